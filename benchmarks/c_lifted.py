@@ -43,7 +43,7 @@ class OpenBlas:
     """The routines, for matrices whose rows lie one behind the other."""
 
     def __init__(self) -> None:
-        path = libraries.found(libraries.BLAS)
+        path = libraries.library_path(libraries.BLAS)
         self._library = ctypes.CDLL(path)
         self._prefix = libraries.blas_prefix(path) or ""
 

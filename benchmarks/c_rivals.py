@@ -16,7 +16,7 @@ import numpy as np
 import riselang as rl
 from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.model.footprints import evaluated
+from riselang.frontends.c.model.footprints import evaluate_expression
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
 
@@ -65,7 +65,7 @@ class Contest:
 
     def __init__(self, name: str, sizes: Mapping[str, int]):
         path = KERNELS / f"{name}.c"
-        self._scop = CFile.of(path.read_text(), path.name).whole()
+        self._scop = CFile.parse_text(path.read_text(), path.name).model_function()
         self._arguments = _made(self._scop, sizes)
         self._calls: dict[str, Callable[..., object]] = {
             "ours": rl.from_c(path, function=self._scop.name)
@@ -103,7 +103,9 @@ class Contest:
     @staticmethod
     def arguments(name: str, sizes: Mapping[str, int]) -> list[Any]:
         """Those of a kernel, made up."""
-        return _made(CFile.of((KERNELS / f"{name}.c").read_text(), name).whole(), sizes)
+        return _made(
+            CFile.parse_text((KERNELS / f"{name}.c").read_text(), name).model_function(), sizes
+        )
 
 
 def _made(scop: Scop, sizes: Mapping[str, int]) -> list[Any]:
@@ -115,7 +117,7 @@ def _made(scop: Scop, sizes: Mapping[str, int]) -> list[Any]:
     made: list[Any] = []
     for variable in scop.inputs:
         if is_buffer(scop, variable):
-            shape = [evaluated(e, known) for e in variable.extents if e is not None]
+            shape = [evaluate_expression(e, known) for e in variable.extents if e is not None]
             made.append(_array(random, shape, variable))
         else:
             made.append(known.get(variable, 0.75))

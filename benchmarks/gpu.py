@@ -96,7 +96,7 @@ def main(length: int, size: int) -> None:
 
 
 if __name__ == "__main__":
-    if find_spec("torch") is None or not cuda.is_there():
+    if find_spec("torch") is None or not cuda.is_available():
         print("there is no GPU here, or no torch: nothing is measured")
     elif os.environ.get("RISE_SCALING_SHARE"):
         main(1 << 12, 128)

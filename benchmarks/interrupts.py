@@ -45,19 +45,19 @@ KERNELS: dict[str, tuple[str, list[tuple[int, ...]]]] = {
 
 def compiled(text: str, passes: tuple[str, ...]) -> Callable[..., Any]:
     """A kernel whose last passes are these."""
-    kept, pipelines.POLL = pipelines.POLL, passes
+    kept, pipelines.POLL_SIGNALS = pipelines.POLL_SIGNALS, passes
     try:
         program: Any = rl.loads(f"def f = {text}", name="kernel.rise")
         program.f.lower().compile()
         return program.f
     finally:
-        pipelines.POLL = kept
+        pipelines.POLL_SIGNALS = kept
 
 
 def main() -> None:
     for name, (text, shapes) in KERNELS.items():
         arrays = [np.random.default_rng(1).random(shape, np.float32) for shape in shapes]
-        kernels = [compiled(text, passes) for passes in (pipelines.POLL, ())]
+        kernels = [compiled(text, passes) for passes in (pipelines.POLL_SIGNALS, ())]
         ours, theirs = samples([partial(each, *arrays) for each in kernels], rounds=15)
         report(f"{name}, with polls", ours, Rival("without", theirs))
 

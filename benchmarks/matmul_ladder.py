@@ -12,7 +12,7 @@ from reporting import PEAK, record
 from timing import samples
 
 import riselang as rl
-from riselang.explorer.peaks import REPEATS, operations_in_a_second
+from riselang.explorer.peaks import REPEATS, operations_per_second
 from riselang.rewrite.strategies.matmul import LADDER
 from riselang.tools.figures import Rival
 
@@ -59,7 +59,7 @@ def show(size: int, speeds: dict[str, float], most: float) -> None:
 
 def main(sizes: tuple[int, ...], rounds: int, repeats: int) -> None:
     with on_threads(1):
-        most = operations_in_a_second(rounds, repeats)
+        most = operations_per_second(rounds, repeats)
         record(PEAK, [1e9 / most])
         for size in sizes:
             show(size, {**ladder(size, rounds), "peak (measured)": most}, most)

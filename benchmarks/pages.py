@@ -8,7 +8,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from riselang.tools.figures import Figure, Report, amount, quartiles
+from riselang.tools.figures import Figure, Report, format_amount, quartiles
 
 HEADER = "| figure | ours | quartiles | rival | theirs | ratio | at most |"
 
@@ -84,11 +84,11 @@ def _table(figures: Sequence[Figure]) -> Iterator[str]:
 
 def _cells(figure: Figure) -> list[str]:
     low, high = quartiles(figure.samples)
-    spread = f"{amount(low, figure.unit)} .. {amount(high, figure.unit)}"
-    cells = [figure.name, amount(figure.median, figure.unit), spread]
+    spread = f"{format_amount(low, figure.unit)} .. {format_amount(high, figure.unit)}"
+    cells = [figure.name, format_amount(figure.median, figure.unit), spread]
     if figure.rival is None:
         return [*cells, "", "", "", ""]
-    theirs = amount(statistics.median(figure.rival.samples), figure.unit)
+    theirs = format_amount(statistics.median(figure.rival.samples), figure.unit)
     return [*cells, figure.rival.name, theirs, f"{figure.ratio:.3f}", _bound(figure)]
 
 

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, write_report
-from riselang.tools.machine import machine, versions
+from riselang.tools.figures import SECONDS, Figure, Report, Rival, format_amount, write_report
+from riselang.tools.machine import describe_machine, package_versions
 
 FILE_VARIABLE = "RISE_BENCH_FIGURES"
 """The file that the figures of this process go to, set by `run.py`."""
@@ -59,12 +59,12 @@ def adopt(figures: Sequence[Figure]) -> None:
     path = os.environ.get(FILE_VARIABLE)
     if path:
         # Each time anew: a benchmark that fails later leaves what it had.
-        write_report(Path(path), Report(machine(), versions(), tuple(_figures)))
+        write_report(Path(path), Report(describe_machine(), package_versions(), tuple(_figures)))
 
 
 def sentence(figure: Figure) -> str:
-    text = f"{figure.name}: {amount(figure.median, figure.unit)}"
+    text = f"{figure.name}: {format_amount(figure.median, figure.unit)}"
     if figure.rival is not None:
-        theirs = amount(statistics.median(figure.rival.samples), figure.unit)
+        theirs = format_amount(statistics.median(figure.rival.samples), figure.unit)
         text += f", {figure.rival.name} {theirs}, ratio {figure.ratio:.3f}"
     return text if figure.bound is None else f"{text} (at most {figure.bound:.3g})"

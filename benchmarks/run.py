@@ -19,7 +19,7 @@ from pages import html_page, page
 from reporting import FILE_VARIABLE
 
 from riselang.tools.figures import Figure, Report, read_report, write_report
-from riselang.tools.machine import machine, package_version, versions
+from riselang.tools.machine import describe_machine, package_version, package_versions
 
 HERE = Path(__file__).parent
 RIVALS = (
@@ -47,8 +47,8 @@ def main() -> None:
         is_well, reported = run(name)
         figures += reported
         failed += [] if is_well else [name]
-    used = {**versions(), **rival_versions()}
-    write(Report(machine(), used, tuple(figures)), options.output)
+    used = {**package_versions(), **rival_versions()}
+    write(Report(describe_machine(), used, tuple(figures)), options.output)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

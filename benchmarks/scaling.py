@@ -20,7 +20,7 @@ from reporting import record
 
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.tools.figures import Rival
@@ -69,7 +69,7 @@ def notation(text: Callable[[int], str], value: Any) -> Measure:
         source = text(size)
         term = timed(lambda: parse_term(source), taken, "parse and check")
         timed(lambda: show_term(term), taken, "print")
-        timed(lambda: run(term, [value]), taken, "interpret")
+        timed(lambda: run_term(term, [value]), taken, "interpret")
         return taken
 
     return measure
@@ -83,7 +83,7 @@ def module(text: Callable[[int], str], value: Any) -> Measure:
         timed(lambda: verify_module(module), taken, "check")
         timed(lambda: module_text(module), taken, "print")
         term = timed(lambda: term_in(module), taken, "read the term")
-        timed(lambda: run(term, [value]), taken, "interpret")
+        timed(lambda: run_term(term, [value]), taken, "interpret")
         return taken
 
     return measure

@@ -23,11 +23,11 @@ def samples(
 ) -> list[tuple[float, ...]]:
     """The seconds of a call of each rival, in each round."""
     # Not at the top: it imports numpy, and threads are to be pinned before.
-    from riselang.support.benchmarking import interleaved
+    from riselang.support.benchmarking import time_interleaved
 
     for rival in rivals:
         rival()
-    return interleaved([(rival, calls) for rival in rivals], rounds, rest=_rest())
+    return time_interleaved([(rival, calls) for rival in rivals], rounds, rest=_rest())
 
 
 def _rest() -> float:

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.lift.choices import Choice, for_product
-from riselang.frontends.c.lift.costs import PATTERNS
+from riselang.frontends.c.lift.choices import ImplementationChoice, choose_for_product
+from riselang.frontends.c.lift.costs import PATTERN_CODE
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.tactics.parts import parts_of
-from riselang.frontends.c.tactics.recognition import Recognised, recognised
+from riselang.frontends.c.tactics.parts import split_region
+from riselang.frontends.c.tactics.recognition import Recognition, recognize_statements
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
-from riselang.frontends.c.tactics.terms import lifting_of
+from riselang.frontends.c.tactics.terms import lift_recognized
 from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
@@ -25,13 +25,13 @@ KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 def table() -> str:
     """A row for each kernel, made by running it through the front end."""
     rows = [
-        "| kernel | statements | recognised | lifted to RISE | ops of linalg | runs as patterns "
-        "| calls of BLAS |",
+        "| kernel | statements | recognized | lifted to RISE | linalg ops | runs as patterns "
+        "| BLAS calls |",
         "|---|---|---|---|---|---|---|",
     ]
     for path in sorted(KERNELS.glob("*.c")):
-        scop = CFile.of(path.read_text(), path.name).whole()
-        found = recognised(scop)
+        scop = CFile.parse_text(path.read_text(), path.name).model_function()
+        found = recognize_statements(scop)
         lifted = [each for each in found if _is_lifted(scop, each)]
         names = [_names(each) for each in (found, lifted)]
         cells = [*map(_counted, names), _ops(scop), _patterns(scop), _calls(scop)]
@@ -42,7 +42,9 @@ def table() -> str:
 def _patterns(scop: Scop) -> str:
     """How many products run as patterns by default, and how many with permission."""
     always, relaxed = (
-        sum(each.way is PATTERNS for each in _choices(scop, Options("affine", float)))
+        sum(
+            each.implementation is PATTERN_CODE for each in _choices(scop, Options("affine", float))
+        )
         for float in ("contract", "relaxed")
     )
     texts = [f"{always}"] if always else []
@@ -51,34 +53,34 @@ def _patterns(scop: Scop) -> str:
 
 
 def _ops(scop: Scop) -> str:
-    text = program_of([scop], Options("affine", "strict")).linalg()
+    text = make_program([scop], Options("affine", "strict")).linalg_text()
     return _counted(re.findall(r"linalg\.(?!yield)(\w+)", text))
 
 
 def _calls(scop: Scop) -> str:
     options = Options("affine", "relaxed", library="blas")
-    text = program_of([scop], options).affine()
+    text = make_program([scop], options).affine_text()
     return _counted(re.findall(r"call @cblas_d(\w+)", text))
 
 
-def _choices(scop: Scop, options: Options) -> list[Choice]:
-    products = [part.product for part in parts_of(scop)]
+def _choices(scop: Scop, options: Options) -> list[ImplementationChoice]:
+    products = [part.product for part in split_region(scop)]
     return [
-        for_product(scop, each.product if isinstance(each, RowProduct) else each, options)
+        choose_for_product(scop, each.product if isinstance(each, RowProduct) else each, options)
         for each in products
         if each is not None
     ]
 
 
-def _is_lifted(scop: Scop, found: Recognised) -> bool:
+def _is_lifted(scop: Scop, found: Recognition) -> bool:
     try:
-        lifting_of(scop, found)
+        lift_recognized(scop, found)
     except NotLifted:
         return False
     return found.tactic is not None
 
 
-def _names(found: Sequence[Recognised]) -> list[str]:
+def _names(found: Sequence[Recognition]) -> list[str]:
     return [each.tactic for each in found if each.tactic is not None]
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.editor.tokens import MLIR, NOTATION, Kind, Token
+from riselang.editor.tokens import MLIR, NOTATION, Token, TokenKind
 
-PLAIN = (Kind.NAME, Kind.PUNCTUATION)
+PLAIN = (TokenKind.NAME, TokenKind.PUNCTUATION)
 """What has no colour of its own."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from making.pattern_reference import REFERENCE, Example, Law
 from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.lowering.imperative import compiled_patterns
 
 HEADER = """# Patterns
@@ -29,7 +29,7 @@ def table() -> str:
     for spec in PATTERNS.values():
         mark = "yes" if spec.name in can_compile else "on a GPU"
         link = f"[`{_call(spec)}`](patterns.md#{spec.name.lower()})"
-        rows.append(f"| {link} | `{show(spec.type)}` | {spec.description} | {mark} |")
+        rows.append(f"| {link} | `{format_type(spec.type)}` | {spec.description} | {mark} |")
     return "\n".join(rows)
 
 
@@ -46,7 +46,7 @@ def _section(spec: PatternSpec, compiles: bool) -> str:
     python = "a name that is used twice" if spec.name == "let" else f"`rl.{spec.python_name}`"
     parts = [
         f"## {spec.name}\n",
-        f"`{_call(spec)} : {show(spec.type)}`\n",
+        f"`{_call(spec)} : {format_type(spec.type)}`\n",
         f"{_sentence(spec.description)} In Python: {python}. Becomes {spec.role.value}.{support}\n",
         *[_law(law) for law in entry.laws],
         _example(entry.example),

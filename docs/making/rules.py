@@ -8,14 +8,14 @@ from importlib import import_module
 from riselang.rewrite.checking import law_status
 from riselang.rewrite.glossary import (
     PERMISSIONS,
-    Word,
-    called,
-    conditions,
+    Definition,
+    definitions_of,
+    format_conditions,
+    format_rule,
     schedules,
     whole_strategies,
-    words_of,
 )
-from riselang.rewrite.law_cache import written
+from riselang.rewrite.law_cache import format_cache
 from riselang.rewrite.registry import RULE_FAMILIES, load_all
 from riselang.rewrite.rule import RULES, Permission, Rule
 
@@ -64,16 +64,20 @@ def page() -> str:
         HEADER,
         _words("Schedules", "Loop transformations.", schedules()),
         _words("Strategies", "For whole programs.", whole_strategies()),
-        _words("Combinators", "Compositions of strategies.", words_of("combinators")),
-        _words("Traversals", "Application of strategies to subterms.", words_of("traversals")),
+        _words("Combinators", "Compositions of strategies.", definitions_of("combinators")),
+        _words(
+            "Traversals", "Application of strategies to subterms.", definitions_of("traversals")
+        ),
         _words(
             "Addresses",
             "The subterm after `@`: an application of a pattern, of `any map` or of `any reduce`; "
             "`over` is the name of its elements, `length` their number, and `nest` the number of "
             "nested maps.",
-            words_of("addresses"),
+            definitions_of("addresses"),
         ),
-        _words("Normal forms", "Forms in which rules match more terms.", words_of("normal forms")),
+        _words(
+            "Normal forms", "Forms in which rules match more terms.", definitions_of("normal forms")
+        ),
         _rules_header(),
         *map(_family, RULE_FAMILIES),
     ]
@@ -100,15 +104,15 @@ def _family(family: str) -> str:
 
 def _row(rule: Rule) -> tuple[str, ...]:
     return (
-        f"`{called(rule)}`",
+        f"`{format_rule(rule)}`",
         f"`{rule.law}`",
-        conditions(rule),
+        format_conditions(rule),
         rule.permission.value,
         law_status(rule).status,
     )
 
 
-def _words(title: str, summary: str, words: Iterable[Word]) -> str:
+def _words(title: str, summary: str, words: Iterable[Definition]) -> str:
     rows = [(f"`{word}`", word.summary) for word in words]
     return f"## {title}\n\n{summary}\n\n{_table(('name', 'meaning'), rows)}" if rows else ""
 
@@ -126,4 +130,4 @@ def prepared_laws() -> str:
     """Return every built-in law as terms, for the file that is read instead of the texts."""
     load_all()
     ours = [rule.law for rule in RULES.values() if rule.family in RULE_FAMILIES]
-    return written((law.text, law.read()) for law in ours)
+    return format_cache((law.text, law.parse_sides()) for law in ours)

@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     __all__ += _patterns.__all__
 
 _PATTERNS = "riselang.dsl.patterns"
-_HOMES = {
+_NAME_MODULES = {
     name: module
     for module, names in {
         "riselang.api.entry": "build load loads",
@@ -153,12 +153,12 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names()})
+    return sorted({*globals(), *_public_names()})
 
 
-def _names() -> list[str]:
+def _public_names() -> list[str]:
     """Return the names that `from riselang import *` imports."""
-    return sorted({*_HOMES, *import_module(_PATTERNS).__all__})
+    return sorted({*_NAME_MODULES, *import_module(_PATTERNS).__all__})
 
 
 def _has_module(name: str) -> bool:
@@ -171,10 +171,10 @@ if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
         with hold_forks(), relaxed_gc():  # imported modules live as long as the process
-            if name in _HOMES:
-                return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
+            if name in _NAME_MODULES:
+                return globals().setdefault(name, getattr(import_module(_NAME_MODULES[name]), name))
             if name == "__all__":
-                return globals().setdefault(name, _names())
+                return globals().setdefault(name, _public_names())
             if name.startswith("__"):  # Python and its tools look these up in any module
                 raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
             if _has_module(name):
@@ -182,7 +182,9 @@ if not TYPE_CHECKING:  # a type checker would accept every name
             functions = import_module(_PATTERNS).FUNCTIONS
             if name in functions:
                 return globals().setdefault(name, functions[name])
-            from riselang.dsl.name_hints import missing
+            from riselang.dsl.name_hints import missing_attribute_message
 
-            math = import_module(_HOMES["math"]).math
-        raise AttributeError(missing(__name__, name, _names(), vars(math)), name=name)
+            math = import_module(_NAME_MODULES["math"]).math
+        raise AttributeError(
+            missing_attribute_message(__name__, name, _public_names(), vars(math)), name=name
+        )

@@ -38,12 +38,12 @@ class PassSpec:
         return getattr(import_module(self.module), self.class_name)
 
 
-def _by_name(specs: Iterable[PassSpec]) -> dict[str, PassSpec]:
+def _index_by_name(specs: Iterable[PassSpec]) -> dict[str, PassSpec]:
     return {spec.name: spec for spec in specs}
 
 
 LOWERING = "lowering.passes"
-PASSES = _by_name(
+PASSES = _index_by_name(
     (
         PassSpec(
             "convert-rise-to-imperative", LOWERING,

@@ -16,23 +16,23 @@ LOOPS = ("affine", "scf", "polyhedral", GPU)
 """The targets of patterns without `{to = ...}`: loops of a dialect, affine loops that MLIR tiles
 and vectorizes where that is proven correct, or GPU kernels."""
 
-APPROXIMATE = "approximate-math"
+APPROXIMATE_MATH = "approximate-math"
 
-CALLS = "convert-math-to-calls"
+MATH_TO_CALLS = "convert-math-to-calls"
 
-MATH = (APPROXIMATE, CALLS)
+MATH = (APPROXIMATE_MATH, MATH_TO_CALLS)
 """The lowering of math functions such as exp; the first pass runs only for relaxed floats."""
 
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
 """riselang's own passes."""
 
-RAISE = ("raise-to-library-calls",)
+RAISE_TO_CALLS = ("raise-to-library-calls",)
 """riselang's own, for `library="blas"`: runs before the passes that transform loops."""
 
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
 """riselang's own, for polyhedral loops: the last pass before the MLIR passes."""
 
-POLL = ("poll-signals",)
+POLL_SIGNALS = ("poll-signals",)
 """riselang's own, the last one for CPUs: makes long loops interruptible."""
 
 KEEP_FOR_FUNCTION = "keep-stack-for-function"
@@ -50,12 +50,12 @@ KEEP_FOR_THREADS = "keep-stack-for-threads"
 """Not an MLIR pass: `native.mlir` does it. A thread runs its iterations sequentially, so one stack
 allocation serves them all."""
 
-SHARE_OUT = "share-out-iterations"
+GUIDED_SCHEDULE = "share-out-iterations"
 """Not an MLIR pass: `native.mlir` does it. It selects guided scheduling, so that a thread whose
 core is busy takes fewer iterations."""
 
 OPENMP_PARALLEL = (
-    "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, SHARE_OUT,
+    "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, GUIDED_SCHEDULE,
 )  # fmt: skip
 """Parallel loops on OpenMP threads."""
 
@@ -113,14 +113,14 @@ LINALG = (
 """Runs before `cpu`: tensors become buffers that are freed, structured ops become loops, and
 complex numbers become pairs."""
 
-PLANNED = "rise.passes"
+PLANNED_PASSES = "rise.passes"
 """The attribute that lists the passes that run on one function alone."""
 
 RUN_PLANNED = "run-planned-passes"
 """Not an MLIR pass: `native.mlir` runs the passes that each function's attribute lists."""
 
 
-def polyhedral(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str, ...]:
+def polyhedral_passes(tile_sizes: Sequence[int] | None, lanes: int | None) -> tuple[str, ...]:
     """Return the passes for one function; `plan-polyhedral` has proven their preconditions.
 
     Tiling comes first, since the tile sizes are for the original loops.
@@ -149,7 +149,7 @@ TO_LLVM = (
 )
 
 
-def _with_pointers(name: str) -> str:
+def _with_bare_pointers(name: str) -> str:
     return f"{name}{{use-bare-ptr-memref-call-conv=1}}" if name == FUNCTIONS_TO_LLVM else name
 
 
@@ -172,7 +172,7 @@ LINE_TABLES = (
 """Runs last, for debug info."""
 
 
-def cpu(
+def cpu_pipeline(
     *,
     threads: bool,
     structured: bool = False,
@@ -185,7 +185,7 @@ def cpu(
 
     Without descriptors, functions take a bare pointer for each buffer.
     """
-    *to_llvm, last = TO_LLVM if has_descriptors else map(_with_pointers, TO_LLVM)
+    *to_llvm, last = TO_LLVM if has_descriptors else map(_with_bare_pointers, TO_LLVM)
     return (
         *(POLYHEDRAL if polyhedral else ()),
         *(STRUCTURED if structured else ()),
@@ -214,7 +214,7 @@ TAKE_KERNELS_OUT = "take-kernels-out"
 """Not an MLIR pass: `native.mlir` does it. Only a plain module can be translated to LLVM IR."""
 
 
-def gpu(*, bf16: bool = True) -> tuple[str, ...]:
+def gpu_pipeline(*, bf16: bool = True) -> tuple[str, ...]:
     """Lower kernels in scf and memref to the LLVM dialect; no host code remains."""
     inside = (
         "convert-scf-to-cf",

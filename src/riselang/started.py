@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import time
 
-STARTED = time.time_ns()
+START_TIME = time.time_ns()

@@ -139,6 +139,6 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
-        from riselang.dsl.name_hints import missing
+        from riselang.dsl.name_hints import missing_attribute_message
 
-        raise AttributeError(missing(__name__, name, __all__), name=name)
+        raise AttributeError(missing_attribute_message(__name__, name, __all__), name=name)

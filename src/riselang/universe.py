@@ -9,20 +9,20 @@ from xdsl.utils.target import Target
 from riselang.passes import PASSES
 
 
-def _dialect() -> Dialect:
+def _load_dialect() -> Dialect:
     from riselang.dialects.rise.dialect import Rise
 
     return Rise
 
 
-def _native() -> type[Target]:
+def _load_native_target() -> type[Target]:
     from riselang.dialects.native_form import NativeTarget
 
     return NativeTarget
 
 
 RISE_UNIVERSE = Universe(
-    all_dialects={"rise": _dialect},
+    all_dialects={"rise": _load_dialect},
     all_passes={name: spec.load for name, spec in PASSES.items()},
-    all_targets={"native": _native},
+    all_targets={"native": _load_native_target},
 )

@@ -270,9 +270,9 @@ def test_an_address_leads_to_a_step_and_a_stage(opened: Open, pages: Path) -> No
 def test_a_served_page_tells_a_mistake_and_gives_way_to_a_newer_one(chrome: Any) -> None:
     program: Any = rl.loads("fun((x : 4.f32), x |> reverse)", name="r.rise", strategy="none")
     data = rl.explore(program).data
-    shown = serving.Shown()
-    shown.take("1", Page({**data, "title": "first", "live": "1"}).html.encode())
-    server = serving.server(0, shown)
+    shown = serving.PageState()
+    shown.update("1", Page({**data, "title": "first", "live": "1"}).html.encode())
+    server = serving.make_server(0, shown)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     context = chrome.new_context()
@@ -280,10 +280,10 @@ def test_a_served_page_tells_a_mistake_and_gives_way_to_a_newer_one(chrome: Any)
         watched = Watched(context, f"http://127.0.0.1:{server.server_address[1]}/")
         page = watched.page
         assert page.inner_text("#title") == "first"
-        shown.refuse("r.rise:1:2: error: <b>this</b> is wrong")
+        shown.set_error("r.rise:1:2: error: <b>this</b> is wrong")
         page.wait_for_selector("#problem:not([hidden])")
         assert page.inner_text("#problem") == "r.rise:1:2: error: <b>this</b> is wrong"
-        shown.take("2", Page({**data, "title": "second", "live": "2"}).html.encode())
+        shown.update("2", Page({**data, "title": "second", "live": "2"}).html.encode())
         page.locator("#title", has_text="second").wait_for()
         assert not page.is_visible("#problem")
         assert watched.complaints == []

@@ -20,7 +20,7 @@ from riselang.lowering import (
 )
 from riselang.lowering.access import _Resolver as Resolver
 from riselang.lowering.checks import Checks
-from riselang.lowering.defined_arith import _Maker as ArithMaker
+from riselang.lowering.defined_arith import _TotalOpBuilder as ArithMaker
 from riselang.lowering.indices import IndexEmitter
 from riselang.lowering.lane_access import LaneAccess
 from riselang.lowering.layouts import LayoutRules
@@ -30,7 +30,7 @@ from riselang.lowering.nests import Nest, Subscripts
 from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
 from riselang.lowering.rules import window_rules
 from riselang.lowering.rules.index_rules import IndexRules
-from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.sizes import Sizes
@@ -69,15 +69,15 @@ FAULTS = (
           "$view(lambda n, $i: n - 1 - $i, $$rest)", "$view(lambda n, $i: n - $i, $$rest)"),
     Fault("drop drops nothing", view("drop"),
           "lambda k, $i: $i + k", "lambda $i: $i"),
-    Fault("a slice starts at its index twice", PathSteps.step,
+    Fault("a slice starts at its index twice", PathSteps.follow_op,
           "$start + $index_at($path[0])", "$start + $start + $index_at($path[0])"),
     # Swapped indices and sides
     Fault("transpose does not swap", view("transpose"),
           "$view(lambda $i, $j: ($j, $i), $$rest)", "$view(lambda $i, $j: ($i, $j), $$rest)"),
-    Fault("zip reads the other array", PathSteps.step,
+    Fault("zip reads the other array", PathSteps.follow_op,
           "$op.$first if $path[1] is $side else $op.$second",
           "$op.$second if $path[1] is $side else $op.$first"),
-    Fault("a tuple gives the other component", PathSteps.step,
+    Fault("a tuple gives the other component", PathSteps.follow_op,
           "$op.$first if $path[0] is $side else $op.$second",
           "$op.$second if $path[0] is $side else $op.$first"),
     Fault("the buffers of a tuple are confused", Memory.place,
@@ -92,13 +92,13 @@ FAULTS = (
           "$max($min($index, $last), 0)", "$min($index, $last)"),
     Fault("a wrapped pad adds no length", view("padWrap"),
           "($i - $l + $n) % $positive($n)", "($i + $n) % $positive($n)"),
-    Fault("a reflected pad repeats the boundary element", pattern_registry._reflected,
+    Fault("a reflected pad repeats the boundary element", pattern_registry._reflect_index,
           "($n - 1) * 2 - $distance", "($n - 1) * 2 + 1 - $distance"),
-    Fault("concat chooses one element late", Resolver.concatenated,
+    Fault("concat chooses one element late", Resolver.read_concat,
           "$length - 1 - $index", "$length - $index"),
-    Fault("concat reads the second array from the start of the first", Resolver.concatenated,
+    Fault("concat reads the second array from the start of the first", Resolver.read_concat,
           "($index - $length, *$path[1:])", "($index, *$path[1:])"),
-    Fault("padConst ignores the right end", Resolver.padded,
+    Fault("padConst ignores the right end", Resolver.read_padded,
           "$length - 1 - $index", "$length + 9 - $index"),
     Fault("an affine.if takes the other branch", Memory.affine_load,
           "$second - $first if $_min else $first - $second",
@@ -115,26 +115,26 @@ FAULTS = (
     Fault("clampIdx allows one more", IndexRules.read_clamp_idx, "$length - 1", "$length"),
     Fault("clampIdx does not clamp below", IndexRules.read_clamp_idx,
           "'arith.maxsi'", "'arith.addi'"),
-    Fault("checkIdx accepts the bound", Checks.index, "'uge'", "'ugt'"),
+    Fault("checkIdx accepts the bound", Checks.check_index, "'uge'", "'ugt'"),
     # Loops, accumulators and memory
     Fault("loops start at 1", Emitter._bounds, "$constant(0)", "$constant(1)"),
-    Fault("a reduction forgets its start value in memory", FoldRules.carry_in_memory,
+    Fault("a reduction forgets its start value in memory", ReductionRules.carry_in_memory,
           "$store($init, $add(codegen.CastOp($current, $type)))",
           "$store($init, $add(codegen.CastOp($following, $type)))",
           given="$current, $following = $buffers, $buffers"),
-    Fault("a reduction in memory reads the buffer that it writes", FoldRules.carry_in_memory,
+    Fault("a reduction in memory reads the buffer that it writes", ReductionRules.carry_in_memory,
           "$value = $add(codegen.CastOp($carried[:$half], $type))",
           "$value = $add(codegen.CastOp($carried[$half:], $type))"),
-    Fault("double buffers are not swapped", FoldRules.carry_in_memory,
+    Fault("double buffers are not swapped", ReductionRules.carry_in_memory,
           "(*$carried[$half:], *$carried[:$half])", "$carried"),
-    Fault("a scan passes on the accumulator that it got", FoldRules.scan_in_registers,
+    Fault("a scan passes on the accumulator that it got", ReductionRules.scan_in_registers,
           "return $scalars", "return $carried",
           given="$scalars = $_($_($_, [$_($_, list($carried)), $_]))"),
-    Fault("the last reduction of reducePar leaves out the partial chunk", FoldRules.read_reduce_par,
+    Fault("the last reduction of reducePar leaves out the partial chunk", ReductionRules.read_reduce_par,
           "codegen.TakeOp($results, $array($count, $type))",
           "codegen.TakeOp($results, $array($full, $type))",
           given="$_, $count = $full + 1, $_"),
-    Fault("while never iterates", FoldRules.repeat_in_registers,
+    Fault("while never iterates", ReductionRules.repeat_in_registers,
           "return $condition($holds, $wrap($type, list($carried)))",
           f"""
           $condition($holds, $wrap($type, list($carried)))
@@ -153,32 +153,32 @@ FAULTS = (
           else:
               $$direct
           """),
-    Fault("temporaries of threads are shared", temporaries._home,
+    Fault("temporaries of threads are shared", temporaries._allocation_scope,
           "$function | scf.ParallelOp | affine.ParallelOp", "$function"),
-    Fault("temporaries are never freed", temporaries._move,
+    Fault("temporaries are never freed", temporaries._move_allocation,
           "$block.insert_op_before(memref.DeallocOp.get($buffer), $last)", "del $last"),
-    Fault("scatter writes at the position of the value", IndexRules.scattered,
+    Fault("scatter writes at the position of the value", IndexRules.emit_scatter,
           "$write($new, $add(codegen.IdxOp($target, $_)))",
           "$write($new, $add(codegen.IdxOp($target, $index)))",
           given="$new = $add(codegen.IdxOp($_, $index))"),
     Fault("a let is computed again at each use", Translation.bind,
           "$_($_, lambda $target: $_($lazy, $target))", "$force($lazy)",
           given="return $force($lazy)"),
-    Fault("sort is not stable", SortRules.comes_right,
+    Fault("sort is not stable", SortRules.is_right_next,
           "[$item for $at in ($right, $left)]", "[$item for $at in ($left, $right)]"),
-    Fault("sort forgets the last run", SortRules.merge_sorted,
+    Fault("sort forgets the last run", SortRules.merge_sort,
           "$add(arith.CmpiOp($carried[-1], $end, 'slt'))",
           "$add(arith.CmpiOp($add(arith.AddiOp($carried[-1], $carried[-1])), $end, 'slt'))"),
-    Fault("a circular buffer is one element too short", window_rules._ring_length,
+    Fault("a circular buffer is one element too short", window_rules._circular_buffer_length,
           "$length = $window.$size", f"$length = $max($window.$size - 1, {CONSTANT}(1))",
           given="$length = $max($_, $length)"),
-    Fault("rotated values lose the newest", WindowRules.store_rotated,
+    Fault("rotated values lose the newest", WindowRules.store_rotating,
           "$scalars[len($scalars) - len($carried):]", "$scalars[:len($carried)]"),
     # Scalars and sizes
-    Fault("division by zero is not guarded", ArithMaker.division,
+    Fault("division by zero is not guarded", ArithMaker.emit_division,
           "return $op('arith.select', $_, $_, $result)", "return $result"),
-    Fault("a shift by the width wraps", ArithMaker.shift, "'ult'", "'ule'"),
-    Fault("NaN becomes the smallest integer", ArithMaker.to_integer,
+    Fault("a shift by the width wraps", ArithMaker.emit_shift, "'ult'", "'ule'"),
+    Fault("NaN becomes the smallest integer", ArithMaker.emit_to_integer,
           "$op('arith.ori', $op('arith.ori', $_, $too_low), $too_high)",
           "$op('arith.ori', $too_low, $too_high)"),
     Fault("a size is read from the wrong dimension", Sizes._solve,
@@ -186,26 +186,26 @@ FAULTS = (
           "arith.ConstantOp.from_int_and_width(0, $type)"),
     Fault("contraction is not applied", convert_rise_to_imperative.convert_module,
           "$contract($term) if $_ else $term", "$contract($term) if False else $term"),
-    Fault("lanes take the operands of an operation from right to left", vectors._components,
+    Fault("lanes take the operands of an operation from right to left", vectors._unzip_element,
           "$components($first, $half) + $components($second, $rest)",
           "$components($second, $half) + $components($first, $rest)"),
-    Fault("lanes forget the predicate of a comparison", vectors._on_lanes,
+    Fault("lanes forget the predicate of a comparison", vectors._map_over_lanes,
           "$term.predicate", "$term.predicate and 'ult'"),
     # Vectors, reductions in place and in registers, maps of views
-    Fault("lanes that are not contiguous are loaded as a vector", LaneAccess.start_of_lanes,
+    Fault("lanes that are not contiguous are loaded as a vector", LaneAccess.contiguous_start,
           "any($outer) or not $_", "any($outer)"),
-    Fault("every lane is the first", LaneAccess.gathered,
+    Fault("every lane is the first", LaneAccess.gather_lanes,
           "$scalar = $read($at_lane($path, $lane, $_))",
           "$scalar = $read($at_lane($path, $lane, 0))"),
     Fault("scalars of vectors in the wrong lane", view("asScalar"),
           "($i // k, $i % k)", "($i // k, k - 1 - $i % k)"),
-    Fault("a list gives its last element", PathSteps.step,
+    Fault("a list gives its last element", PathSteps.follow_op,
           "$op.$elements[$index.$constant]", "$op.$elements[-1]"),
-    Fault("a reduction in place reads what it has written", in_place._is_safe,
+    Fault("a reduction in place reads what it has written", in_place._can_store_in_place,
           "$body == $target or not $_", "True"),
-    Fault("a reduction in place ignores functions", in_place._is_safe_map,
+    Fault("a reduction in place ignores functions", in_place._can_map_in_place,
           "not isinstance($function, $type) or $_", "not isinstance($function, $type)"),
-    Fault("a reduction in place does not store its start value", FoldRules.store_reduce,
+    Fault("a reduction in place does not store its start value", ReductionRules.store_reduce,
           """
           if not $_($init, $target):
               $store($init, $target)
@@ -214,20 +214,20 @@ FAULTS = (
           if False:
               $store($init, $target)
           """),
-    Fault("a reduction in place takes any view for the inverse of its own", in_place._element,
+    Fault("a reduction in place takes any view for the inverse of its own", in_place._accumulator_component,
           "$xs == $target", "$mentions($xs, $accumulator)",
           given="[$part for $part in $_ if $mentions($part, $accumulator)]"),
     Fault("elements behind the end are stored", view("take"),
           "lambda k, $i: k - 1 - $i", "lambda k, n, $i: k + n - 1 - $i"),
     Fault("one element too many is stored", view("take"),
           "lambda k, $i: k - 1 - $i", "lambda k, $i: k - $i"),
-    Fault("a vector is stored whose last lane is behind the end", Stores.store_whole,
+    Fault("a vector is stored whose last lane is behind the end", Stores.store_whole_vector,
           f"self.{LAST_LANE}($end, $lane)", f"self.{FIRST_LANE}($end, $lane)"),
-    Fault("the lanes before the end of an array are not stored", Stores.store_whole,
+    Fault("the lanes before the end of an array are not stored", Stores.store_whole_vector,
           "None if $_ else $_", "None"),
-    Fault("a vector is loaded across the end of a padded array", Resolver.padded_lanes,
+    Fault("a vector is loaded across the end of a padded array", Resolver.read_padded_lanes,
           f"self.{LAST_LANE}($index, $lane)", f"self.{FIRST_LANE}($index, $lane)"),
-    Fault("maps of views in the wrong order", LayoutRules.before,
+    Fault("maps of views in the wrong order", LayoutRules.target_before,
           """
           for $view in $views:
               $$body
@@ -236,18 +236,18 @@ FAULTS = (
           for $view in reversed($views):
               $$body
           """),
-    Fault("unrolled loops repeat the first iteration", Emitter._unrolled,
+    Fault("unrolled loops repeat the first iteration", Emitter._unroll,
           "$body($constant($_), $carried)", "$body($constant(0), $carried)"),
-    Fault("a buffer that a loop yields is outlined with it", outlining._without_shared_memory,
+    Fault("a buffer that a loop yields is outlined with it", outlining._hoist_shared_temporaries,
           "$_ and any($users)", "False and any($users)"),
     # Polyhedral loops, outlined functions, and the attributes for LLVM
     Fault("dependent iterations are tiled", Nest.is_permutable, "sum($_free) <= 1", "sum($_free) <= 9"),
-    Fault("accesses to other elements are ignored", Nest.all_go_where,
+    Fault("accesses to other elements are ignored", Nest.has_only_accesses_like,
           "$access.$buffer is $store.$buffer", "$access is $store.$buffer"),
-    Fault("vectors run past the end of a loop", plan_polyhedral._check_vectors,
+    Fault("vectors run past the end of a loop", plan_polyhedral._check_vectorizable,
           "($count or 0) % $_", "($count or 0) % 1"),
-    Fault("vectors of elements with stride two", Subscripts._is_offset, "return False", "return True"),
-    Fault("dependent iterations are vectorized", plan_polyhedral._check_vectors,
+    Fault("vectors of elements with stride two", Subscripts._has_unit_coefficient, "return False", "return True"),
+    Fault("dependent iterations are vectorized", plan_polyhedral._check_vectorizable,
           "not $_ or not $contiguous", "not $contiguous"),
     Fault("a function that others call is planned", plan_polyhedral._check_function,
           """
@@ -262,12 +262,12 @@ FAULTS = (
           for $op in $ops:
               $$body
           """),
-    Fault("inputs are marked as distinct", noalias._distinct_parameters,
+    Fault("inputs are marked as distinct", noalias._noalias_parameters,
           "[$argument for $argument, $attributes in $arguments if $_]",
           "[$argument for $argument, $attributes in $arguments]"),
-    Fault("outlined functions keep buffers that others use", outlining._without_shared_memory,
+    Fault("outlined functions keep buffers that others use", outlining._hoist_shared_temporaries,
           "$needed or ($_ and $_)", "$needed"),
-    Fault("outlined functions lose their results", outlining._outlined,
+    Fault("outlined functions lose their results", outlining._outline,
           "[$result for $op in $part for $result in $op.results if $_]",
           "[$result for $op in $part for $result in $op.results if False]"),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 
 import riselang as rl
 from riselang.native.debug_info.line_table import code_lines, functions
-from riselang.native.debug_info.object_file import is_readable
+from riselang.native.debug_info.object_file import is_elf64
 from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import UserError
 from riselang.tools.rise import main
@@ -78,7 +78,7 @@ def section_data(code: bytes) -> dict[str, bytes]:
 
 def lines(path: Path) -> set[tuple[str, int]]:
     data = path.read_bytes()
-    assert is_readable(data)
+    assert is_elf64(data)
     return {(Path(found.file).name, found.line) for found in code_lines(data)}
 
 
@@ -160,7 +160,7 @@ def test_the_code_is_the_same(function: Callable[..., object], loops: str) -> No
         rl.jit(function, loops=loops, debug_info=asked).lower(N=100).compilation
         for asked in (False, True)
     )
-    optimised = [llvm.optimise(each.llvm_ir) for each in (plain, debug)]
+    optimised = [llvm.optimize(each.llvm_ir) for each in (plain, debug)]
     assert "!dbg" in optimised[1]
     assert without_debug_info(optimised[0]) == without_debug_info(optimised[1])
     # Where code is unwound is told too, so instructions that save registers may change places.

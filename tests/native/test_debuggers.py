@@ -71,13 +71,15 @@ def test_loaded_code_is_named() -> None:
     line = scaled.function.__code__.co_firstlineno + 2
     recorded: list[bytes] = []
     with pytest.MonkeyPatch.context() as patch:
-        record = perf_map.record
+        record = perf_map.record_code
         patch.setattr(
-            perf_map, "record", lambda code, address: (recorded.append(code), record(code, address))
+            perf_map,
+            "record_code",
+            lambda code, address: (recorded.append(code), record(code, address)),
         )
         scaled(x)
     path = Path(f"/tmp/perf-{os.getpid()}.map")
-    names = {name for _, _, name in perf_map.pieces(recorded[0])}
+    names = {name for _, _, name in perf_map.split_code(recorded[0])}
     assert f"scaled test_debuggers.py:{line}" in names
     if sys.platform.startswith("linux"):
         assert f" scaled test_debuggers.py:{line}\n" in path.read_text()

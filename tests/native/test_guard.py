@@ -157,7 +157,7 @@ def test_an_object_for_others_does_not_poll() -> None:
     program: Any = rl.loads(text, name="a.rise")
     lowered = program.main.lower()
     assert "rise_poll" in lowered.as_text("llvm")
-    code = guard.without_polls(lowered.as_text("llvm"))
+    code = guard.remove_polls(lowered.as_text("llvm"))
     assert "declare void @rise_poll" not in code
     assert "define internal void @rise_poll" in code
 

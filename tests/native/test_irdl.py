@@ -13,7 +13,7 @@ from xdsl.ir import TypeAttribute
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.irdl import irdl_text
 from riselang.dialects.module import parse_module, verify_module
-from riselang.dialects.native_form import VARIADIC_LIMIT, native_form, native_name
+from riselang.dialects.native_form import VARIADIC_LIMIT, format_native, native_name
 from riselang.dialects.rise.dialect import Rise
 from riselang.native.mlir import bindings as mlir
 from riselang.notation.program import parse_program
@@ -41,7 +41,7 @@ def read(path: Path) -> ModuleOp:
 
 
 def accept(module: ModuleOp) -> None:
-    mlir.verify_with(irdl(), native_form(module))
+    mlir.verify_with_dialects(irdl(), format_native(module))
 
 
 def test_every_op_type_and_attribute_is_there() -> None:
@@ -80,7 +80,7 @@ def test_native_mlir_verifies_random_programs() -> None:
     accept(module_of([seeded_program(seed) for seed in range(40)]))
 
 
-PROGRAM = native_form(parse_module((ROOT / "examples/seeds/map.mlir").read_text()))
+PROGRAM = format_native(parse_module((ROOT / "examples/seeds/map.mlir").read_text()))
 BROKEN = {
     "an op that there is not": (
         '"rise.map_seq"()', '"rise.map_sequence"()', "unregistered operation 'rise.map_sequence'",
@@ -109,7 +109,7 @@ def test_native_mlir_refuses(name: str) -> None:
     right, wrong, message = BROKEN[name]
     assert right in PROGRAM
     with pytest.raises(UserError, match=message) as caught:
-        mlir.verify_with(irdl(), PROGRAM.replace(right, wrong, 1))
+        mlir.verify_with_dialects(irdl(), PROGRAM.replace(right, wrong, 1))
     assert caught.value.location is not None
 
 
@@ -126,7 +126,7 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG)
 def test_native_mlir_refuses_the_op(text: str) -> None:
     with pytest.raises(UserError, match=WRONG[text]):
-        mlir.verify_with(irdl(), text)
+        mlir.verify_with_dialects(irdl(), text)
 
 
 def test_an_op_of_too_many_operands_is_a_known_limit() -> None:
@@ -139,7 +139,7 @@ def test_an_op_of_too_many_operands_is_a_known_limit() -> None:
     module = parse_module(text + "  return\n}")
     verify_module(module)
     with pytest.raises(LimitationError, match=r"'rise\.in' op has 17 buffers") as caught:
-        native_form(module)
+        format_native(module)
     assert caught.value.location is not None
     assert caught.value.location.line == 2
 
@@ -149,4 +149,4 @@ def test_the_tool_prints_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == irdl()
     path = str(SEEDS[0])
     rise_opt.main([path, "-t", "native"])
-    mlir.verify_with(irdl(), capsys.readouterr().out)
+    mlir.verify_with_dialects(irdl(), capsys.readouterr().out)

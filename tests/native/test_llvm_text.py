@@ -34,7 +34,7 @@ CASES = {
 
 @pytest.mark.parametrize(("before", "after"), CASES.items())
 def test_constants_are_spelled_by_their_bits(before: str, after: str) -> None:
-    assert ir_text.readable(before) == after
+    assert ir_text.convert_for_llvmlite(before) == after
 
 
 @settings(max_examples=200, deadline=None)
@@ -42,13 +42,15 @@ def test_constants_are_spelled_by_their_bits(before: str, after: str) -> None:
 def test_a_decimal_becomes_the_nearest_float(value: float) -> None:
     if value != value or abs(value) == np.inf:
         return
-    text = ir_text.readable(f"ret float {value:.12e}")
+    text = ir_text.convert_for_llvmlite(f"ret float {value:.12e}")
     expected = np.float64(np.float32(value)).view(np.uint64)
     assert text == f"ret float 0x{int(expected):016X}"
 
 
 def test_library_functions_are_not_looked_into() -> None:
-    text = ir_text.readable("declare float @expf(float)\ndeclare float @llvm.sqrt.f32(float)")
+    text = ir_text.convert_for_llvmlite(
+        "declare float @expf(float)\ndeclare float @llvm.sqrt.f32(float)"
+    )
     assert "@expf(float) nobuiltin" in text
     assert "sqrt.f32(float) nobuiltin" not in text
 

@@ -23,7 +23,7 @@ from support.programs import Program, seeded_program
 from support.shrinking import all_hold
 from support.values import same
 
-pytestmark = pytest.mark.skipif(not cuda.is_there(), reason="there is no GPU")
+pytestmark = pytest.mark.skipif(not cuda.is_available(), reason="there is no GPU")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -58,12 +58,12 @@ def test_random_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> N
 def agreed(program: Program, seed: int) -> bool:
     """Whether a program ran; where it did, it gave what the interpreter does."""
     try:
-        artefact = Compilation(module_of([program]), Options("gpu")).artefact
+        artifact = Compilation(module_of([program]), Options("gpu")).artifact
     except (LimitationError, UserError):
         return False  # what no GPU can run, as `test_gpu_programs.py` counts
     values = inputs_of(program, seed)
     call = call_of(0, program, values)
-    artefact.executables(lambda _: [program.term])["f0"](*call.outputs, *call.inputs)
+    artifact.load_executables(lambda _: [program.term])["f0"](*call.outputs, *call.inputs)
     expected = interpreted(program, values)
     assert same(list(call.outputs), expected), (program.term, values, call.outputs, expected)
     return True

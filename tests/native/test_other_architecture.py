@@ -102,7 +102,7 @@ def test_operations_have_the_interpreters_bits(op: str, target: str, tmp_path: P
         cases.append((case, inputs, interpreted(program(case, len(inputs[0])), inputs)))
     main = driver([(names[case], inputs, result) for case, inputs, result in cases])
     given = b"".join(each.tobytes() for _, inputs, _ in cases for each in inputs)
-    printed = run(tmp_path, compilation.job.whole_ir, target, main, given)
+    printed = run(tmp_path, compilation.job.complete_ir, target, main, given)
     for case, inputs, expected in cases:
         found = np.frombuffer(printed[: expected.nbytes], expected.dtype)
         printed = printed[expected.nbytes :]
@@ -148,7 +148,7 @@ def test_scalars_are_passed_as_c_passes_them(target: str, tmp_path: Path) -> Non
         f"  fwrite(r, 8, {len(kinds)}, stdout);"
     )
     main = MAIN.format(declarations=f"void rise_call_f({types});", calls=calls)
-    printed = run(tmp_path, compilation.job.whole_ir, target, main, b"")
+    printed = run(tmp_path, compilation.job.complete_ir, target, main, b"")
     expected = [float(SCALARS[kind][1].rstrip("f")) for kind in kinds]
     assert np.frombuffer(printed).tolist() == expected
 

@@ -16,9 +16,9 @@ from xdsl.ir import SSAValue
 import riselang as rl
 from riselang.dialects.module import make_context, parse_module, verify_module
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.lowering.passes.contract_rise_floats import ContractRiseFloatsPass
-from riselang.term.from_dialect import Unit, units
+from riselang.term.from_dialect import Unit, read_units
 
 Array = np.ndarray[Any, Any]
 SEEDS = Path(__file__).parents[2] / "examples" / "seeds"
@@ -82,7 +82,7 @@ def interpret(text: str, name: str, arrays: Sequence[Array], float: str = "stric
     memory: dict[SSAValue, Array] = {
         parameter: array.copy() for parameter, array in zip(parameters, arrays, strict=True)
     }
-    for _, unit in units(function):
+    for _, unit in read_units(function):
         _interpret_unit(unit, memory)
     return [memory[parameter] for parameter in parameters]
 
@@ -93,7 +93,7 @@ def _interpret_unit(unit: Unit, memory: dict[SSAValue, Array]) -> None:
         from_buffers(type, [memory[buffer] for buffer in buffers])
         for type, buffers in zip(inputs, unit.inputs, strict=True)
     ]
-    result = run(unit.term, values)
+    result = run_term(unit.term, values)
     type: RiseType = unit.term.type
     for _ in unit.inputs:
         assert isinstance(type, FunType)

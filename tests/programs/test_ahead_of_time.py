@@ -17,7 +17,7 @@ from riselang.dialects.rise.types import SCALARS
 from riselang.native.llvm import linking
 from riselang.tools.rise import main
 
-COMPILER = linking.c_compiler()
+COMPILER = linking.find_c_compiler()
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
 KERNELS = """
@@ -210,9 +210,9 @@ def test_a_linker_is_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
         (["/nowhere/cc"], "cannot be run"),
         (["false"], "cannot link"),
     ):
-        monkeypatch.setattr(linking, "c_compiler", lambda command=command: command)
+        monkeypatch.setattr(linking, "find_c_compiler", lambda command=command: command)
         with pytest.raises(UserError, match=message):
-            linking.shared_library(b"")
+            linking.link_shared_library(b"")
 
 
 def test_a_file_that_cannot_be_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,8 +54,8 @@ def test_fixed_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES if SHARE else QUICK)
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "STRIP", 8)
-    monkeypatch.setattr(statements, "DEPTH", 4)
+    monkeypatch.setattr(statements, "CACHE_TILE_COLUMNS", 8)
+    monkeypatch.setattr(statements, "CACHE_TILE_ROWS", 4)
     text, sizes = kernel(name)
     check_same(enlarged(text, sizes, 3), None, sizes, seed=3, schedule="isl")
 
@@ -73,7 +73,7 @@ def extra_functions() -> list[tuple[str, str]]:
         text = path.read_text()
         found += [
             (path.stem, function.name)
-            for function in CFile.of(text, path.name).functions
+            for function in CFile.parse_text(text, path.name).functions
             if not function.is_static and function.place.file == path.name
         ]
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native.llvm.linking import c_compiler
+from riselang.native.llvm.linking import find_c_compiler
 from riselang.tools import rise
 
 KERNEL = """\
@@ -54,7 +54,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def built(project: Path, *sources: str) -> str:
-    compiler = c_compiler()
+    compiler = find_c_compiler()
     assert compiler is not None
     flags = ["-O2", "-ffp-contract=off", "-DFACTOR=0.3", f"-I{project}", f"-I{project}/include"]
     paths = [str(project / source) for source in sources]

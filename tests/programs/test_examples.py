@@ -16,7 +16,7 @@ from riselang.api.kernel import Kernel, TermKernel
 from riselang.notation.program import Program, parse_program
 from riselang.support.config import Options
 from riselang.term.nodes import Apply, Bound, Lambda, Term
-from riselang.term.substitution import count_uses, shift, with_children
+from riselang.term.substitution import count_uses, map_children, shift
 from riselang.tools import rise
 
 FORMS = ("notation", "python")
@@ -56,7 +56,7 @@ def flat(value: Any) -> list[Array]:
 
 def eta_reduced(term: Term) -> Term:
     """`fun(x, f(x))` as `f`: Python traces `map(transpose)` as `map(fun(x, transpose(x)))`."""
-    term = with_children(term, eta_reduced, eta_reduced)
+    term = map_children(term, eta_reduced, eta_reduced)
     match term:
         case Lambda(body=Apply(function=function, argument=Bound(index=0))) if not count_uses(
             function

@@ -19,7 +19,7 @@ import numpy as np
 import riselang as rl
 from riselang.compiler.caching import find
 from riselang.api.lowered import Lowered
-from riselang.runtime.artefact import Artefact
+from riselang.runtime.artifact import Artifact
 from riselang.runtime.cache import default_cache
 from riselang.runtime.sealing import seal, unseal
 
@@ -107,8 +107,8 @@ try_entry(seal(KIND, json.dumps(deep).encode() + b"\\n" + code), compile=True)
 assert refused > 400, (refused, accepted)
 """
 SEALED_OBJECTS = """
-artefact = Artefact.from_bytes(whole)
-(good,) = artefact.objects
+artifact = Artifact.from_bytes(whole)
+(good,) = artifact.objects
 
 def patched(place, kind, *values):
     data = bytearray(good)
@@ -149,13 +149,13 @@ for number in range(1, count):
         bad.append(patched(place, "<Q", 1 << 50))
         bad.append(patched(place + 12, "<I", 1 << 30))
 for number, each in enumerate(bad):
-    forged = Artefact(artefact.functions, (each,), artefact.libraries)
+    forged = Artifact(artifact.functions, (each,), artifact.libraries)
     try_entry(forged.to_bytes(), compile=number % 10 == 0)
 assert accepted == 0, accepted
 for libraries in (("nothing",), ("openmp", "", "blas/../x")):
-    try_entry(Artefact(artefact.functions, artefact.objects, libraries).to_bytes(), compile=True)
-try_entry(Artefact((), artefact.objects).to_bytes(), compile=True)
-try_entry(Artefact(artefact.functions, ()).to_bytes(), compile=True)
+    try_entry(Artifact(artifact.functions, artifact.objects, libraries).to_bytes(), compile=True)
+try_entry(Artifact((), artifact.objects).to_bytes(), compile=True)
+try_entry(Artifact(artifact.functions, ()).to_bytes(), compile=True)
 assert accepted == 0, accepted
 """
 SAVED = """

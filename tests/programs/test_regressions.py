@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 from riselang.notation.program import parse_term
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
 
@@ -38,7 +38,7 @@ def reread(term: Term) -> Term:
     module = program_module(term, "f")
     function = module.body.block.first_op
     assert function is not None
-    return units(function)[0][1].term
+    return read_units(function)[0][1].term
 
 
 def test_projections_of_a_named_pair_are_not_named() -> None:

@@ -30,7 +30,7 @@ from riselang.dsl.values import Value
 from riselang.native.mlir import bindings as mlir
 from riselang.support.config import Options
 from riselang.support.errors import UserError
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.to_dialect import program_module
 
 
@@ -129,7 +129,7 @@ def test_loop_dialects_give_the_same_bits(program: Program, loops: str, to: str 
 def test_the_term_as_a_module_gives_the_same_bits(program: Program) -> None:
     """To a term and back to the dialect, then compiled."""
     function = function_named(verified(seed(program.file)), program.function)
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     text = module_text(program_module(unit.term, "program"))
     arrays = program.arrays()
     # A scalar that came in a buffer of length one has rank 0 in the new module.

@@ -19,7 +19,7 @@ import pytest
 
 import riselang as rl
 from riselang.api.lowered import Lowered
-from riselang.compiler.caching import find, term_key
+from riselang.compiler.caching import find_cached, term_key
 from support.fuzzing import SHARE
 
 PROCESSES = 64 if SHARE else 12
@@ -145,11 +145,11 @@ def test_damaged_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         damaged = DAMAGES[number % len(DAMAGES)](bytearray(whole), rng)
         entry.write_bytes(damaged)
         if bytes(damaged) != whole:
-            assert find(key, "scaled", {}) is None
+            assert find_cached(key, "scaled", {}) is None
         if number % (DAMAGED // COMPILED_AGAIN) == 0:
             again = Lowered("scaled", lowered.source, 1, lowered.options)
             assert np.array_equal(again.compile()(x), x * 3 + 1)
-            assert find(key, "scaled", {}) is not None
+            assert find_cached(key, "scaled", {}) is not None
 
 
 def test_threads_that_compile_and_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.file import CFile
 from riselang.support.config import Options
 from riselang.support.errors import InternalError, RiseError
@@ -45,12 +45,14 @@ def broken(seed: int) -> str:
 
 def look(text: str) -> None:
     """Model and emit all that can be; only located errors of ours may come out."""
-    file = CFile.of(text, "broken.c")
-    file.marked()
+    file = CFile.parse_text(text, "broken.c")
+    file.marked_regions()
     for function in file.functions:
         if function.place.file == "broken.c":
             try:
-                program_of([file.whole(function.name)], Options("affine", "strict")).affine()
+                make_program(
+                    [file.model_function(function.name)], Options("affine", "strict")
+                ).affine_text()
             except RiseError as error:
                 check(error)
 

@@ -45,7 +45,7 @@ def _look(text: str, name: str, seed: int, problem: str | None) -> None:
         assert positions.offset(line, column) == offset or text[offset - 1 : offset + 1] == "\r\n"
         document.hover(offset)
         document.definition(offset)
-        document.suggestions(offset)
+        document.completions(offset)
 
 
 def _problem_of_notation(text: str) -> str | None:

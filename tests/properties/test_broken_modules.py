@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 
 from riselang.dialects.module import module_text, parse_module, verify_module, walk
 from riselang.support.errors import RiseError
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.tools import rise, rise_opt
 from support.broken_modules import MODULES
 from support.fuzzing import Ran, seeds
@@ -54,5 +54,5 @@ def check_module(text: str, seed: int) -> int:
 
 def run_function(function: FuncOp, seed: int) -> int:
     with suppress(RiseError):
-        return sum(run_small(unit.term, seed) for _, unit in units(function))
+        return sum(run_small(unit.term, seed) for _, unit in read_units(function))
     return 0

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.schedule import isl_schedule, statements
 from support.c_generation import random_program
 from support.c_programs import check_same
@@ -26,7 +26,9 @@ void f(int n, int m, float a1[37]) {
 
 
 def test_a_region_of_which_isl_makes_no_loops_is_refused() -> None:
-    with pytest.raises(Refusal, match=r"test\.c:\d+:\d+: error: isl generates no loops"):
+    with pytest.raises(
+        UnsupportedConstruct, match=r"test\.c:\d+:\d+: error: isl generates no loops"
+    ):
         check_same(NO_LOOPS, "f", {"n": 6, "m": 5}, 1344, "isl", is_changed=False)
 
 
@@ -47,15 +49,15 @@ def test_remainders_of_what_runs_downwards_are_not_folded() -> None:
 def test_random_programs_agree_with_the_c_compiler(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statements, "STRIP", 8)
-    monkeypatch.setattr(statements, "DEPTH", 4)
-    monkeypatch.setattr(isl_schedule, "MOST_OPERATIONS", 60_000)
+    monkeypatch.setattr(statements, "CACHE_TILE_COLUMNS", 8)
+    monkeypatch.setattr(statements, "CACHE_TILE_ROWS", 4)
+    monkeypatch.setattr(isl_schedule, "MAX_OPERATIONS", 60_000)
     for seed in seeds:
         program = random_program(seed)
         schedule = "isl" if seed % 3 == 0 else "source"
         try:
             check_same(program.text, "f", program.sizes, seed, schedule, is_changed=False)
-        except Refusal:
+        except UnsupportedConstruct:
             ran("C programs refused", 1)
         except (AssertionError, subprocess.CalledProcessError) as error:
             raise AssertionError(f"seed {seed}: {error}\n{program.text}") from error

@@ -12,7 +12,7 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term
 from riselang.support.errors import LimitationError
@@ -36,25 +36,25 @@ VALUES = [1.0, 2.0, 3.0, 4.0]
 
 def test_a_long_chain_in_notation() -> None:
     term = parse_term(chain_notation(LENGTH))
-    assert run(term, [VALUES]) == VALUES
+    assert run_term(term, [VALUES]) == VALUES
     assert show_term(term).count("reverse") == LENGTH
 
 
 def test_a_long_chain_in_a_module() -> None:
     module = parse_module(chain_module(LENGTH))
     verify_module(module)
-    assert run(term_in(module), [VALUES]) == VALUES
+    assert run_term(term_in(module), [VALUES]) == VALUES
     assert module_text(module).count("rise.apply") == LENGTH
 
 
 def test_a_long_chain_in_python() -> None:
     term = rl.jit(chain_python(LENGTH)).trace().term
-    assert run(term, [VALUES]) == VALUES
+    assert run_term(term, [VALUES]) == VALUES
 
 
 def test_nested_lambdas_in_notation() -> None:
     term = parse_term(nested_notation(DEPTH))
-    assert run(term, [2.0]) == 2.0
+    assert run_term(term, [2.0]) == 2.0
     assert parse_term(show_term(term)) == term
 
 

@@ -13,8 +13,8 @@ from xdsl.transforms import get_all_passes
 
 from riselang.dialects.module import functions, make_context, module_text, verify_module, walk
 from riselang.dialects.rise.types import uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
-from riselang.term.from_dialect import units
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
+from riselang.term.from_dialect import read_units
 from riselang.term.to_dialect import program_module
 from riselang.universe import RISE_UNIVERSE
 from support.checking import Inputs, call_of, inputs_of, interpreted, module_of
@@ -41,7 +41,7 @@ def run_passes(module: ModuleOp, passes: str) -> None:
 def meaning(module: ModuleOp, inputs: Inputs) -> list[Array]:
     """What the only program of a module computes; inputs that are not read may be gone from it."""
     (function,) = functions(module)
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     arrays = [array for arrays in inputs for array in arrays]
     outputs = len(function.args) - len(arrays)
     given = dict(zip(function.args[outputs:], arrays, strict=True))
@@ -50,7 +50,7 @@ def meaning(module: ModuleOp, inputs: Inputs) -> list[Array]:
         from_buffers(type, [given[cast(BlockArgument, buffer)] for buffer in buffers])
         for type, buffers in zip(types, unit.inputs, strict=True)
     ]
-    return to_buffers(result, run(unit.term, values))
+    return to_buffers(result, run_term(unit.term, values))
 
 
 @seeds(100, fuzzed=5_000, batch=50)

@@ -13,7 +13,7 @@ import pytest
 
 from riselang.compiler.compilation import Compilation
 from riselang.native import cuda
-from riselang.runtime.artefact import Artefact
+from riselang.runtime.artifact import Artifact
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
 from support.checking import call_of, inputs_of, interpreted, module_of
@@ -47,12 +47,14 @@ def test_kernels_agree_with_the_interpreter(
 def agreed(program: Program, seed: int, monkeypatch: pytest.MonkeyPatch) -> str:
     compilation = Compilation(module_of([program]), Options("gpu"))
     try:
-        artefact = compilation.artefact
+        artifact = compilation.artifact
     except (LimitationError, UserError):
         return "programs that no GPU can run"
     gpu = EmulatedGpu(compilation.gpu)
     monkeypatch.setattr(cuda, "driver", lambda: gpu)
-    function = Artefact.from_bytes(artefact.to_bytes()).executables(lambda _: [program.term])["f0"]
+    function = Artifact.from_bytes(artifact.to_bytes()).load_executables(lambda _: [program.term])[
+        "f0"
+    ]
     values = inputs_of(program, seed)
     call = call_of(0, program, values)
     function(*call.outputs, *call.inputs)

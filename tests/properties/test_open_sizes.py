@@ -91,7 +91,7 @@ def at_their_sizes(program: Program, general: Program) -> Program:
     for left, right in zip(general.input_types, program.input_types, strict=True):
         for (lengths, _), (numbers, _) in zip(leaves(left), leaves(right), strict=True):
             binding.bind(lengths, [number.constant for number in numbers], "an input")
-    sizes = binding.finished()
+    sizes = binding.finish()
     term = general.term
     for name in sorted(sizes):
         term = DepLambda("nat", name, term)

@@ -16,7 +16,7 @@ from xdsl.context import Context
 from riselang.compiler import values
 from riselang.compiler.pipeline import rewrite
 from riselang.dialects.module import module_text
-from riselang.lowering.callees import PREFIX
+from riselang.lowering.callees import FUNCTION_PREFIX
 from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
@@ -67,7 +67,7 @@ CONFIGURATIONS = (
 
 @pytest.fixture(autouse=True)
 def without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlining, "LEAST_SAVING", 1)
+    monkeypatch.setattr(outlining, "MIN_SAVING", 1)
 
 
 @seeds(100, fuzzed=10_000, batch=50)
@@ -135,7 +135,7 @@ def test_outlined_programs_have_functions(seeds: range, ran: Ran) -> None:
     ]
     for module in modules:
         ConvertRiseToImperativePass("affine").apply(Context(), module)
-    called = sum(f"call @{PREFIX}_0(" in module_text(module) for module in modules)
+    called = sum(f"call @{FUNCTION_PREFIX}_0(" in module_text(module) for module in modules)
     ran("programs: outlined and called", called)
     assert called >= LEAST_SHARE * len(seeds) / 2, (called, seeds)
 

@@ -51,5 +51,5 @@ def planned(nest: RandomNest) -> str:
     module = parse_module(nest.text)
     loop_passes(Options("polyhedral"))[-1].apply(make_context(), module)
     (function,) = module.body.block.ops
-    attribute = function.attributes.get(pipelines.PLANNED)
+    attribute = function.attributes.get(pipelines.PLANNED_PASSES)
     return str(attribute)

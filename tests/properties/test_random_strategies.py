@@ -18,7 +18,7 @@ from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.text import parse_strategy
 from riselang.term.contraction import contract
 from riselang.term.nodes import Pattern, Term, subterms
-from riselang.term.sizes import at_sizes, check_sizes, free_sizes
+from riselang.term.sizes import check_sizes, free_sizes, substitute_sizes
 from support.checking import Inputs, call_of, inputs_of, interpreted, module_of
 from support.choices import Choices
 from support.compiled_patterns import COMPILED_PATTERNS
@@ -64,7 +64,7 @@ class Case:
         choices = Choices(seed)
         whole = example(NAMES[seed % len(NAMES)])
         sizes = {name: size(name, choices) for name in sorted(free_sizes(whole))}
-        float, term = choices.of(PERMISSIONS), at_sizes(whole, sizes)
+        float, term = choices.of(PERMISSIONS), substitute_sizes(whole, sizes)
         normal = data_flow_normal_form.run(term if float == "strict" else contract(term), Setting())
         assert isinstance(normal, Success)
         return Case(seed, float, normal.term)
@@ -154,8 +154,8 @@ def test_a_program_of_open_sizes_computes_the_same(seeds: range, ran: Ran) -> No
         for number in (1, 2):
             sizes = {name: Nat.const(number) for name in free_sizes(case.term)}
             check_sizes(made.end, sizes)
-            at = replace(case, term=at_sizes(case.term, sizes))
-            check_values(at, replace(made, end=at_sizes(made.end, sizes)))
+            at = replace(case, term=substitute_sizes(case.term, sizes))
+            check_values(at, replace(made, end=substitute_sizes(made.end, sizes)))
     assert changed >= LEAST_SHARE * len(seeds)
     ran("random strategies: on programs of open sizes", changed)
 

@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 
 from riselang.dialects.rise.types import FunType, uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.rewrite.core import Path, Setting, Success
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.rules.lowering import store_on_heap
-from riselang.rewrite.staging import Staged, staged
+from riselang.rewrite.staging import Stages, split_stages
 from riselang.rewrite.traversals import everywhere, run_at
 from riselang.term.nodes import Lambda, Term
 from support.checking import inputs_of, interpreted
@@ -28,7 +28,7 @@ def test_two_stages_compute_what_one_does(seeds: range, ran: Ran) -> None:
         parameters = len(program.input_types)
         known = {at for at in range(parameters) if random.random() < 0.6}
         stored = with_memory(program.term, random)
-        stages = staged(stored, parameters, known)
+        stages = split_stages(stored, parameters, known)
         if stages is not None:
             count += 1
             check(program, stages, sorted(known), seed)
@@ -55,16 +55,16 @@ def data_parts(term: Term, path: Path = ()) -> Iterator[tuple[Path, Term]]:
             yield from data_parts(child, (*path, index))
 
 
-def check(program: Program, stages: Staged, known: list[int], seed: int) -> None:
+def check(program: Program, stages: Stages, known: list[int], seed: int) -> None:
     inputs = inputs_of(program, seed)
     arguments: list[Any] = [
         from_buffers(type, arrays) for type, arrays in zip(program.input_types, inputs, strict=True)
     ]
-    value: Any = run(stages.first, [arguments[at] for at in known])
+    value: Any = run_term(stages.first, [arguments[at] for at in known])
     values: list[Any] = []
     for _ in range(stages.values - 1):
         first, value = value
         values.append(first)
-    result = run(stages.rest, [*arguments, *values, value])
+    result = run_term(stages.rest, [*arguments, *values, value])
     found = to_buffers(uncurry(program.term.type)[1], result)
     assert same(found, interpreted(program, inputs)), seed

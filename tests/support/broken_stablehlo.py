@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.frontends.stablehlo.registry import supported
+from riselang.frontends.stablehlo.registry import supported_op_names
 from support.mutation import Language
 from support.random_stablehlo import MAKERS, random_case
 
@@ -21,7 +21,7 @@ WORDS = [
     "stablehlo.custom_call", "stablehlo.all_reduce", "stablehlo.rng",
     "stablehlo.rng_bit_generator", "stablehlo.dynamic_reshape", "chlo.erfc", "chlo.top_k",
     "stablehlo.composite", "stablehlo.infeed", "stablehlo.uniform_quantize",
-    *supported(),
+    *supported_op_names(),
 ]  # fmt: skip
 SIGNS = [
     "(", ")", "{", "}", "[", "]", "<", ">", ",", ":", "=", "->", "%", "@", "#", "!", "^", '"', "//",

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.model.footprints import evaluated
+from riselang.frontends.c.model.footprints import evaluate_expression
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
-from riselang.native.llvm.linking import c_compiler
+from riselang.native.llvm.linking import find_c_compiler
 from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
@@ -44,7 +44,7 @@ _CTYPES: Mapping[str, Any] = {
 @lru_cache(maxsize=512)
 def compiled_by_c(text: str) -> ctypes.CDLL:
     """A library of a C text; each has a name of its own, since libraries are loaded by name."""
-    compiler = c_compiler()
+    compiler = find_c_compiler()
     assert compiler is not None
     base = Path(_folder.name, f"program{next(_numbers)}")
     source, library = base.with_suffix(".c"), base.with_suffix(".so")
@@ -55,13 +55,13 @@ def compiled_by_c(text: str) -> ctypes.CDLL:
 
 
 def model(text: str, function: str | None = None) -> Scop:
-    return CFile.of(text, "test.c").whole(function)
+    return CFile.parse_text(text, "test.c").model_function(function)
 
 
 def compiled_by_us(text: str, function: str | None = None, schedule: str = "source") -> CFunction:
     scop = model(text, function)
     options = Options("affine", "strict")
-    return program_of([scop], options, schedule).functions()[scop.name]
+    return make_program([scop], options, schedule).functions()[scop.name]
 
 
 def arguments_for(
@@ -82,7 +82,9 @@ def arguments_for(
     for at, variable in enumerate(scop.inputs):
         if is_buffer(scop, variable):
             shape = [
-                (lengths or {})[variable.name] if extent is None else evaluated(extent, scalars)
+                (lengths or {})[variable.name]
+                if extent is None
+                else evaluate_expression(extent, scalars)
                 for extent in variable.extents
             ]
             made[at] = _array(random, shape, variable)

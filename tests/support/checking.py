@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from riselang.dialects.rise.types import uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
-from riselang.term.from_dialect import units
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
 from support.guarded import Call
@@ -32,7 +32,7 @@ def interpreted(program: Program, inputs: Inputs) -> list[Array]:
     values = [
         from_buffers(type, arrays) for type, arrays in zip(program.input_types, inputs, strict=True)
     ]
-    return to_buffers(uncurry(program.term.type)[1], run(program.term, values))
+    return to_buffers(uncurry(program.term.type)[1], run_term(program.term, values))
 
 
 def module_of(programs: Sequence[Program]) -> ModuleOp:
@@ -54,5 +54,5 @@ def call_of(position: int, program: Program, inputs: Inputs) -> Call:
 def term_in(module: ModuleOp) -> Term:
     """The term of the only lowering unit of the only function."""
     (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp))
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     return unit.term

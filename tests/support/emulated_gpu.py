@@ -21,10 +21,10 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from riselang import pipelines
 from riselang.api.lowered import Lowered
-from riselang.compiler.facts import facts_of
+from riselang.compiler.facts import collect_facts
 from riselang.compiler.gpu import GpuCode
-from riselang.compiler.host_plans import kernels_of
-from riselang.lowering.temporaries import bytes_of_type
+from riselang.compiler.host_plans import kernel_module
+from riselang.lowering.temporaries import memref_bytes
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
@@ -55,7 +55,7 @@ class EmulatedGpu:
 
     def load(self, ptx: str) -> EmulatedModule:
         assert ptx == self.code.ptx
-        return EmulatedModule(self, kernels_of(self.code.module))
+        return EmulatedModule(self, kernel_module(self.code.module))
 
     def allocated(self, bytes: int) -> int:
         C.malloc.restype = ctypes.c_void_p
@@ -100,7 +100,7 @@ class EmulatedModule:
                 module.body.block.add_op(op.clone())
         module.body.block.add_op(func.FuncOp.external(BARRIER, [IndexType()], []))
         text = native_text(module)
-        pipeline = pipelines.cpu(threads=False, bf16=facts_of(module).has_bf16)
+        pipeline = pipelines.cpu_pipeline(threads=False, bf16=collect_facts(module).has_bf16)
         bare = tuple(
             "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}"
             if each == "convert-func-to-llvm"
@@ -125,7 +125,7 @@ class EmulatedModule:
         return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
 
     def function(self, name: str) -> Kernel:
-        sizes = [bytes_of_type(_near(type)) for type in self._shared.values()]
+        sizes = [memref_bytes(_near(type)) for type in self._shared.values()]
         return Kernel(name, self._code.address(name), sizes)
 
 

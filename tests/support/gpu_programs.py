@@ -6,7 +6,7 @@ import random
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.nat import Nat
-from riselang.rewrite.paths import rebuilt
+from riselang.rewrite.paths import rebuild
 from riselang.term.nodes import Apply, Pattern, Term
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
@@ -36,4 +36,4 @@ def on_gpu(term: Term, source: random.Random, outer: str = "") -> Term:
             function = on_gpu(term.function.argument, source, name)
             argument = on_gpu(term.argument, source, outer)
             return Apply(Apply(pattern, function), argument)
-    return rebuilt(term, [on_gpu(child, source, outer) for child in term.children])
+    return rebuild(term, [on_gpu(child, source, outer) for child in term.children])

@@ -8,7 +8,7 @@ from functools import cache
 
 import llvmlite.binding as binding
 
-from riselang.native.debug_info.object_file import checked_symbols
+from riselang.native.debug_info.object_file import read_symbols
 from riselang.native.llvm.codegen import Target, assembly, object_code
 from riselang.support.machine import Machine
 
@@ -56,5 +56,5 @@ def assembly_for(ir: str, target: str) -> list[str]:
 
 def unresolved(ir: str, target: str) -> set[str]:
     """What an object refers to that no C library defines."""
-    symbols = checked_symbols(compiled_for(ir, target))
+    symbols = read_symbols(compiled_for(ir, target))
     return {name for name in symbols.needed if not LIBRARY_SYMBOLS.fullmatch(name)}

@@ -14,7 +14,7 @@ from riselang.dialects.rise.types import FunType, RiseType, i1, is_float, uncurr
 from riselang.dsl.tracing import current_trace, trace_function
 from riselang.dsl.values import Value
 from riselang.term import build
-from riselang.term.conversion import conversion_op
+from riselang.term.conversion import conversion_ops
 from riselang.term.finish import finish
 from riselang.term.nodes import (
     Apply,
@@ -27,7 +27,7 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.scalars import OVERLOADS, comparison
+from riselang.term.scalars import OVERLOADS, comparison_op
 from support.programs import Program
 
 Environment = tuple[Any, ...]
@@ -136,9 +136,9 @@ def _scalar(term: Scalar, operands: list[Any]) -> Any:
     if term.op == "arith.select":
         return rl.where(*operands)
     for name, operator in OPERATORS.items():
-        if (term.op, term.predicate) == comparison(name, source):
+        if (term.op, term.predicate) == comparison_op(name, source):
             return operator(*operands)
-    if len(operands) == 1 and type != i1 and conversion_op(source, type) == [(term.op, type)]:
+    if len(operands) == 1 and type != i1 and conversion_ops(source, type) == [(term.op, type)]:
         return rl.cast(operands[0], type)
     return _operation(term, operands)
 

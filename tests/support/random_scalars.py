@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
+from riselang.dialects.rise.lanes import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, ScalarType, f16, i1, is_float
-from riselang.term.conversion import conversion_op
+from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import Literal, Scalar, Term, scalar_type
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
 from support.choices import Choices
@@ -64,7 +64,7 @@ class RandomScalars:
             (1, self.cast),
             (1, self.rare),
         ]
-        if lane_of(type) == i1:
+        if lane_type(type) == i1:
             options = [(1, self.common), (4, self.comparison), (1, self.select), (1, self.cast)]
         return self.choices.weighted(options)(type, make)
 
@@ -72,34 +72,36 @@ class RandomScalars:
         return self.binary(type, [make(type), make(type)])
 
     def binary(self, type: Lanes, operands: Sequence[Term]) -> Term:
-        return Scalar(self.choices.of(COMMON[is_float(lane_of(type))]), operands, type)
+        return Scalar(self.choices.of(COMMON[is_float(lane_type(type))]), operands, type)
 
     def rare(self, type: Lanes, make: Make) -> Term:
-        op = self.choices.of(RARE[is_float(lane_of(type))])
+        op = self.choices.of(RARE[is_float(lane_type(type))])
         return Scalar(op, [make(type), make(type)], type)
 
     def unary(self, type: Lanes, make: Make) -> Term:
-        return Scalar(self.choices.of(UNARY[is_float(lane_of(type))]), [make(type)], type)
+        return Scalar(self.choices.of(UNARY[is_float(lane_type(type))]), [make(type)], type)
 
     def select(self, type: Lanes, make: Make) -> Term:
-        return Scalar("arith.select", [make(with_lane(type, i1)), make(type), make(type)], type)
+        return Scalar(
+            "arith.select", [make(with_lane_type(type, i1)), make(type), make(type)], type
+        )
 
     def comparison(self, type: Lanes, make: Make) -> Term:
         lane = self.types.scalar()
         op = "arith.cmpf" if is_float(lane) else "arith.cmpi"
         predicate = self.choices.of(CMPF_PREDICATES if is_float(lane) else CMPI_PREDICATES)
-        source = with_lane(type, lane)
+        source = with_lane_type(type, lane)
         return Scalar(op, [make(source), make(source)], type, predicate)
 
     def cast(self, type: Lanes, make: Make) -> Term:
         """A conversion as `rl.cast` makes it, or one of the unsigned ones."""
-        return self.converted(make(with_lane(type, self.types.scalar())), type)
+        return self.converted(make(with_lane_type(type, self.types.scalar())), type)
 
     def converted(self, term: Term, type: Lanes) -> Term:
-        result, lane = term, lane_of(type)
+        result, lane = term, lane_type(type)
         assert isinstance(lane, ScalarType)
-        for op, target in conversion_op(scalar_type(term), lane):
-            step = with_lane(type, target)
+        for op, target in conversion_ops(scalar_type(term), lane):
+            step = with_lane_type(type, target)
             assert isinstance(step, Lanes)
             result = Scalar(self.maybe_unsigned(op), [result], step)
         return result

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import FunType, RiseType, contains_array
 from riselang.term.nodes import Apply, Free, Lambda, Pattern, Term, apply_all, spine
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 from support.choices import Choices
 from support.generation.generator import Generator
 from support.generation.maker import BUDGETS
@@ -147,7 +147,7 @@ def replaced(term: Term, variables: Mapping[Term, Term]) -> Term:
     def visit(term: Term) -> Term:
         if isinstance(term, Free):
             return variables.get(term, term)
-        return with_children(term, visit, visit)
+        return map_children(term, visit, visit)
 
     return visit(term)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riselang.rewrite.core import Result, Setting, Success
-from riselang.rewrite.paths import at_path, replaced
+from riselang.rewrite.paths import replace_at, subterm_at
 from riselang.rewrite.rule import Rule
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Term
@@ -92,9 +92,9 @@ def _check_in_context(found: Found, number: int) -> None:
     before, after = context.program(instance.body), context.program(found.after)
     by_hand = before.term
     for path in context.paths:
-        result = instance.rule.run(at_path(before.term, path), setting)
+        result = instance.rule.run(subterm_at(before.term, path), setting)
         assert isinstance(result, Success), f"{instance.rule} does not apply in {before.term}"
-        by_hand = replaced(by_hand, path, result.term)
+        by_hand = replace_at(by_hand, path, result.term)
     assert by_hand == after.term, f"{instance.rule} gives something else in {before.term}"
     keeps_values(instance, before, after, number)
     first = Program(replayed(top_down(instance.rule).run(before.term, setting), before.term), 1)
@@ -107,8 +107,8 @@ def replayed(result: Result, before: Term) -> Term:
     assert isinstance(result, Success), result.reason
     term = before
     for step in result.steps:
-        assert at_path(term, step.path) == step.before
-        term = replaced(term, step.path, step.after)
+        assert subterm_at(term, step.path) == step.before
+        term = replace_at(term, step.path, step.after)
     assert term == result.term
     return term
 

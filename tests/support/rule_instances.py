@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.binding import type_variables
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     SCALARS,
     FunType,
@@ -21,11 +21,11 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.nat import Nat
-from riselang.rewrite.conditions import EXACT, RELAXED, SUM_OF, neutral_number
+from riselang.rewrite.conditions import ADDITION_FOR, EXACT, RELAXED, neutral_element
 from riselang.rewrite.core import Result, Setting
-from riselang.rewrite.eta import eta_expanded, expanded
+from riselang.rewrite.eta import eta_expand, eta_expand_arguments
 from riselang.rewrite.laws import UNKNOWN, Form
-from riselang.rewrite.matching import Applying, Match, NoMatch
+from riselang.rewrite.matching import ApplicationForm, Match, NoMatch
 from riselang.rewrite.rule import Permission, Rule
 from riselang.term.nodes import (
     Bound,
@@ -37,7 +37,7 @@ from riselang.term.nodes import (
     Term,
     subterms,
 )
-from riselang.term.sizes import names_in
+from riselang.term.sizes import term_names
 from support.choices import Choices
 from support.generation.generator import Generator
 from support.generation.place import Place
@@ -89,7 +89,7 @@ class _Maker:
         self.operators: dict[str, str] = {}
         self.is_relaxed = rule.permission is Permission.RELAXED
         self.is_written = rule.law.form is Form.WRITTEN
-        self.applying = Applying.KEPT if self.is_written else Applying.NAMED
+        self.applying = ApplicationForm.KEPT if self.is_written else ApplicationForm.NAMED
 
     def instance(self) -> Instance | None:
         left, right = self.rule.law.sides
@@ -114,7 +114,11 @@ class _Maker:
         term = under_inputs(inputs, term)
         if self.is_written:
             return term
-        return eta_expanded(expanded(term)) if isinstance(term.type, FunType) else expanded(term)
+        return (
+            eta_expand(eta_expand_arguments(term))
+            if isinstance(term.type, FunType)
+            else eta_expand_arguments(term)
+        )
 
     # Types and sizes
 
@@ -122,7 +126,7 @@ class _Maker:
         """Choose types and sizes; whether the patterns of the left side permit them."""
         for name in sorted({name for each in subterms(left) for name in type_variables(each.type)}):
             self.match.types[name] = self._type(name)
-        for name in sorted(names_in(left) | names_in(right)):
+        for name in sorted(term_names(left) | term_names(right)):
             if name.startswith(UNKNOWN):
                 self.match.sizes[name] = Nat.const(self.choices.of(SIZES))
         try:
@@ -147,14 +151,14 @@ class _Maker:
 
     def _has_no_values(self, unknown: Free) -> bool:
         """Whether a value would have to be an index into nothing, or a vector of nothing."""
-        type = self.match.concrete(unknown.type)
+        type = self.match.instantiate_type(unknown.type)
         has_no_index = not isinstance(type, FunType) and Nat.const(0) in index_bounds(type)
-        return has_no_index or "vec[0," in show(type)
+        return has_no_index or "vec[0," in format_type(type)
 
     # Functions and values
 
     def _unknown(self, unknown: Free) -> Term:
-        type = self.match.concrete(unknown.type)
+        type = self.match.instantiate_type(unknown.type)
         short = unknown.name.removeprefix(UNKNOWN)
         for condition in self.rule.conditions:
             if short in condition.about:
@@ -207,7 +211,7 @@ class _Maker:
         """A function or value for which a condition holds."""
         if "neutral" in text and name == about[0]:
             assert isinstance(type, ScalarType)
-            number = neutral_number(self._operator(about[1], type), type)
+            number = neutral_element(self._operator(about[1], type), type)
             assert number is not None
             return Literal(literal(number, type))
         if not isinstance(type, FunType):
@@ -225,7 +229,7 @@ class _Maker:
         for condition in self.rule.conditions:
             if "distributes" in condition.text:
                 product = "arith.mulf" if is_float(type) else "arith.muli"
-                pair = (product, SUM_OF[product])
+                pair = (product, ADDITION_FOR[product])
                 self.operators.update(zip(condition.about, pair, strict=True))
         known = sorted(op for op in EXACT | RELAXED if op.endswith("f") == is_float(type))
         if name not in self.operators:

@@ -8,11 +8,11 @@ import numpy as np
 
 from riselang.dialects.rise.binding import nat_variables
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.nat import Nat
 from riselang.support.errors import RiseError
 from riselang.term.nodes import Pattern, Term, spine
-from riselang.term.sizes import at_sizes, check_sizes
+from riselang.term.sizes import check_sizes, substitute_sizes
 from support.random_types import volume
 from support.values import random_values
 
@@ -31,13 +31,13 @@ def run_small(term: Term, seed: int) -> bool:
     with suppress(RiseError):
         sizes = {name: Nat.const(2) for type in inputs for name in nat_variables(type)}
         check_sizes(term, sizes)
-        closed = at_sizes(term, sizes)
+        closed = substitute_sizes(term, sizes)
         inputs, result = uncurry(closed.type)
         if steps(closed) > MOST or any(not is_small(type) for type in (*inputs, result)):
             return False
         source = np.random.default_rng(seed)
         values = [from_buffers(type, random_values(type, source)) for type in inputs]
-        to_buffers(result, run(closed, values))
+        to_buffers(result, run_term(closed, values))
         return True
     return False
 

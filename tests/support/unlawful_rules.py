@@ -11,7 +11,7 @@ from riselang.dialects.rise.types import i32
 from riselang.rewrite.conditions import neutral, regroups
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import Permission, law, rule
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Term, apply_all
 from riselang.term.substitution import instantiate, shift
 from support.generation.place import use
@@ -238,7 +238,7 @@ with rules_apart() as UNLAWFUL:
 
 
 def _map(term: Term) -> tuple[Lambda, Term]:
-    found = applied(term, "map")
+    found = pattern_arguments(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         raise NoMatch("expected map")
     return found[0], found[1]

@@ -7,16 +7,16 @@ import threading
 
 import pytest
 
-from riselang.support.garbage_collection import RARELY, relaxed_gc
+from riselang.support.garbage_collection import RELAXED_THRESHOLDS, relaxed_gc
 
 
 def test_it_is_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with relaxed_gc():
-        assert gc.get_threshold() == RARELY
+        assert gc.get_threshold() == RELAXED_THRESHOLDS
         with relaxed_gc():
-            assert gc.get_threshold() == RARELY
-        assert gc.get_threshold() == RARELY
+            assert gc.get_threshold() == RELAXED_THRESHOLDS
+        assert gc.get_threshold() == RELAXED_THRESHOLDS
     assert gc.get_threshold() == before
 
 
@@ -40,7 +40,7 @@ def test_the_last_thread_ends_it() -> None:
     with relaxed_gc():
         thread.start()
         begun.wait()
-    assert gc.get_threshold() == RARELY
+    assert gc.get_threshold() == RELAXED_THRESHOLDS
     end.set()
     thread.join()
     assert gc.get_threshold() == before

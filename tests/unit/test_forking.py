@@ -20,7 +20,7 @@ from riselang.support import forking, garbage_collection, recursion
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import relaxed_gc
 from riselang.support.lazy import cached_property
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 LONG = 60.0
@@ -162,8 +162,8 @@ def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
         with relaxed_gc():
             assert answer_of_child(
                 lambda: (
-                    len(garbage_collection._before) == 1
-                    and gc.get_threshold() == garbage_collection.RARELY
+                    len(garbage_collection._compiling_threads) == 1
+                    and gc.get_threshold() == garbage_collection.RELAXED_THRESHOLDS
                 )
             )
     finally:
@@ -175,14 +175,18 @@ def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
 
 @pytest.mark.parametrize(
     "lock",
-    [lambda: recursion._starting, lambda: recursion._limit._lock, lambda: garbage_collection._lock],
+    [
+        lambda: recursion._stack_size_lock,
+        lambda: recursion._limit._lock,
+        lambda: garbage_collection._lock,
+    ],
 )
 def test_a_lock_that_is_held_for_a_moment_is_free_in_the_child(lock: Callable[[], Any]) -> None:
     other = Inside(lock())
 
     def works() -> bool:
         with relaxed_gc():
-            return deep(lambda: True)()
+            return with_deep_stack(lambda: True)()
 
     try:
         assert answer_of_child(works)
@@ -195,7 +199,7 @@ def test_a_deep_call_in_a_section_does_not_wait_for_a_fork_that_waits_for_it() -
     """The thread of the deep call is in the section of the one it works for."""
     entered, forked = threading.Event(), threading.Event()
 
-    @deep
+    @with_deep_stack
     def inner() -> bool:
         entered.set()
         time.sleep(0.3)  # by now the other thread waits to fork
@@ -218,11 +222,11 @@ def test_a_deep_call_in_a_section_does_not_wait_for_a_fork_that_waits_for_it() -
 def test_a_child_leaves_the_workers_of_its_parent_alone() -> None:
     worker_pool.start_workers(1)
     try:
-        assert answer_of_child(lambda: not worker_pool._idle)
-        assert worker_pool._idle[0].poll() is None
+        assert answer_of_child(lambda: not worker_pool._idle_workers)
+        assert worker_pool._idle_workers[0].poll() is None
     finally:
-        while worker_pool._idle:
-            process = worker_pool._idle.pop()
+        while worker_pool._idle_workers:
+            process = worker_pool._idle_workers.pop()
             process.kill()
             process.communicate()
 

@@ -20,15 +20,17 @@ def test_vectors_are_those_that_the_processor_has(
     has: Sequence[str], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "AMD64")
-    monkeypatch.setattr(machine, "_has", lambda feature: feature in has)
-    found = machine._host.__wrapped__()
+    monkeypatch.setattr(machine, "_has_cpu_feature", lambda feature: feature in has)
+    found = machine._detect_machine.__wrapped__()
     assert (found.vector_bytes, found.registers) == expected
 
 
 def test_numpy_knows_the_features_that_are_asked_for() -> None:
     on_arm = platform.machine().lower() in ("aarch64", "arm64")
-    assert not (on_arm and (machine._has("AVX2") or machine._has("AVX512F")))
-    assert machine._has("AVX2") or not machine._has("AVX512F")
+    assert not (
+        on_arm and (machine._has_cpu_feature("AVX2") or machine._has_cpu_feature("AVX512F"))
+    )
+    assert machine._has_cpu_feature("AVX2") or not machine._has_cpu_feature("AVX512F")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_cores_are_those_that_the_process_may_use(
         (topology / "thread_siblings_list").write_text(f"{processor % 2},{processor % 2 + 2}\n")
     if granted is not None:
         (tmp_path / "cpu.max").write_text(granted)
-    monkeypatch.setattr(machine, "PROCESSORS", tmp_path)
-    monkeypatch.setattr(machine, "GRANTED", tmp_path / "cpu.max")
+    monkeypatch.setattr(machine, "CPU_FOLDER", tmp_path)
+    monkeypatch.setattr(machine, "CPU_QUOTA", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: allowed)
     assert machine.available_cores.__wrapped__() == expected

@@ -17,8 +17,8 @@ import pytest
 
 import riselang as rl
 from riselang.support import profiling, progress
-from riselang.support.profiling import Phases, timed
-from riselang.support.progress import is_shown
+from riselang.support.profiling import Phases, time_span
+from riselang.support.progress import can_show_progress
 from riselang.tools import rise
 
 
@@ -162,9 +162,9 @@ def test_what_takes_long_is_shown_and_taken_away(clock: Clock, terminal: Termina
 
 def test_the_phase_is_named(clock: Clock, terminal: Terminal) -> None:
     with progress.progress("compiling f"):
-        with timed("rewrite"):
+        with time_span("rewrite"):
             pass
-        with timed("LLVM"), timed("optimize"):
+        with time_span("LLVM"), time_span("optimize"):
             clock.pass_by(2)
     text = plain(terminal.written())
     assert "compiling f: LLVM: optimize 0:00:02" in text
@@ -172,7 +172,11 @@ def test_the_phase_is_named(clock: Clock, terminal: Terminal) -> None:
 
 
 def test_a_block_inside_another_is_a_part_of_it(clock: Clock, terminal: Terminal) -> None:
-    with progress.progress("compiling file.rise"), progress.progress("compiling f"), timed("LLVM"):
+    with (
+        progress.progress("compiling file.rise"),
+        progress.progress("compiling f"),
+        time_span("LLVM"),
+    ):
         clock.pass_by(2)
     text = plain(terminal.written())
     assert "compiling file.rise: LLVM" in text
@@ -210,7 +214,7 @@ def test_an_error_takes_the_line_away(clock: Clock, terminal: Terminal) -> None:
 
 def test_in_a_notebook_the_line_is_plain(clock: Clock, cell: Cell) -> None:
     with progress.progress("compiling f"):
-        with timed("rewrite"):
+        with time_span("rewrite"):
             clock.pass_by(75)
         assert on_screen(cell.getvalue()) == "compiling f: rewrite 1:15"
     assert on_screen(cell.getvalue()).strip() == ""
@@ -230,7 +234,7 @@ def test_the_setting_on_a_terminal(
     setting: str, shown: bool, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RISE_PROGRESS", setting)
-    assert is_shown() is shown
+    assert can_show_progress() is shown
 
 
 @pytest.mark.parametrize(("setting", "shown"), [("0", False), ("1", True), ("auto", False)])
@@ -239,19 +243,19 @@ def test_the_setting_without_a_terminal(
 ) -> None:
     monkeypatch.setenv("RISE_PROGRESS", setting)
     replace_stderr(monkeypatch, io.StringIO())
-    assert is_shown() is shown
+    assert can_show_progress() is shown
 
 
 def test_what_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_PROGRESS", "yes")
     with pytest.raises(rl.UserError, match="RISE_PROGRESS must be auto, 0 or 1, but is 'yes'"):
-        is_shown()
+        can_show_progress()
 
 
 def test_a_process_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_stderr(monkeypatch, None)
     monkeypatch.setenv("RISE_PROGRESS", "1")
-    assert not is_shown()
+    assert not can_show_progress()
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from riselang.dialects.module import module_text
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.lowering.imperative import compiled_patterns
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.term.nodes import Pattern, Term
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import substitute_sizes
 from support.checking import call_of, module_of
 from support.programs import Program
 from support.values import random_values, same
@@ -74,7 +74,9 @@ def test_laws_hold(name: str, law: Law) -> None:
         sizes = {size: Nat.const(int(source.integers(1, LARGEST_SIZE + 1))) for size in SIZES}
         inputs, result = uncurry(substitute(left.type, sizes, {}))
         values = [random_value(type, source) for type in inputs]
-        found = [to_buffers(result, run(at_sizes(t, sizes), values)) for t in (left, right)]
+        found = [
+            to_buffers(result, run_term(substitute_sizes(t, sizes), values)) for t in (left, right)
+        ]
         assert same(*found), sizes
 
 
@@ -82,7 +84,7 @@ def test_laws_hold(name: str, law: Law) -> None:
 def test_examples_are_true(name: str) -> None:
     example = EXAMPLES[name]
     inputs = [ast.literal_eval(text) for text in example.inputs]
-    found = run(closed(example.parameters, example.expression), inputs)
+    found = run_term(closed(example.parameters, example.expression), inputs)
     assert found == ast.literal_eval(example.result)
     assert repr(found) == example.result
 

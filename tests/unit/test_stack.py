@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from riselang.support.errors import LimitationError
-from riselang.support.recursion import MOST_CALLS, deep, is_deep
+from riselang.support.recursion import MAX_CALL_DEPTH, is_deep, with_deep_stack
 
 DEEP = 20_000
 
@@ -42,20 +42,20 @@ def test_a_recursion_may_be_deep_however_it_is_made(function: Any) -> None:
     """Python 3.12 and later count the calls that go through C; see Note [Two stacks]."""
     is_counted = function is not directly and sys.version_info >= (3, 12)
     levels = 1000 if is_counted else DEEP
-    assert deep(function)(levels) in (levels, 1)
+    assert with_deep_stack(function)(levels) in (levels, 1)
 
 
 def test_a_recursion_without_end_is_a_limitation() -> None:
     with pytest.raises(LimitationError, match="nests too deeply"):
-        deep(directly)(2 * MOST_CALLS)
+        with_deep_stack(directly)(2 * MAX_CALL_DEPTH)
 
 
 def test_what_a_deep_function_calls_stays_on_its_stack() -> None:
-    @deep
+    @with_deep_stack
     def outer() -> tuple[bool, int, int]:
         return is_deep(), threading.get_ident(), inner()
 
-    @deep
+    @with_deep_stack
     def inner() -> int:
         return threading.get_ident()
 
@@ -67,22 +67,22 @@ def test_what_a_deep_function_calls_stays_on_its_stack() -> None:
 
 def test_the_limit_on_calls_is_put_back() -> None:
     before = sys.getrecursionlimit()
-    assert deep(sys.getrecursionlimit)() >= MOST_CALLS
+    assert with_deep_stack(sys.getrecursionlimit)() >= MAX_CALL_DEPTH
     assert sys.getrecursionlimit() == before
 
 
 def test_errors_and_context_variables_come_through() -> None:
     variable = contextvars.ContextVar("variable", default="outside")
     variable.set("set by the caller")
-    assert deep(variable.get)() == "set by the caller"
+    assert with_deep_stack(variable.get)() == "set by the caller"
     with pytest.raises(KeyError, match="missing"):
-        deep(dict[str, int]().__getitem__)("missing")
+        with_deep_stack(dict[str, int]().__getitem__)("missing")
 
 
 def test_who_waits_may_be_interrupted() -> None:
     ended = threading.Event()
 
-    @deep
+    @with_deep_stack
     def endless() -> None:
         threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
@@ -110,7 +110,7 @@ def test_an_interruption_that_python_drops_is_repeated(capfd: pytest.CaptureFixt
         while time.monotonic() < until:
             pass
 
-    @deep
+    @with_deep_stack
     def endless() -> None:
         threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         value = Referred()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
@@ -19,7 +19,8 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
     exact = exact_scalar(argument, numpy_dtype(type))
     if exact is None:
         raise UserError(
-            f"argument {name}: expected a scalar of type {show(type)}, but found {argument!r}"
+            f"argument {name}: expected a scalar of type {format_type(type)}, "
+            f"but found {argument!r}"
         )
     return exact
 
@@ -30,36 +31,36 @@ def bind_sizes(
     """Return the sizes that the array shapes determine; bindings of one size must agree."""
     binding = SizeBinding()
     for type, name, array in zip(types, names, arrays, strict=True):
-        lengths, element = _dimensions(type)
+        lengths, element = _shape_and_element(type)
         if isinstance(element, IdxType):
             element = index
         if not isinstance(element, ScalarType):
-            raise UserError(f"argument {name}: an array of {show(element)} cannot be passed")
+            raise UserError(f"argument {name}: an array of {format_type(element)} cannot be passed")
         check_dtype(array, element, name)
         if array.ndim != len(lengths):
             raise UserError(
                 f"argument {name}: expected {format_count(len(lengths), 'dimension')} "
-                f"({show(type)}), "
+                f"({format_type(type)}), "
                 f"but found shape {array.shape}"
             )
         binding.bind(lengths, array.shape, name)
-    return binding.finished()
+    return binding.finish()
 
 
-def given_sizes(
-    open: Sequence[RiseType], given: Sequence[RiseType], names: Sequence[str]
+def sizes_from_types(
+    symbolic_types: Sequence[RiseType], concrete_types: Sequence[RiseType], names: Sequence[str]
 ) -> Mapping[str, Nat]:
     """Return the values that `given`, which are the types `open` at some sizes, determine."""
     binding = SizeBinding()
-    for left, right, name in zip(open, given, names, strict=True):
-        lengths, _ = _dimensions(left)
-        for length, found in zip(lengths, _dimensions(right)[0], strict=True):
+    for left, right, name in zip(symbolic_types, concrete_types, names, strict=True):
+        lengths, _ = _shape_and_element(left)
+        for length, found in zip(lengths, _shape_and_element(right)[0], strict=True):
             if found.is_constant:
                 binding.bind([length], [found.constant], name)
-    return binding.finished()
+    return binding.finish()
 
 
-def _dimensions(type: RiseType) -> tuple[list[Nat], RiseType]:
+def _shape_and_element(type: RiseType) -> tuple[list[Nat], RiseType]:
     """Return the lengths of nested arrays, and the element type of the innermost."""
     lengths: list[Nat] = []
     while isinstance(type, ArrayType):

@@ -23,7 +23,7 @@ def build_unit(
     block: Block, outputs: SSAValue | Sequence[SSAValue], inputs: Sequence[SSAValue]
 ) -> Callable[[Callable[..., Any]], LoweringUnitOp]:
     targets = [outputs] if isinstance(outputs, SSAValue) else list(outputs)
-    types = [_type_of(value) for value in inputs]
+    types = [_buffer_type(value) for value in inputs]
 
     def emit(function: Callable[..., Any]) -> LoweringUnitOp:
         names = [value.name_hint or f"in{position}" for position, value in enumerate(inputs)]
@@ -49,7 +49,7 @@ def build_unit(
     return emit
 
 
-def _type_of(value: SSAValue) -> RiseType:
+def _buffer_type(value: SSAValue) -> RiseType:
     if not isinstance(value.type, MemRefType):
         raise UserError(f"expected a memref as input, but found {value.type}")
     try:

@@ -12,15 +12,15 @@ import numpy as np
 from riselang.api.binding import scalar_array
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.interpreter.scalars import numpy_dtype
-from riselang.runtime.arrays import Array, Shadow, as_array, new_array
-from riselang.runtime.device_arrays import new_on_gpu
+from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
+from riselang.runtime.device_arrays import new_device_array
 from riselang.runtime.executable import Executable, Parameter
-from riselang.runtime.kinds import as_kind, kind_of
+from riselang.runtime.kinds import array_converter, convert_results
 from riselang.runtime.quick_calls import Call
 from riselang.support.counts import format_count
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
@@ -78,57 +78,60 @@ class Compiled:
                 f"{self.function.name} takes {format_count(len(self.inputs), 'argument')} "
                 f"({names}), but found {len(arguments)}"
             )
-        arrays = [_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
+        arrays = [_argument_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
         if out is not None:
             self.run_into(arrays, out)
             return out
-        result, convert = self.run(arrays), kind_of(arguments)
-        return result if convert is None else as_kind(result, convert)
+        result, convert = self.run(arrays), array_converter(arguments)
+        return result if convert is None else convert_results(result, convert)
 
     def run(self, arrays: Sequence[Array]) -> Any:
         """Run the program, and return new arrays with the results."""
         count = sum(self.groups)
-        shapes = self.function.shapes_of_first(count, arrays)
+        shapes = self.function.leading_shapes(count, arrays)
         parameters = self.function.parameters[:count]
-        on_gpu = any(isinstance(array, Shadow) for array in arrays)
-        make = new_on_gpu if on_gpu else new_array
+        on_gpu = any(isinstance(array, DeviceView) for array in arrays)
+        make = new_device_array if on_gpu else new_array
         buffers: list[Array] = [
             make(shape, numpy_dtype(parameter.type))
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
-        with located(self.origin.source if self.origin is not None else None), timed("run"):
+        with (
+            locate_errors(self.origin.source if self.origin is not None else None),
+            time_span("run"),
+        ):
             self.function(*buffers, *arrays)
-        given = [each.owner if isinstance(each, Shadow) else each for each in buffers]
-        return packed(given, self.groups)
+        given = [each.owner if isinstance(each, DeviceView) else each for each in buffers]
+        return pack_results(given, self.groups)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
         """Write the results to `out`, which has the structure of the returned value."""
-        buffers = _flattened(out)
+        buffers = _flatten_buffers(out)
         if len(buffers) != sum(self.groups):
             raise UserError(
                 f"out: expected {format_count(sum(self.groups), 'array')}, as "
                 f"{self.function.name} returns, "
                 f"but found {len(buffers)}"
             )
-        with located(self.origin.source if self.origin is not None else None):
+        with locate_errors(self.origin.source if self.origin is not None else None):
             self.function(*buffers, *arrays)
 
-    def prepared(self, example: Sequence[Array] | None = None) -> Call:
+    def prepare_call(self, example: Sequence[Array] | None = None) -> Call:
         """Return a fast function of inputs; it does not check their types and shapes.
 
         If the program has symbolic sizes, `example` has arrays of the shapes to specialize for.
         """
         shapes = None
         if example is not None:
-            results = self.function.shapes_of_first(sum(self.groups), example)
+            results = self.function.leading_shapes(sum(self.groups), example)
             shapes = [*results, *(array.shape for array in example)]
-        return self._quick([None] * len(self.inputs), shapes) or self.run
+        return self._fast_call([None] * len(self.inputs), shapes) or self.run
 
-    def prepared_with(self, fixed: Sequence[Array | None]) -> Call | None:
+    def prepare_call_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""
-        return self._quick(fixed, None)
+        return self._fast_call(fixed, None)
 
-    def prepared_into(self, out: Array, example: Sequence[Array]) -> Call | None:
+    def prepare_call_into(self, out: Array, example: Sequence[Array]) -> Call | None:
         """Return a fast function of an output and inputs with the shapes of these arrays.
 
         It does not check that the output is disjoint from the inputs. None if calls need more
@@ -137,7 +140,7 @@ class Compiled:
         if self.groups != (1,):
             return None
         arrays = (out, *example)
-        return self.function.quick(
+        return self.function.fast_call(
             0,
             [None] * len(arrays),
             lambda given: self.function(*given),
@@ -145,17 +148,17 @@ class Compiled:
             [array.shape for array in arrays],
         )
 
-    def _quick(
+    def _fast_call(
         self, fixed: Sequence[Array | None], shapes: Sequence[tuple[int, ...]] | None
     ) -> Call | None:
-        def checked(given: Sequence[Array]) -> Any:
+        def call_with_checks(given: Sequence[Array]) -> Any:
             every = iter(given)
             return self.run([next(every) if each is None else each for each in fixed])
 
-        def groups(buffers: Sequence[Array]) -> Any:
-            return packed(buffers, self.groups)
+        def pack(buffers: Sequence[Array]) -> Any:
+            return pack_results(buffers, self.groups)
 
-        return self.function.quick(sum(self.groups), fixed, checked, groups, shapes)
+        return self.function.fast_call(sum(self.groups), fixed, call_with_checks, pack, shapes)
 
     def as_text(self, stage: str = "asm") -> str:
         """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -199,24 +202,24 @@ class Compiled:
         return f"<compiled program {self.function.name}({names})>"
 
 
-def _array(parameter: Parameter, argument: Any) -> Array:
+def _argument_array(parameter: Parameter, argument: Any) -> Array:
     if parameter.shape == () and not isinstance(argument, np.ndarray):
         return scalar_array(argument, parameter.type, parameter.name)
     return as_array(argument, parameter.name)
 
 
 @contextmanager
-def located(source: Term | None) -> Generator[None]:
+def locate_errors(source: Term | None) -> Generator[None]:
     """Report a failed index check at its location in the source."""
     try:
         yield
     except OutOfRangeError as error:
         if source is not None:
-            error.location = _as_written(source, error.location)
+            error.location = _source_location(source, error.location)
         raise
 
 
-def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation | None:
+def _source_location(term: Term, location: SourceLocation | None) -> SourceLocation | None:
     """Return the full source range of a location; an op knows only where it starts."""
     stack = [term]
     while stack and location is not None:
@@ -228,7 +231,7 @@ def _as_written(term: Term, location: SourceLocation | None) -> SourceLocation |
     return location
 
 
-def packed(buffers: Sequence[Array], groups: Groups) -> Any:
+def pack_results(buffers: Sequence[Array], groups: Groups) -> Any:
     """Group buffers: an array for one result, a tuple for a result of pairs or several results."""
     results: list[Any] = []
     for count in groups:
@@ -237,7 +240,7 @@ def packed(buffers: Sequence[Array], groups: Groups) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _flattened(out: Any) -> list[Any]:
+def _flatten_buffers(out: Any) -> list[Any]:
     if isinstance(out, tuple):
-        return [buffer for part in cast(tuple[Any, ...], out) for buffer in _flattened(part)]
+        return [buffer for part in cast(tuple[Any, ...], out) for buffer in _flatten_buffers(part)]
     return [out]

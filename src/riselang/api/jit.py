@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from riselang.api.binding import given_sizes
-from riselang.api.kernel import LOOPS, Kernel
-from riselang.api.lowered import as_strategy
-from riselang.api.specs import as_type
+from riselang.api.binding import sizes_from_types
+from riselang.api.kernel import DEFAULT_LOOPS, Kernel
+from riselang.api.lowered import resolve_strategy
+from riselang.api.specs import annotation_type
 from riselang.compiler.pipeline import trace
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.dsl.locations import function_location
@@ -23,7 +23,7 @@ from riselang.support.errors import UserError
 from riselang.support.garbage_collection import relaxed_gc
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import substitute_sizes
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")
@@ -48,21 +48,21 @@ class Jitted(Kernel):
         self.symbolic = sizes == "symbolic"
         functools.update_wrapper(self, function)
 
-    def _first_call(self, arguments: Sequence[Any], key: Any) -> Any:
+    def _call_new_shapes(self, arguments: Sequence[Any], key: Any) -> Any:
         """Call the kernel; while another function is traced, inline its body into that function."""
         if any(isinstance(argument, Value) for argument in arguments):
             return self.function(*arguments)
-        return super()._first_call(arguments, key)
+        return super()._call_new_shapes(arguments, key)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:
-            return self._traced(types)
+            return self._trace_program(types)
         # The function may refer to sizes by name, so it is traced with symbolic sizes.
-        term, results = self._traced(self.types)
-        known = given_sizes(uncurry(term.type)[0], types, self.names)
-        return at_sizes(term, known), results
+        term, results = self._trace_program(self.types)
+        known = sizes_from_types(uncurry(term.type)[0], types, self.names)
+        return substitute_sizes(term, known), results
 
-    def _traced(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
+    def _trace_program(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
         with relaxed_gc():
             program = trace(self.function, self.__name__, self.names, types)
         return program.term, program.results
@@ -128,18 +128,18 @@ def jit(
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
-    options = default_options(LOOPS).changed(
+    options = default_options(DEFAULT_LOOPS).with_changes(
         loops=loops, float=float, debug_info=debug_info, library=library, effort=effort
     )
 
-    chosen = as_strategy(strategy, DEFAULT)
+    chosen = resolve_strategy(strategy, DEFAULT)
 
     @with_short_tracebacks
-    def jitted(function: Callable[..., Any]) -> Jitted:
+    def decorate(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function
         return Jitted(inner, backend, sizes, options, chosen)
 
-    return jitted if function is None else jitted(function)
+    return decorate if function is None else decorate(function)
 
 
 def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[RiseType, ...]]:
@@ -157,5 +157,5 @@ def _signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[Ris
                 f"{name}: parameter {parameter.name} must be a plain parameter", location
             )
         names.append(parameter.name)
-        types.append(as_type(parameter.annotation, parameter.name, name, location))
+        types.append(annotation_type(parameter.annotation, parameter.name, name, location))
     return tuple(names), tuple(types)

@@ -9,45 +9,45 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from riselang.api.binding import bind_sizes, given_sizes, scalar_array
+from riselang.api.binding import bind_sizes, scalar_array, sizes_from_types
 from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
 from riselang.dsl.locations import user_location
-from riselang.dsl.sizes import given_size
+from riselang.dsl.sizes import as_size
 from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array, check_layout
-from riselang.runtime.device_arrays import in_library_of, is_on_gpu, shadow
-from riselang.runtime.kinds import as_kind, kind_of
+from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
+from riselang.runtime.kinds import array_converter, convert_results
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.html import code
-from riselang.support.tracebacks import shortened, with_short_tracebacks
+from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
-from riselang.term.sizes import at_sizes, names_in, opened_binder
+from riselang.term.sizes import open_term_binder, substitute_sizes, term_names
 from riselang.term.substitution import shift
 
 if TYPE_CHECKING:
     from riselang.api.compiled import Compiled
 
-_Key = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
+_SpecializationKey = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """The parameter types, and the sizes."""
-_Shapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
+_ArgumentShapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
 """The shape and dtype of each argument; None for one that is not a NumPy array."""
-_Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+_ArrayShapes = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 """The same where all arguments are NumPy arrays."""
-LOOPS = "affine"
+DEFAULT_LOOPS = "affine"
 """The loops that a kernel's patterns become unless they specify it."""
-DEFAULTS = Options(LOOPS)
+DEFAULT_OPTIONS = Options(DEFAULT_LOOPS)
 _ARRAY: Any = np.ndarray
-MOST_PREPARED = 4096
+MAX_PREPARED_CALLS = 4096
 """The maximum number of prepared calls; a symbolic kernel may see any number of shapes."""
 
 
@@ -74,16 +74,19 @@ class Kernel(ABC):
         self.backend = backend
         self.options = options
         self.strategy = strategy
-        self._lowered: dict[_Key, Lowered] = {}
+        self._lowered: dict[_SpecializationKey, Lowered] = {}
         self._lock = RLock()
-        self._prepared: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
+        self._prepared_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
         """Compiled programs by the shapes of their arguments; such a call checks only the layout
         of the arrays."""
-        self._latest: tuple[_Expected, Callable[[Sequence[Any]], Any]] = ((), self._other_call)
+        self._latest_call: tuple[_ArrayShapes, Callable[[Sequence[Any]], Any]] = (
+            (),
+            self._call_other_shapes,
+        )
         """The shapes of the latest call, which the next one usually has, too."""
-        self._on_gpu: dict[_Shapes, Compiled] = {}
+        self._gpu_programs: dict[_ArgumentShapes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
-        self._into: dict[_Shapes, Callable[[Sequence[Any]], Any]] = {}
+        self._prepared_out_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
         """Prepared calls with `out`, by its shape and the shapes of the arguments."""
 
     @abstractmethod
@@ -97,10 +100,10 @@ class Kernel(ABC):
         """Return the results for these arrays; write them to `out`, shaped like the result."""
         try:
             if named:
-                arguments = self._ordered(arguments, named)
+                arguments = self._order_arguments(arguments, named)
             if out is not None:
                 return self._call_into(arguments, out)
-            expected, prepared = self._latest
+            expected, prepared = self._latest_call
             if len(arguments) == len(expected):
                 for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, lengths are equal
                     if (
@@ -111,22 +114,22 @@ class Kernel(ABC):
                         break
                 else:
                     return prepared(arguments)
-            return self._other_call(arguments)
+            return self._call_other_shapes(arguments)
         except RiseError as error:
-            raise shortened(error) from error.__cause__
+            raise shorten_traceback(error) from error.__cause__
 
-    def _other_call(self, arguments: Sequence[Any]) -> Any:
+    def _call_other_shapes(self, arguments: Sequence[Any]) -> Any:
         """Call with shapes that differ from the latest call's."""
         if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
-            return in_library_of(arguments, self._call_on_gpu(arguments))
-        key = _shapes_of(arguments)
-        prepared = self._prepared.get(key)
+            return to_argument_library(arguments, self._call_on_gpu(arguments))
+        key = _argument_shapes(arguments)
+        prepared = self._prepared_calls.get(key)
         if prepared is None:
-            return self._first_call(arguments, key)
-        self._latest = cast(_Expected, key), prepared
+            return self._call_new_shapes(arguments, key)
+        self._latest_call = cast(_ArrayShapes, key), prepared
         return prepared(arguments)
 
-    def _ordered(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _order_arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return positional and named arguments in the order of the parameters."""
         names = self.names
         for name in named:
@@ -151,61 +154,61 @@ class Kernel(ABC):
     def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
         if self.backend != "compile":
             raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
-        key = _shapes_of((out, *arguments))
-        prepared = self._into.get(key)
-        if prepared is not None and _is_quick(out, arguments):
+        key = _argument_shapes((out, *arguments))
+        prepared = self._prepared_out_calls.get(key)
+        if prepared is not None and _can_write_directly(out, arguments):
             prepared((out, *arguments))
             return out
-        arrays = self._arrays(arguments)
-        compiled = self._for_arrays(arrays, {})[0].compile()
+        arrays = self._argument_arrays(arguments)
+        compiled = self._lowered_for_arrays(arrays, {})[0].compile()
         compiled.run_into(arrays, out)
-        quick = compiled.prepared_into(out, arrays) if None not in key else None
+        quick = compiled.prepare_call_into(out, arrays) if None not in key else None
         if quick is not None:
-            self._limit(self._into)
-            self._into[key] = quick
+            self._clear_if_full(self._prepared_out_calls)
+            self._prepared_out_calls[key] = quick
         return out
 
-    def _limit(self, known: dict[_Shapes, Any]) -> None:
-        if len(known) >= MOST_PREPARED:
+    def _clear_if_full(self, known: dict[_ArgumentShapes, Any]) -> None:
+        if len(known) >= MAX_PREPARED_CALLS:
             known.clear()
 
-    def _first_call(self, arguments: Sequence[Any], key: _Shapes) -> Any:
+    def _call_new_shapes(self, arguments: Sequence[Any], key: _ArgumentShapes) -> Any:
         """Call with shapes that have not been seen before, or with non-array arguments."""
         result = self.call(arguments, {})
         if self.backend == "compile" and None not in key:
-            lowered, _ = self._for_arrays(arguments, {})
-            self._limit(self._prepared)
+            lowered, _ = self._lowered_for_arrays(arguments, {})
+            self._clear_if_full(self._prepared_calls)
             example = arguments if self.symbolic else None
-            self._prepared[key] = lowered.compile().prepared(example)
-        convert = kind_of(arguments) if None in key else None
-        return result if convert is None else as_kind(result, convert)
+            self._prepared_calls[key] = lowered.compile().prepare_call(example)
+        convert = array_converter(arguments) if None in key else None
+        return result if convert is None else convert_results(result, convert)
 
     def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
         """Call with arrays on a GPU; the sizes are bound once for each combination of shapes."""
-        arrays = self._arrays(arguments)
+        arrays = self._argument_arrays(arguments)
         key = tuple((array.shape, array.dtype) for array in arrays)
-        compiled = self._on_gpu.get(key)
+        compiled = self._gpu_programs.get(key)
         if compiled is None:
-            compiled = self._for_arrays(arrays, {})[0].compile()
-            self._limit(self._on_gpu)
-            self._on_gpu[key] = compiled
+            compiled = self._lowered_for_arrays(arrays, {})[0].compile()
+            self._clear_if_full(self._gpu_programs)
+            self._gpu_programs[key] = compiled
         return compiled.run(arrays)
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """Return the results for these arrays; `known` has sizes that shapes may not determine."""
-        arrays = self._arrays(arguments)
-        lowered, sizes = self._for_arrays(arrays, known)
+        arrays = self._argument_arrays(arguments)
+        lowered, sizes = self._lowered_for_arrays(arrays, known)
         if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
         return lowered.compile().run(arrays)
 
-    def _for_arrays(
+    def _lowered_for_arrays(
         self, arrays: Sequence[Array], known: Mapping[str, Nat]
     ) -> tuple[Lowered, Mapping[str, Nat]]:
         """Return the program that takes these arrays, and the values of its symbolic sizes."""
         if not self.symbolic:
-            return self._specialised({**known, **bind_sizes(self.types, self.names, arrays)}), {}
-        lowered = self._specialised({})
+            return self._specialize({**known, **bind_sizes(self.types, self.names, arrays)}), {}
+        lowered = self._specialize({})
         sizes = bind_sizes(lowered.inputs, self.names, arrays)
         lowered.check(sizes)
         return lowered, sizes
@@ -213,29 +216,31 @@ class Kernel(ABC):
     @with_short_tracebacks
     def trace(self, *arguments: Any, **sizes: int) -> Traced:
         """Trace for these arrays, array types or sizes by name; without them, for all sizes."""
-        return self._traced_at(self._sizes(arguments, sizes))
+        return self._trace_at_sizes(self._requested_sizes(arguments, sizes))
 
     @with_short_tracebacks
     def lower(self, *arguments: Any, **sizes: int) -> Lowered:
         """Trace for these arrays, array types or sizes, and lower with the kernel's options."""
-        return self._specialised(self._sizes(arguments, sizes))
+        return self._specialize(self._requested_sizes(arguments, sizes))
 
-    def _sizes(self, arguments: Sequence[Any], sizes: Mapping[str, int]) -> Mapping[str, Nat]:
+    def _requested_sizes(
+        self, arguments: Sequence[Any], sizes: Mapping[str, int]
+    ) -> Mapping[str, Nat]:
         if sizes and arguments:
             raise UserError("give arrays or sizes by name, not both", user_location())
         if not arguments:
             return self.named_sizes(sizes)
         if all(isinstance(argument, ArraySpec) for argument in arguments):
             types = tuple(argument.type for argument in arguments)
-            return given_sizes(self.types, types, self.names)
-        return bind_sizes(self.types, self.names, self._arrays(arguments))
+            return sizes_from_types(self.types, types, self.names)
+        return bind_sizes(self.types, self.names, self._argument_arrays(arguments))
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         """Return the sizes that the user gives by name."""
         return {name: self._named_size(name, size) for name, size in sizes.items()}
 
     def _named_size(self, name: str, size: Any) -> Nat:
-        return given_size(size, f"{self.__name__}({name}=...)")
+        return as_size(size, f"{self.__name__}({name}=...)")
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
         """Return the sizes that some of the arguments, by name, determine."""
@@ -243,7 +248,7 @@ class Kernel(ABC):
         names = [name for name in self.names if name in arrays]
         return bind_sizes(types, names, [arrays[name] for name in names])
 
-    def _arrays(self, arguments: Sequence[Any]) -> list[Array]:
+    def _argument_arrays(self, arguments: Sequence[Any]) -> list[Array]:
         if len(arguments) != len(self.types):
             raise UserError(
                 f"{self.__name__} takes {format_count(len(self.types), 'argument')} "
@@ -256,7 +261,7 @@ class Kernel(ABC):
                 arrays.append(scalar_array(argument, type, name))
                 continue
             if self._takes_device_arrays and is_on_gpu(argument):
-                arrays.append(shadow(argument, name))
+                arrays.append(device_view(argument, name))
                 continue
             array = as_array(argument, name)
             check_layout(array, name, written=False)
@@ -267,16 +272,16 @@ class Kernel(ABC):
     def _takes_device_arrays(self) -> bool:
         return self.options.loops == GPU and self.backend == "compile"
 
-    def _specialised(self, sizes: Mapping[str, Nat]) -> Lowered:
+    def _specialize(self, sizes: Mapping[str, Nat]) -> Lowered:
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         key = (types, tuple(sorted(sizes.items(), key=lambda item: item[0])))
         with hold_forks(), self._lock:
             if key not in self._lowered:
-                self._lowered[key] = self._traced_at(sizes).lower()
+                self._lowered[key] = self._trace_at_sizes(sizes).lower()
             return self._lowered[key]
 
     @hold_forks()
-    def _traced_at(self, sizes: Mapping[str, Nat]) -> Traced:
+    def _trace_at_sizes(self, sizes: Mapping[str, Nat]) -> Traced:
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
@@ -284,7 +289,8 @@ class Kernel(ABC):
 
     def __repr__(self) -> str:
         types = ", ".join(
-            f"{name} : {show(type)}" for name, type in zip(self.names, self.types, strict=True)
+            f"{name} : {format_type(type)}"
+            for name, type in zip(self.names, self.types, strict=True)
         )
         return f"<kernel {self.__name__}({types})>"
 
@@ -292,12 +298,12 @@ class Kernel(ABC):
         return code(repr(self))
 
 
-def _shapes_of(arguments: Sequence[Any]) -> _Shapes:
+def _argument_shapes(arguments: Sequence[Any]) -> _ArgumentShapes:
     return tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
                   for array in arguments])  # fmt: skip
 
 
-def _is_quick(out: Array, arguments: Sequence[Array]) -> bool:
+def _can_write_directly(out: Array, arguments: Sequence[Array]) -> bool:
     """Return whether a result may be written without further checks: `out` overlaps no argument."""
     return out.flags.carray and not any(np.may_share_memory(out, each) for each in arguments)
 
@@ -313,19 +319,19 @@ class TermKernel(Kernel):
         name: str,
         term: Term,
         backend: str = "compile",
-        options: Options = DEFAULTS,
+        options: Options = DEFAULT_OPTIONS,
         refined: Mapping[str, Nat] | None = None,
         strategy: Strategy | None = None,
     ):
         self.term = term
         self.refined = refined or {}
-        self._program = _with_parameters(_for_all_sizes(term), 0)
+        self._program = _eta_expand(_remove_size_binders(term), 0)
         types, _ = uncurry(self._program.type)
         names = parameter_names(self._program)
         super().__init__(name, names, types, backend, options, strategy)
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
-        names = names_in(self._program)
+        names = term_names(self._program)
         found: dict[str, Nat] = {}
         for name, given in sizes.items():
             size = self._named_size(name, given)
@@ -343,10 +349,10 @@ class TermKernel(Kernel):
         return found
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        return at_sizes(self._program, sizes), 1
+        return substitute_sizes(self._program, sizes), 1
 
 
-def _for_all_sizes(term: Term) -> Term:
+def _remove_size_binders(term: Term) -> Term:
     """Remove the size parameters of a program; the sizes become free variables."""
     while isinstance(term, DepLambda):
         if term.kind != "nat":
@@ -355,17 +361,17 @@ def _for_all_sizes(term: Term) -> Term:
                 "it to a type, as in f@[f32]",
                 term.location,
             )
-        _, term = opened_binder(term)
+        _, term = open_term_binder(term)
     return term
 
 
-def _with_parameters(term: Term, position: int) -> Term:
+def _eta_expand(term: Term, position: int) -> Term:
     """Eta-expand a function that is not a lambda, such as `map(neg)`."""
     if isinstance(term, Lambda):
-        body = _with_parameters(term.body, position + 1)
+        body = _eta_expand(term.body, position + 1)
         return Lambda(term.name, term.parameter, body, term.location)
     if not isinstance(term.type, FunType):
         return term
     input = term.type.input
-    body = _with_parameters(Apply(shift(term, 1), Bound(0, input)), position + 1)
+    body = _eta_expand(Apply(shift(term, 1), Bound(0, input)), position + 1)
     return Lambda(f"x{position}", input, body, term.location)

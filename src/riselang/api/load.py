@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import SUFFIX, Compiled
-from riselang.api.kernel import LOOPS, TermKernel
-from riselang.api.lowered import as_strategy
-from riselang.compiler.caching import compiled, find, text_key
-from riselang.native.workers.worker_pool import WORTH_WORKERS, start_workers
+from riselang.api.kernel import DEFAULT_LOOPS, TermKernel
+from riselang.api.lowered import resolve_strategy
+from riselang.compiler.caching import find_cached, find_or_compile, text_key
+from riselang.native.workers.worker_pool import MIN_FUNCTIONS_FOR_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.executable import Executable
@@ -20,7 +20,7 @@ from riselang.support.config import Options, default_options
 from riselang.support.errors import MissingSymbolsError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.html import code, details
-from riselang.support.io import decode
+from riselang.support.io import decode_text
 from riselang.support.lazy import cached_property
 from riselang.support.progress import progress
 from riselang.term.nodes import Term
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 BACKENDS = ("compile", "interpret")
 SHARED = (".so", ".dylib", ".dll")
 """The file name extensions of shared libraries."""
-MLIR_LOOPS = "scf"
+DEFAULT_MLIR_LOOPS = "scf"
 """The loops that patterns of an MLIR file become unless they specify it."""
 
 
@@ -46,10 +46,10 @@ class LoadedModule:
         self._name = name
         self._options = options
         self._key = text_key(text, name, options)
-        self._found = find(self._key, name, {})
-        if self._found is None:
+        self._cached = find_cached(self._key, name, {})
+        if self._cached is None:
             # A module in the cache needs no verification.
-            if text.count("func.func") >= WORTH_WORKERS:
+            if text.count("func.func") >= MIN_FUNCTIONS_FOR_WORKERS:
                 start_workers(config.jobs() - 1)
             assert self._compilation
 
@@ -64,13 +64,15 @@ class LoadedModule:
     @cached_property
     @hold_forks()
     def _functions(self) -> dict[str, Executable]:
-        artefact = self._found or compiled(
-            self._key, self._name, lambda: self._compilation.artefact, {}
+        artifact = self._cached or find_or_compile(
+            self._key, self._name, lambda: self._compilation.artifact, {}
         )
         try:
-            return artefact.executables(lambda name: self._compilation.source.terms(name))
+            return artifact.load_executables(lambda name: self._compilation.source.terms(name))
         except MissingSymbolsError as error:
-            raise error.located(self._compilation.source.declaration(error.names[0])) from None
+            raise error.with_location(
+                self._compilation.source.declaration_location(error.names[0])
+            ) from None
 
     def as_text(self, stage: str = "rise") -> str:
         """Return the module at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -80,7 +82,7 @@ class LoadedModule:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._functions:
-            raise AttributeError(_missing(self._name, "function", name, self._functions))
+            raise AttributeError(_missing_message(self._name, "function", name, self._functions))
         return self._functions[name]
 
     def __dir__(self) -> list[str]:
@@ -100,11 +102,11 @@ class LoadedLibrary:
         from riselang.runtime.shared import load_shared
 
         self._path = path
-        self._functions = load_shared(path, _terms_of)
+        self._functions = load_shared(path, _function_terms)
 
     def __getattr__(self, name: str) -> Executable:
         if name.startswith("_") or name not in self._functions:
-            raise AttributeError(_missing(self._path, "function", name, self._functions))
+            raise AttributeError(_missing_message(self._path, "function", name, self._functions))
         return self._functions[name]
 
     def __dir__(self) -> list[str]:
@@ -114,7 +116,7 @@ class LoadedLibrary:
         return f"<library {self._path}>"
 
 
-def _terms_of(text: str, name: str) -> list[Term]:
+def _function_terms(text: str, name: str) -> list[Term]:
     """Return the programs in a function of a module; they restrict the sizes."""
     from riselang.compiler.sources import ModuleSource
     from riselang.dialects.module import parse_module
@@ -134,16 +136,16 @@ class LoadedProgram:
         self._name = name
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._chosen()(*arguments)
+        return self._main_kernel()(*arguments)
 
     def as_text(self, stage: str = "notation") -> str:
         """Return the file at a stage; stages after notation show `main` or the only definition."""
         if stage != "notation":
-            return self._chosen().lower().as_text(stage)
+            return self._main_kernel().lower().as_text(stage)
         texts = [f"def {name} = {kernel.term}" for name, kernel in self._kernels.items()]
         return "\n\n".join(texts) + "\n"
 
-    def _chosen(self) -> TermKernel:
+    def _main_kernel(self) -> TermKernel:
         if "main" in self._kernels:
             return self._kernels["main"]
         if len(self._kernels) == 1:
@@ -159,7 +161,7 @@ class LoadedProgram:
         if name in self._program.helpers:
             raise self._program.helpers[name]
         if name not in self._kernels:
-            raise AttributeError(_missing(self._name, "definition", name, self._kernels))
+            raise AttributeError(_missing_message(self._name, "definition", name, self._kernels))
         return self._kernels[name]
 
     def __dir__(self) -> list[str]:
@@ -172,12 +174,12 @@ class LoadedProgram:
         return code(self.as_text())
 
 
-def chosen_kernel(program: LoadedProgram) -> TermKernel:
+def main_kernel(program: LoadedProgram) -> TermKernel:
     """Return `main` or the only definition; a method would clash with a definition's name."""
-    return program._chosen()  # pyright: ignore[reportPrivateUsage]
+    return program._main_kernel()  # pyright: ignore[reportPrivateUsage]
 
 
-def _missing(file: str, kind: str, name: str, known: Mapping[str, object]) -> str:
+def _missing_message(file: str, kind: str, name: str, known: Mapping[str, object]) -> str:
     return f"{file} has no {kind} {name}; it has: {', '.join(known) or 'none'}"
 
 
@@ -194,7 +196,7 @@ def load_file(
         return load_saved(data, str(path))
     if str(path).endswith(SHARED):
         return LoadedLibrary(str(path))
-    return load_text(decode(data, str(path)), str(path), backend, strategy, **choices)
+    return load_text(decode_text(data, str(path)), str(path), backend, strategy, **choices)
 
 
 def load_text(
@@ -206,22 +208,20 @@ def load_text(
     if name.endswith(".rise"):
         from riselang.notation.program import parse_program
 
-        options = default_options(LOOPS).changed(**choices)
+        options = default_options(DEFAULT_LOOPS).with_changes(**choices)
         program = parse_program(text, name)
-        kernels = program_kernels(program, options, backend, as_strategy(strategy, DEFAULT))
+        kernels = program_kernels(program, options, backend, resolve_strategy(strategy, DEFAULT))
         return LoadedProgram(program, kernels, name)
     if backend != "compile":
         raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
-    options = default_options(MLIR_LOOPS).changed(**choices)
-    chosen = as_strategy(strategy)
+    options = default_options(DEFAULT_MLIR_LOOPS).with_changes(**choices)
+    chosen = resolve_strategy(strategy)
     if chosen is not None:
-        text, options = rewritten_text(text, name, chosen, options)
+        text, options = rewrite_text(text, name, chosen, options)
     return LoadedModule(text, name, options)
 
 
-def rewritten_text(
-    text: str, name: str, strategy: Strategy, options: Options
-) -> tuple[str, Options]:
+def rewrite_text(text: str, name: str, strategy: Strategy, options: Options) -> tuple[str, Options]:
     """Rewrite the programs of an MLIR module; return its text and the remaining options."""
     from riselang.dialects.module import module_text
 
@@ -250,8 +250,8 @@ def term_kernel(
     name: str, term: Term, *, strategy: Strategy | str | None = None, **choices: Any
 ) -> TermKernel:
     """Make a kernel of a closed term, with the default options of notation."""
-    options = default_options(LOOPS).changed(**choices)
-    return TermKernel(name, term, "compile", options, strategy=as_strategy(strategy, DEFAULT))
+    options = default_options(DEFAULT_LOOPS).with_changes(**choices)
+    return TermKernel(name, term, "compile", options, strategy=resolve_strategy(strategy, DEFAULT))
 
 
 def program_kernels(
@@ -260,7 +260,12 @@ def program_kernels(
     """Make a kernel of each definition whose types are known."""
     return {
         definition.name: TermKernel(
-            definition.name, definition.term, backend, options, definition.refined, strategy
+            definition.name,
+            definition.term,
+            backend,
+            options,
+            definition.size_refinements,
+            strategy,
         )
         for definition in program
     }

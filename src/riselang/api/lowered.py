@@ -7,36 +7,36 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from riselang.api.compiled import Compiled, Groups, located, packed
-from riselang.compiler.pipeline import applies, rewrite
-from riselang.compiler.values import Program, Rewritten
+from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
+from riselang.compiler.pipeline import rewrite, should_rewrite
+from riselang.compiler.values import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
-from riselang.runtime.artefact import Buffer
+from riselang.runtime.artifact import Buffer
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import relaxed_gc
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 from riselang.support.progress import progress
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
-from riselang.term.sizes import at_sizes, check_sizes
+from riselang.term.sizes import check_sizes, substitute_sizes
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
     from riselang.rewrite.derivation import Derivation
 
 
-def as_strategy(
+def resolve_strategy(
     strategy: Strategy | str | None, otherwise: Strategy | None = None
 ) -> Strategy | None:
     """Return a strategy that is given as a value, as text or as the name of a `.strategy` file.
@@ -47,8 +47,8 @@ def as_strategy(
         return otherwise
     if isinstance(strategy, Strategy):
         return strategy
-    if strategy in BY_WORD:
-        return BY_WORD[strategy]
+    if strategy in STRATEGY_KEYWORDS:
+        return STRATEGY_KEYWORDS[strategy]
     if not isinstance(strategy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
     from riselang.rewrite.reading import read_strategy
@@ -56,7 +56,7 @@ def as_strategy(
     return read_strategy(strategy)
 
 
-BY_WORD: Mapping[object, Strategy | None] = {"none": None, "default": DEFAULT}
+STRATEGY_KEYWORDS: Mapping[object, Strategy | None] = {"none": None, "default": DEFAULT}
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class Lowered:
     options: Options
     strategy: Strategy | None = None
     """The strategy that rewrites it before it is lowered."""
-    _checked: set[tuple[tuple[str, Nat], ...]] = field(
+    _checked_sizes: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
     _lock: Any = field(default_factory=RLock)
 
     @cached_property
     @hold_forks()
-    def _rewritten(self) -> Rewritten:
+    def _rewrite_result(self) -> RewrittenProgram:
         return rewrite(self._program, self.strategy, self.options)
 
     @property
@@ -91,15 +91,15 @@ class Lowered:
 
     @cached_property
     @hold_forks()
-    @deep
+    @with_deep_stack
     def _compilation(self) -> Compilation:
         # Only programs that are not in the cache need these modules.
-        with timed("import the compiler"):
+        with time_span("import the compiler"):
             from riselang.compiler.compilation import Compilation
             from riselang.compiler.sources import TermSource
 
         source = TermSource(self.name, self.term, self.results)
-        return Compilation(source, self._rewritten.options)
+        return Compilation(source, self._rewrite_result.options)
 
     @property
     def derivation(self) -> Derivation | None:
@@ -107,14 +107,14 @@ class Lowered:
 
         Floats are contracted before, so all strategies give bitwise identical results.
         """
-        return self._rewritten.derivation
+        return self._rewrite_result.derivation
 
     @cached_property
-    @deep
-    def _has_default(self) -> bool:
+    @with_deep_stack
+    def _uses_default_strategy(self) -> bool:
         """Whether the default strategy may rewrite this program."""
         is_default = self.strategy is DEFAULT and self.options.loops != GPU
-        return is_default and applies(DEFAULT, self.source, self.options)
+        return is_default and should_rewrite(DEFAULT, self.source, self.options)
 
     @property
     def rewritten(self) -> Term:
@@ -124,10 +124,10 @@ class Lowered:
     @property
     def term(self) -> Term:
         """The program that is lowered: rewritten, contracted, and with lets in normal form."""
-        return self._rewritten.program.term
+        return self._rewrite_result.program.term
 
-    @deep
-    def in_stages(
+    @with_deep_stack
+    def split_stages(
         self, first: str, parameters: int, known: Set[int]
     ) -> tuple[Lowered, Lowered] | None:
         """Split off the computations that depend only on `known` parameters.
@@ -135,11 +135,11 @@ class Lowered:
         The first program, named `first`, computes these; the second takes all parameters, then the
         first one's results. None if there are no such computations.
         """
-        from riselang.rewrite.staging import staged
+        from riselang.rewrite.staging import split_stages
 
         rewritten = rewrite(self._program, self.strategy, self.options, ahead=True)
         start = self.source if rewritten.derivation is None else rewritten.derivation.end
-        found = staged(start, parameters, known)
+        found = split_stages(start, parameters, known)
         if found is None:
             return None
         is_contracted = self.options.contracted or rewritten.derivation is not None
@@ -156,7 +156,7 @@ class Lowered:
 
     @with_short_tracebacks
     @hold_forks()
-    @deep
+    @with_deep_stack
     def as_text(self, stage: str = "rise") -> str:
         """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
         if stage == "notation":
@@ -183,14 +183,16 @@ class Lowered:
         return self._key
 
     @cached_property
-    @deep
+    @with_deep_stack
     def _key(self) -> str:
         from riselang.compiler.caching import term_key
 
-        if self._has_default:
+        if self._uses_default_strategy:
             # The default strategy depends only on the machine, so the key needs no derivation.
             return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
-        may_apply = self.strategy is not None and applies(self.strategy, self.source, self.options)
+        may_apply = self.strategy is not None and should_rewrite(
+            self.strategy, self.source, self.options
+        )
         is_derived = may_apply and self.derivation is not None
         options = replace(self.options, contracted=self.options.contracted or is_derived)
         term = self.rewritten if is_derived else self.source
@@ -198,45 +200,48 @@ class Lowered:
 
     @cached_property
     def _compiled(self) -> Compiled:
-        from riselang.compiler.caching import compiled
+        from riselang.compiler.caching import find_or_compile
 
         with progress(f"compiling {self.name}"):
-            artefact = compiled(
-                self.key, self.name, lambda: self.compilation.artefact, {self.name: self._buffers}
+            artifact = find_or_compile(
+                self.key,
+                self.name,
+                lambda: self.compilation.artifact,
+                {self.name: self._buffer_types},
             )
-        functions = artefact.executables(lambda _: [self.source])
-        return Compiled(functions[self.name], self._groups, self)
+        functions = artifact.load_executables(lambda _: [self.source])
+        return Compiled(functions[self.name], self._result_groups, self)
 
     @property
-    def _buffers(self) -> list[Buffer]:
+    def _buffer_types(self) -> list[Buffer]:
         """The buffers that its function takes: those of the results, then those of the inputs."""
         types = (*result_types(self.source.type, self.results), *self.inputs)
         return [each for type in types for each in leaves(type)]
 
     @property
-    def _groups(self) -> Groups:
+    def _result_groups(self) -> Groups:
         types = result_types(self.source.type, self.results)
         return tuple(len(list(leaves(type))) for type in types)
 
-    @deep
+    @with_deep_stack
     def check(self, sizes: Mapping[str, Nat]) -> None:
         """Raise an error for sizes that a symbolic program does not permit."""
         given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
-        if given not in self._checked:
+        if given not in self._checked_sizes:
             check_sizes(self.source, sizes)
-            self._checked.add(given)
+            self._checked_sizes.add(given)
 
-    @deep
+    @with_deep_stack
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
         """Compute the results with the reference interpreter."""
         with hold_forks():
-            from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+            from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 
-        term = at_sizes(self.term, sizes)
+        term = substitute_sizes(self.term, sizes)
         inputs, _ = uncurry(term.type)
         values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
-        with located(self.source), timed("run"):
-            value = run(term, values)
+        with locate_errors(self.source), time_span("run"):
+            value = run_term(term, values)
         outputs: list[Array] = []
         types = result_types(term.type, self.results)
         for position, type in enumerate(types):
@@ -244,4 +249,4 @@ class Lowered:
             if position < len(types) - 1:
                 part, value = value
             outputs.extend(to_buffers(type, part))
-        return packed(outputs, self._groups)
+        return pack_results(outputs, self._result_groups)

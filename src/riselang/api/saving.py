@@ -13,7 +13,7 @@ from riselang.dialects.module import module_text
 from riselang.native.llvm import codegen as llvm
 from riselang.support.io import write_file
 
-HEAD = b"riselang program 1\n"
+MAGIC = b"riselang program 1\n"
 
 
 def save(name: str, groups: Sequence[int], compilation: Compilation, path: str | Path) -> None:
@@ -25,5 +25,5 @@ def save(name: str, groups: Sequence[int], compilation: Compilation, path: str |
         "options": asdict(compilation.options),
         "text": module_text(compilation.module),
     }
-    content = json.dumps(facts).encode() + b"\n" + compilation.artefact.to_bytes()
-    write_file(path, HEAD + hashlib.sha256(content).digest() + content)
+    content = json.dumps(facts).encode() + b"\n" + compilation.artifact.to_bytes()
+    write_file(path, MAGIC + hashlib.sha256(content).digest() + content)

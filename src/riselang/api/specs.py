@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
@@ -23,7 +23,7 @@ from riselang.dialects.rise.types import (
     i64,
 )
 from riselang.dsl.locations import user_location
-from riselang.dsl.sizes import given_size
+from riselang.dsl.sizes import as_size
 from riselang.support.errors import SourceLocation, UserError
 
 
@@ -34,7 +34,7 @@ class ArraySpec:
     type: RiseType
 
     def __repr__(self) -> str:
-        return f"rl.Array[{show(self.type)}]"
+        return f"rl.Array[{format_type(self.type)}]"
 
 
 if TYPE_CHECKING:
@@ -60,11 +60,13 @@ class Array(_Parameter):
                 user_location(),
             )
         for length in reversed(lengths):
-            type = array(given_size(length, "Array[...]"), type)
+            type = array(as_size(length, "Array[...]"), type)
         return ArraySpec(type)
 
 
-def as_type(annotation: Any, name: str, function: str, location: SourceLocation | None) -> RiseType:
+def annotation_type(
+    annotation: Any, name: str, function: str, location: SourceLocation | None
+) -> RiseType:
     if isinstance(annotation, ArraySpec):
         return annotation.type
     if isinstance(annotation, ScalarType):

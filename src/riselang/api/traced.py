@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from riselang.api.lowered import Lowered, as_strategy
+from riselang.api.lowered import Lowered, resolve_strategy
 from riselang.rewrite.core import Strategy
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -42,10 +42,10 @@ class Traced:
         effort: str | None = None,
     ) -> Lowered:
         """Return the program with the kernel's options and strategy, unless others are given."""
-        options = self.options.changed(
+        options = self.options.with_changes(
             float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
-        chosen = as_strategy(strategy, self.strategy)
+        chosen = resolve_strategy(strategy, self.strategy)
         return Lowered(self.name, self.term, self.results, options, chosen)
 
     @with_short_tracebacks

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import SCALAR_NAMES
-from riselang.native.llvm.entry_points import PREFIX
-from riselang.runtime.artefact import CompiledFunction, functions_to_json
-from riselang.runtime.executable import FAILURE, Parameter
+from riselang.native.llvm.entry_points import ENTRY_PREFIX
+from riselang.runtime.artifact import CompiledFunction, functions_to_json
+from riselang.runtime.executable import FAILURE_SHAPE, Parameter
 from riselang.runtime.shared import DESCRIPTION
 
 C_TYPES = {
@@ -19,7 +19,7 @@ C_TYPES = {
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t",
 }  # fmt: skip
 """C99 has no half-precision type; the bits are passed as an integer."""
-NEEDS = {
+LINK_REQUIREMENTS = {
     "openmp": "an OpenMP runtime with LLVM's entry points (-lomp or -liomp5)",
     "blas": "a BLAS with the CBLAS interface (-lopenblas or -lmkl_rt)",
 }
@@ -28,7 +28,7 @@ NEEDS = {
 def description(functions: Sequence[CompiledFunction], libraries: Sequence[str], text: str) -> str:
     """Return LLVM IR for the description that `rl.load` reads; it includes `text`, the module, if
     there are symbolic sizes."""
-    is_open = any(function.open_lengths is not None for function in functions)
+    is_open = any(function.dynamic_dimensions is not None for function in functions)
     content = json.dumps({
         "functions": functions_to_json(functions),
         "libraries": list(libraries),
@@ -45,7 +45,9 @@ def _is_plain(byte: int) -> bool:
 def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name: str) -> str:
     """Return a header with prototypes for C and C++."""
     guard = re.sub(r"\W", "_", name).upper() or "KERNELS"
-    needs = "; ".join(["the C math library (-lm)", *(NEEDS[library] for library in libraries)])
+    needs = "; ".join(
+        ["the C math library (-lm)", *(LINK_REQUIREMENTS[library] for library in libraries)]
+    )
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
         "/* Arrays are contiguous and row-major; those that are written share no memory with",
@@ -58,21 +60,23 @@ def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name
 
 
 def _prototype(function: CompiledFunction) -> str:
-    named = list(zip(_names(function.parameters), function.parameters, strict=True))
-    parameters = [part for name, each in named for part in _declared(name, each)]
-    notes = [f"   {name} is {_shape(name, each)}" for name, each in named if each.shape is not None]
+    named = list(zip(_c_names(function.parameters), function.parameters, strict=True))
+    parameters = [part for name, each in named for part in _declarations(name, each)]
+    notes = [
+        f"   {name} is {_shape_text(name, each)}" for name, each in named if each.shape is not None
+    ]
     if function.checks:
-        parameters.append(f"int64_t failure[{FAILURE[0]}]")
+        parameters.append(f"int64_t failure[{FAILURE_SHAPE[0]}]")
         notes.append(
             "   failure must be zero before a call; after it, failure[0] is nonzero if an index\n"
             "   was out of range: failure[2], which must be below failure[3]"
         )
     listed = ",\n    ".join(parameters) or "void"
     comment = ";\n".join([f"/* {function.name}", *notes]).replace(";\n", "\n", 1)
-    return f"{comment}. */\nvoid {PREFIX}{function.name}(\n    {listed});\n"
+    return f"{comment}. */\nvoid {ENTRY_PREFIX}{function.name}(\n    {listed});\n"
 
 
-def _names(parameters: Sequence[Parameter]) -> list[str]:
+def _c_names(parameters: Sequence[Parameter]) -> list[str]:
     """Return a C name for each parameter, distinct from all others and from their lengths."""
     taken: set[str] = {"failure"}
     names: list[str] = []
@@ -85,7 +89,7 @@ def _names(parameters: Sequence[Parameter]) -> list[str]:
     return names
 
 
-def _declared(name: str, parameter: Parameter) -> list[str]:
+def _declarations(name: str, parameter: Parameter) -> list[str]:
     """Return the C declarations of a parameter and of the lengths that are passed with it."""
     type = C_TYPES[SCALAR_NAMES[parameter.type]]
     if parameter.shape is None:
@@ -99,7 +103,7 @@ def _declared(name: str, parameter: Parameter) -> list[str]:
     return [f"{qualifier}{type} *{name}", *lengths]
 
 
-def _shape(name: str, parameter: Parameter) -> str:
+def _shape_text(name: str, parameter: Parameter) -> str:
     assert parameter.shape is not None
     lengths = [
         f"{name}_{dimension}" if length == DYNAMIC_INDEX else str(length)

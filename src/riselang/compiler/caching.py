@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.native.llvm import shared_libraries as libraries
-from riselang.runtime.artefact import Artefact, Wanted
+from riselang.runtime.artifact import Artifact, ExpectedFunctions
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.support import config
@@ -21,7 +21,7 @@ from riselang.support.progress import progress
 from riselang.term.digest import digest
 from riselang.term.nodes import Embed, Term, has_pattern, subterms
 
-_PARALLEL = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.PARALLEL)
+_PARALLEL_PATTERNS = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.PARALLEL)
 """Patterns that may run in parallel."""
 
 
@@ -43,40 +43,44 @@ def text_key(text: str, name: str, options: Options) -> str:
     return fingerprint("text", text, path, libraries.has_threads(), options)
 
 
-def find(key: str, name: str, wanted: Wanted) -> Artefact | None:
+def find_cached(key: str, name: str, wanted: ExpectedFunctions) -> Artifact | None:
     """Return the cached code if it exists, has the wanted functions and can be loaded."""
     cache = default_cache()
     data = cache.read(key) if cache is not None else None
     if data is None:
         return None
     try:
-        artefact = Artefact.from_bytes(data)
-        artefact.check(wanted)
+        artifact = Artifact.from_bytes(data)
+        artifact.check(wanted)
     except ValueError as error:
         _log("%s in the cache cannot be used: %s", name, error)
         return None
     _log("found %s in the cache", name)
-    return artefact
+    return artifact
 
 
-def compiled(key: str, name: str, make: Callable[[], Artefact], wanted: Wanted) -> Artefact:
+def find_or_compile(
+    key: str, name: str, make: Callable[[], Artifact], wanted: ExpectedFunctions
+) -> Artifact:
     """Return the cached code if it has the wanted functions, else compile and store it."""
-    found = find(key, name, wanted)
+    found = find_cached(key, name, wanted)
     if found is not None:
         return found
     start = time.perf_counter()
     with relaxed_gc(), progress(f"compiling {name}"):
-        artefact = make()
+        artifact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()
-    if cache is not None and not cache.write(key, artefact.to_bytes()):
+    if cache is not None and not cache.write(key, artifact.to_bytes()):
         _log("%s is not cached: the cache in %s cannot be written", name, cache.folder)
-    return artefact
+    return artifact
 
 
 def _is_parallel(term: Term) -> bool:
     """Return whether a term has loops that may run in parallel; embedded ops may have some."""
-    return has_pattern(term, *_PARALLEL) or any(isinstance(each, Embed) for each in subterms(term))
+    return has_pattern(term, *_PARALLEL_PATTERNS) or any(
+        isinstance(each, Embed) for each in subterms(term)
+    )
 
 
 def _log(message: str, *arguments: object) -> None:

@@ -18,18 +18,18 @@ from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.compiler.steps import mark_permission
 from riselang.dialects.module import module_text, verify_module
-from riselang.lowering.explanation import explained_text, located_lines
-from riselang.lowering.passes.contract_rise_floats import contract_programs, contracts
+from riselang.lowering.explanation import format_with_comments, lines_with_ops
+from riselang.lowering.passes.contract_rise_floats import can_contract, contract_programs
 from riselang.native.build import Job
 from riselang.native.llvm import codegen as llvm
-from riselang.native.llvm.guard import without_polls
-from riselang.native.llvm.ir_text import with_hidden
-from riselang.runtime.artefact import Artefact
+from riselang.native.llvm.guard import remove_polls
+from riselang.native.llvm.ir_text import make_internal
+from riselang.runtime.artifact import Artifact
 from riselang.runtime.executable import Executable
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 
@@ -40,9 +40,9 @@ STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm", "obj",
 )  # fmt: skip
 """The vocabulary of `as_text`, `--emit` and `--as`."""
-OF_GPU = ("kernels", "ptx")
-OF_CPU = ("library", "asm", "obj")
-MODULES = ("rise", "imperative", "affine")
+GPU_STAGES = ("kernels", "ptx")
+CPU_STAGES = ("library", "asm", "obj")
+MODULE_STAGES = ("rise", "imperative", "affine")
 """Stages that are MLIR modules."""
 
 
@@ -61,13 +61,13 @@ class Compilation:
 
     # Stages as text
 
-    @deep
+    @with_deep_stack
     def text(self, stage: str) -> str:
         self._check_stage(stage)
-        if stage in MODULES:
+        if stage in MODULE_STAGES:
             return module_text(self._module_at(stage))
         texts = {
-            "notation": lambda: self._notation(self.lowered_terms),
+            "notation": lambda: self._notation_text(self.lowered_terms),
             "kernels": lambda: self.gpu.text,
             "ptx": lambda: self.gpu.ptx,
             "library": lambda: _library_report(self._module_at("affine")),
@@ -76,21 +76,21 @@ class Compilation:
         }
         return texts[stage]()
 
-    @deep
-    def explained(self, stage: str) -> str:
+    @with_deep_stack
+    def annotated_text(self, stage: str) -> str:
         """Return a stage for display: source notation, and loops and accesses with comments."""
         if stage == "notation":
-            return self._notation(self.source.terms)
+            return self._notation_text(self.source.terms)
         if stage in ("imperative", "affine"):
-            return explained_text(self._module_at(stage))
+            return format_with_comments(self._module_at(stage))
         return self.text(stage)
 
-    @deep
-    def located(self, stage: str) -> list[tuple[str, Operation | None]]:
+    @with_deep_stack
+    def lines_with_ops(self, stage: str) -> list[tuple[str, Operation | None]]:
         """Return the lines of stage rise, imperative or affine, with the op that begins on each."""
-        return located_lines(self._module_at(stage))
+        return lines_with_ops(self._module_at(stage))
 
-    def _notation(self, terms: Callable[[str], Sequence[Term]]) -> str:
+    def _notation_text(self, terms: Callable[[str], Sequence[Term]]) -> str:
         """Return the programs of each function in notation."""
         from riselang.notation.printer import show_term
 
@@ -106,9 +106,9 @@ class Compilation:
             raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
         if stage == "obj":
             raise UserError("obj is not text; use stage asm, or 'rise compile --emit obj'")
-        if self._is_for_gpu and stage in OF_CPU:
+        if self._is_for_gpu and stage in CPU_STAGES:
             raise UserError(f"{stage} is not a stage of GPU programs; use stage ptx")
-        if not self._is_for_gpu and stage in OF_GPU:
+        if not self._is_for_gpu and stage in GPU_STAGES:
             raise UserError(f'{stage} is a stage of GPU programs; compile with loops="gpu"')
 
     @property
@@ -116,20 +116,20 @@ class Compilation:
         return self.options.loops == pipelines.GPU
 
     def _module_at(self, stage: str) -> ModuleOp:
-        return self._dialect if stage == "rise" else self._recorded[stage]
+        return self._dialect_module if stage == "rise" else self._stage_modules[stage]
 
     @cached_property
-    @deep
-    def _dialect(self) -> ModuleOp:
+    @with_deep_stack
+    def _dialect_module(self) -> ModuleOp:
         """The programs as ops, with their float permission, contracted if it permits that."""
         module = self.module.clone()
         mark_permission(module, self.options)
-        if contracts(module):
+        if can_contract(module):
             contract_programs(module)
         return module
 
     @cached_property
-    def _recorded(self) -> dict[str, ModuleOp]:
+    def _stage_modules(self) -> dict[str, ModuleOp]:
         """The modules of the stages of lowering."""
         recorded: dict[str, ModuleOp] = {}
 
@@ -143,73 +143,73 @@ class Compilation:
     # Compiled code
 
     @cached_property
-    def lowered(self) -> LoweredModule:
+    def lowered_module(self) -> LoweredModule:
         """The module after all riselang passes; native MLIR verifies it."""
         return pipeline.lower(self.source, self.options)
 
     @cached_property
     def native_text(self) -> str:
         """The module text that native MLIR parses."""
-        return pipeline.emit(self.lowered).text
+        return pipeline.emit(self.lowered_module).text
 
     @cached_property
     def job(self) -> Job:
         """The job for native MLIR and LLVM."""
-        return pipeline.checked_job(self.lowered)
+        return pipeline.emit_checked(self.lowered_module)
 
     @cached_property
     def gpu(self) -> GpuCode:
         from riselang.compiler.gpu import GpuCode
 
-        return GpuCode(self.lowered)
+        return GpuCode(self.lowered_module)
 
     @cached_property
-    @deep
+    @with_deep_stack
     def llvm_ir(self) -> str:
         """The LLVM IR before optimization."""
-        return self.gpu.llvm_ir if self._is_for_gpu else self.job.loaded_ir
+        return self.gpu.llvm_ir if self._is_for_gpu else self.job.jit_ir
 
     @cached_property
-    def artefact(self) -> Artefact:
+    def artifact(self) -> Artifact:
         """The functions as machine code."""
         return pipeline.compile_source(self.source, self.options)
 
     @cached_property
     def functions(self) -> dict[str, Executable]:
         """The functions, ready to call."""
-        return self.artefact.executables(self.source.terms)
+        return self.artifact.load_executables(self.source.terms)
 
-    @deep
+    @with_deep_stack
     def lowered_terms(self, name: str) -> list[Term]:
         """Return the programs of a function, contracted if the float permission allows it."""
-        module, programs = self.source.opened()
+        module, programs = self.source.copy_for_lowering()
         mark_permission(module, self.options)
         found = {function.sym_name.data: units for function, units in programs.items()}
         terms = [unit.term for _, unit in found[name]]
-        return [contract(term) for term in terms] if contracts(module) else terms
+        return [contract(term) for term in terms] if can_contract(module) else terms
 
     # For linking with C
 
     @cached_property
     def object_code(self) -> bytes:
         """An object file with the functions that C calls, and their description."""
-        return self.linkable("")
+        return self.linkable_object("")
 
-    @deep
-    def linkable(self, blas_prefix: str) -> bytes:
+    @with_deep_stack
+    def linkable_object(self, blas_prefix: str) -> bytes:
         """Return `object_code` for a BLAS whose symbols begin with `blas_prefix`."""
-        functions = self.lowered.functions
-        facts = description(functions, self.lowered.libraries, module_text(self.module))
-        ir = with_hidden(without_polls(self.job.whole_ir), {each.name for each in functions})
+        functions = self.lowered_module.functions
+        facts = description(functions, self.lowered_module.libraries, module_text(self.module))
+        ir = make_internal(remove_polls(self.job.complete_ir), {each.name for each in functions})
         ir = "\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts])
         return llvm.object_code(ir, self.options.effort)
 
     def header(self, name: str) -> str:
         """Return a C header for `object_code`."""
-        return header(self.lowered.functions, self.lowered.libraries, name)
+        return header(self.lowered_module.functions, self.lowered_module.libraries, name)
 
 
 def _library_report(module: ModuleOp) -> str:
-    from riselang.lowering.passes.raise_to_library_calls import report
+    from riselang.lowering.passes.raise_to_library_calls import format_report
 
-    return report(module)
+    return format_report(module)

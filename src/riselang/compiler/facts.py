@@ -20,16 +20,16 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from riselang.dialects.module import walk
 from riselang.native.llvm.guard import FUNCTIONS
 
-PARALLEL = ("affine.parallel", "scf.parallel", "scf.forall", "omp.parallel")
+PARALLEL_OPS = ("affine.parallel", "scf.parallel", "scf.forall", "omp.parallel")
 """Ops whose iterations may run in parallel."""
-STRUCTURED = ("linalg.", "tensor.", "bufferization.")
+STRUCTURED_PREFIXES = ("linalg.", "tensor.", "bufferization.")
 """Prefixes of the names of ops on tensors or whole buffers."""
-BLAS = "cblas_"
+BLAS_PREFIX = "cblas_"
 """The prefix of the names of BLAS routines."""
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModuleFacts:
     """Properties of a module."""
 
     has_parallel_loops: bool = False
@@ -44,12 +44,12 @@ class Facts:
     has_descriptors: bool = False
     """Whether functions take buffers with a descriptor, as those with dynamic dimensions have."""
 
-    def __or__(self, other: Facts) -> Facts:
+    def __or__(self, other: ModuleFacts) -> ModuleFacts:
         names = [each.name for each in fields(self)]
-        return Facts(*(getattr(self, name) or getattr(other, name) for name in names))
+        return ModuleFacts(*(getattr(self, name) or getattr(other, name) for name in names))
 
 
-def facts_of(module: Operation) -> Facts:
+def collect_facts(module: Operation) -> ModuleFacts:
     """Collect the facts about a module for native MLIR."""
     types: set[Attribute] = set()
     called: set[str] = set()
@@ -57,8 +57,8 @@ def facts_of(module: Operation) -> Facts:
     has_parallel_loops = is_structured = allocates = False
     for op in walk(module):
         name = op.name
-        has_parallel_loops |= name in PARALLEL
-        is_structured |= name.startswith(STRUCTURED)
+        has_parallel_loops |= name in PARALLEL_OPS
+        is_structured |= name.startswith(STRUCTURED_PREFIXES)
         allocates |= isinstance(op, memref.AllocOp)
         if isinstance(op, CallOp):
             called.add(op.callee.root_reference.data)
@@ -70,15 +70,15 @@ def facts_of(module: Operation) -> Facts:
         for region in op.regions:
             for block in region.blocks:
                 types.update(block.arg_types)
-    parts = set(_parts(types))
+    parts = set(_nested_types(types))
     is_structured |= any(isinstance(type, TensorType) for type in parts)
     has_bf16 = BFloat16Type() in parts
-    return Facts(
+    return ModuleFacts(
         has_parallel_loops,
         is_structured,
         has_bf16,
         has_bf16 or Float16Type() in parts,
-        any(each.startswith(BLAS) for each in called),
+        any(each.startswith(BLAS_PREFIX) for each in called),
         # Bufferization of tensors allocates later.
         allocates or is_structured or not called.isdisjoint(FUNCTIONS),
         has_descriptors or is_structured,
@@ -96,7 +96,7 @@ def _is_pointer(type: Attribute) -> bool:
     return is_known and isinstance(type.layout, NoneAttr)
 
 
-def _parts(types: Iterable[Attribute]) -> Iterator[Attribute]:
+def _nested_types(types: Iterable[Attribute]) -> Iterator[Attribute]:
     """Yield types, and the types that they contain."""
     stack, seen = list(types), set[Attribute]()
     while stack:

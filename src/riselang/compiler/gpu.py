@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from riselang import pipelines
-from riselang.compiler.host_plans import host_plan, kernels_of
+from riselang.compiler.host_plans import host_plan, kernel_module
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
@@ -19,7 +19,7 @@ from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 CHIP = "sm_70"
 """The oldest GPU architecture that runs the code; the driver optimizes the PTX for later ones."""
-LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 """The LLVM data layout of NVIDIA GPUs; with it, 64-bit values are loaded by one instruction."""
 
 
@@ -39,9 +39,9 @@ class GpuCode:
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the kernels."""
-        kernels = kernels_of(self.module).clone()
-        text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(LAYOUT)}))
-        return mlir.to_llvm_ir(text, pipelines.gpu(bf16=self.lowered.facts.has_bf16))
+        kernels = kernel_module(self.module).clone()
+        text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(DATA_LAYOUT)}))
+        return mlir.to_llvm_ir(text, pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16))
 
     @cached_property
     def ptx(self) -> str:
@@ -49,7 +49,7 @@ class GpuCode:
 
     @cached_property
     def kernels(self) -> Kernels:
-        kernels = kernels_of(self.module)
+        kernels = kernel_module(self.module)
         results = {each.name: each.written for each in self.lowered.signatures}
         plans = [
             host_plan(each, kernels, results[each.sym_name.data])

@@ -9,19 +9,19 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue, Use
 
-from riselang.lowering.gpu.blocks import READING, STORING
-from riselang.lowering.temporaries import bytes_of
+from riselang.lowering.gpu.blocks import READING_OPS, STORING_OPS
+from riselang.lowering.temporaries import allocation_bytes
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
 from riselang.support.errors import InternalError
 
 
 def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostPlan:
     """Return the host's plan for a function; `whole` are the parameters it fully overwrites."""
-    values = _Values()
+    values = _ValueNumbers()
     for argument in function.body.block.args:
         values.number(argument)
-    steps = tuple(_steps(function.body.block, values))
-    memory = _Memory(function, kernels)
+    steps = tuple(_lower_steps(function.body.block, values))
+    memory = _ParameterAccesses(function, kernels)
     # The rest of a partially written parameter must be copied to the GPU, too.
     return HostPlan(
         function.sym_name.data,
@@ -31,21 +31,21 @@ def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostP
     )
 
 
-class _Memory:
+class _ParameterAccesses:
     """The parameters that a function's kernels read and store to, directly or as loop-carried
     values."""
 
     def __init__(self, function: FuncOp, kernels: gpu.ModuleOp):
-        self._same: dict[SSAValue, SSAValue] = {}
+        self._parents: dict[SSAValue, SSAValue] = {}
         self._arguments = list(function.body.block.args)
         for op in function.walk():
             if isinstance(op, scf.ForOp):
-                self._pass_on(op)
+                self._unite_loop_values(op)
         uses = list(_kernel_uses(function, kernels))
         self.read = self._parameters(value for value, use in uses if not _is_target(use))
         self.stored = self._parameters(value for value, use in uses if _may_store(use))
 
-    def _pass_on(self, op: scf.ForOp) -> None:
+    def _unite_loop_values(self, op: scf.ForOp) -> None:
         body = op.body.block
         last = body.last_op
         assert last is not None
@@ -53,11 +53,11 @@ class _Memory:
             for value, carried in zip(others, body.args[1:], strict=True):
                 first, second = self._root(value), self._root(carried)
                 if first is not second:
-                    self._same[first] = second
+                    self._parents[first] = second
 
     def _root(self, value: SSAValue) -> SSAValue:
-        while value in self._same:
-            value = self._same[value]
+        while value in self._parents:
+            value = self._parents[value]
         return value
 
     def _parameters(self, values: Iterator[SSAValue]) -> frozenset[int]:
@@ -66,7 +66,7 @@ class _Memory:
         return frozenset(at for at, value in found if self._root(value) in roots)
 
 
-class _Values:
+class _ValueNumbers:
     """Numbers of SSA values, by which the host's plan refers to them."""
 
     def __init__(self) -> None:
@@ -79,50 +79,58 @@ class _Values:
         return tuple(self.number(value) for value in values)
 
 
-def _steps(block: Block, values: _Values) -> Iterator[Step]:
+def _lower_steps(block: Block, values: _ValueNumbers) -> Iterator[Step]:
     for op in block.ops:
         match op:
             case memref.AllocOp() | memref.AllocaOp():
-                yield Allocate(values.number(op.memref), max(bytes_of(op), 1))
+                yield Allocate(values.number(op.memref), max(allocation_bytes(op), 1))
             case gpu.LaunchFuncOp():
-                yield _launch(op, values)
+                yield _lower_launch(op, values)
             case scf.ForOp():
-                yield _repeat(op, values)
-            case _ if not op.name.startswith(IGNORED):
+                yield _lower_loop(op, values)
+            case _ if not op.name.startswith(IGNORED_OPS):
                 raise InternalError(f"unexpected {op.name} in a host function")
             case _:
                 pass
 
 
-IGNORED = ("arith.constant", "memref.dealloc", "func.return", "scf.yield")
+IGNORED_OPS = ("arith.constant", "memref.dealloc", "func.return", "scf.yield")
 """Ops that need no action of the host; memory is freed at the end of a call."""
 
 
-def _launch(op: gpu.LaunchFuncOp, values: _Values) -> Launch:
-    grid = _constant(op.gridSizeX), _constant(op.gridSizeY), _constant(op.gridSizeZ)
-    block = _constant(op.blockSizeX), _constant(op.blockSizeY), _constant(op.blockSizeZ)
+def _lower_launch(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Launch:
+    grid = (
+        _constant_value(op.gridSizeX),
+        _constant_value(op.gridSizeY),
+        _constant_value(op.gridSizeZ),
+    )
+    block = (
+        _constant_value(op.blockSizeX),
+        _constant_value(op.blockSizeY),
+        _constant_value(op.blockSizeZ),
+    )
     name = op.kernel.nested_references.data[0].data
     return Launch(name, grid, block, values.numbers(iter(op.kernelOperands)))
 
 
-def _repeat(op: scf.ForOp, values: _Values) -> Repeat:
+def _lower_loop(op: scf.ForOp, values: _ValueNumbers) -> Repeat:
     body = op.body.block
     last = body.last_op
     assert last is not None
     return Repeat(
-        _constant(op.lb),
-        _constant(op.ub),
-        _constant(op.step),
+        _constant_value(op.lb),
+        _constant_value(op.ub),
+        _constant_value(op.step),
         values.number(body.args[0]),
         values.numbers(iter(body.args[1:])),
         values.numbers(iter(op.iter_args)),
-        tuple(_steps(body, values)),
+        tuple(_lower_steps(body, values)),
         values.numbers(iter(last.operands)),
         values.numbers(iter(op.results)),
     )
 
 
-def _constant(value: SSAValue) -> int:
+def _constant_value(value: SSAValue) -> int:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
@@ -142,13 +150,13 @@ def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAV
 
 def _is_target(use: Use) -> bool:
     """Return whether a use only stores to the buffer."""
-    return use.operation.name in STORING and use.index > 0
+    return use.operation.name in STORING_OPS and use.index > 0
 
 
 def _may_store(use: Use) -> bool:
-    return use.operation.name not in READING
+    return use.operation.name not in READING_OPS
 
 
-def kernels_of(module: ModuleOp) -> gpu.ModuleOp:
+def kernel_module(module: ModuleOp) -> gpu.ModuleOp:
     (found,) = (op for op in module.ops if isinstance(op, gpu.ModuleOp))
     return found

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang import pipelines
-from riselang.compiler.facts import Facts
-from riselang.compiler.signatures import Signature, stored
+from riselang.compiler.facts import ModuleFacts
+from riselang.compiler.signatures import Signature, stored_parameters
 from riselang.dialects.module import functions
-from riselang.lowering.checks import failure_of
+from riselang.lowering.checks import failure_parameter
 from riselang.native.llvm import shared_libraries as libraries
-from riselang.runtime.artefact import CompiledFunction
-from riselang.runtime.executable import entry_of
+from riselang.runtime.artifact import CompiledFunction
+from riselang.runtime.executable import entry_point_ir
 from riselang.support.config import Options
 from riselang.support.errors import SourceLocation
 from riselang.support.lazy import cached_property
@@ -29,7 +29,7 @@ class LoweredModule:
     """The functions as they were before lowering."""
     checks: tuple[SourceLocation | None, ...]
     """The source locations of the index checks that can fail at run time."""
-    facts: Facts
+    facts: ModuleFacts
     options: Options
 
     @cached_property
@@ -47,47 +47,49 @@ class LoweredModule:
     @cached_property
     def functions(self) -> tuple[CompiledFunction, ...]:
         """The metadata that a call needs of each function."""
-        return tuple(self._compiled(each) for each in self.signatures if each.is_callable)
+        return tuple(self._compiled_function(each) for each in self.signatures if each.is_callable)
 
     @cached_property
-    def entries(self) -> str:
+    def entry_functions_ir(self) -> str:
         """LLVM IR of the entry points that Python calls."""
         return "\n".join(
-            entry_of(
+            entry_point_ir(
                 each.name,
                 each.parameters,
-                fails=each.name in self._failing,
+                fails=each.name in self._functions_with_checks,
                 has_descriptors=self.facts.has_descriptors,
             )
             for each in self.signatures
             if each.is_callable
         )
 
-    def _compiled(self, signature: Signature) -> CompiledFunction:
+    def _compiled_function(self, signature: Signature) -> CompiledFunction:
         name = signature.name
-        written = signature.written | self._planned.get(name, frozenset())
+        written = signature.written | self._planned_stores.get(name, frozenset())
         return CompiledFunction(
             name,
             tuple(
                 replace(parameter, is_written=position in written)
                 for position, parameter in enumerate(signature.parameters)
             ),
-            signature.open_lengths,
-            self.checks if name in self._failing else (),
+            signature.dynamic_dimensions,
+            self.checks if name in self._functions_with_checks else (),
         )
 
     @cached_property
-    def _planned(self) -> Mapping[str, frozenset[int]]:
+    def _planned_stores(self) -> Mapping[str, frozenset[int]]:
         """The parameters that functions with planned passes store to; these passes rely on the
         parameters not to alias."""
         return {
-            function.sym_name.data: stored(function)
+            function.sym_name.data: stored_parameters(function)
             for function in functions(self.module)
-            if pipelines.PLANNED in function.attributes
+            if pipelines.PLANNED_PASSES in function.attributes
         }
 
     @cached_property
-    def _failing(self) -> frozenset[str]:
+    def _functions_with_checks(self) -> frozenset[str]:
         """The functions whose last parameter is a buffer for a failed check."""
         found = functions(self.module)
-        return frozenset(each.sym_name.data for each in found if failure_of(each) is not None)
+        return frozenset(
+            each.sym_name.data for each in found if failure_parameter(each) is not None
+        )

@@ -11,8 +11,8 @@ from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.sources import ModuleSource, Source
 from riselang.dialects.module import walk
 from riselang.native.build import Job
-from riselang.native.workers.worker_pool import WORTH_WORKERS, compile_jobs
-from riselang.runtime.artefact import Artefact
+from riselang.native.workers.worker_pool import MIN_FUNCTIONS_FOR_WORKERS, compile_jobs
+from riselang.runtime.artifact import Artifact
 from riselang.support import config
 
 PARTS_PER_PROCESS = 8
@@ -22,19 +22,19 @@ PARTS_PER_PROCESS = 8
 Part = list[FuncOp]
 
 
-def parts_of(source: Source) -> list[ModuleSource]:
+def partition_source(source: Source) -> list[ModuleSource]:
     """Partition a module; each part has the declarations it needs. Empty for a small module or a
     term."""
-    if not isinstance(source, ModuleSource) or source.chosen is not None:
+    if not isinstance(source, ModuleSource) or source.selected_ops is not None:
         return []
-    return [ModuleSource(source.module, part) for part in parts_of_module(source.module)]
+    return [ModuleSource(source.module, part) for part in partition_module(source.module)]
 
 
 def compile_parts(
     parts: Sequence[ModuleSource],
     lower: Callable[[ModuleSource], LoweredModule],
     emit: Callable[[LoweredModule], Job],
-) -> Artefact:
+) -> Artifact:
     """Compile parts in several processes, while this one lowers the next parts."""
     modules: list[LoweredModule] = []
 
@@ -46,27 +46,27 @@ def compile_parts(
     objects = compile_jobs(jobs(), config.jobs())
     functions = [function for lowered in modules for function in lowered.functions]
     libraries = dict.fromkeys(name for lowered in modules for name in lowered.libraries)
-    return Artefact(tuple(functions), tuple(objects), tuple(libraries))
+    return Artifact(tuple(functions), tuple(objects), tuple(libraries))
 
 
-def parts_of_module(module: ModuleOp) -> list[Part]:
+def partition_module(module: ModuleOp) -> list[Part]:
     """Partition the functions of a module."""
     ops = list(module.ops)
     functions = [op for op in ops if isinstance(op, FuncOp)]
-    if config.jobs() < 2 or len(functions) < WORTH_WORKERS or len(functions) < len(ops):
+    if config.jobs() < 2 or len(functions) < MIN_FUNCTIONS_FOR_WORKERS or len(functions) < len(ops):
         return []
-    groups = _groups([function for function in functions if not function.is_declaration])
+    groups = _call_groups([function for function in functions if not function.is_declaration])
     size = max(1, len(functions) // (config.jobs() * PARTS_PER_PROCESS))
     declared = {each.sym_name.data: each for each in functions if each.is_declaration}
-    return [[*part, *_needed(part, declared)] for part in _gathered(groups, size)]
+    return [[*part, *_called_declarations(part, declared)] for part in _merge_groups(groups, size)]
 
 
-def _groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
+def _call_groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
     """Group functions that call each other."""
     named = {function.sym_name.data: function for function in functions}
     group = {name: {name} for name in named}
     for name, function in named.items():
-        for callee in sorted(_called(function)):
+        for callee in sorted(_callees(function)):
             if callee in group and group[callee] is not group[name]:
                 joined = group[name] | group[callee]
                 group.update(dict.fromkeys(joined, joined))
@@ -79,7 +79,7 @@ def _groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
     return found
 
 
-def _gathered(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp]]:
+def _merge_groups(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp]]:
     part: list[FuncOp] = []
     for group in groups:
         part += group
@@ -90,10 +90,10 @@ def _gathered(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp]]:
         yield part
 
 
-def _needed(part: Part, declared: Mapping[str, FuncOp]) -> list[FuncOp]:
-    called = {name for function in part for name in _called(function)}
+def _called_declarations(part: Part, declared: Mapping[str, FuncOp]) -> list[FuncOp]:
+    called = {name for function in part for name in _callees(function)}
     return [function for name, function in declared.items() if name in called]
 
 
-def _called(function: FuncOp) -> set[str]:
+def _callees(function: FuncOp) -> set[str]:
     return {op.callee.root_reference.data for op in walk(function) if isinstance(op, CallOp)}

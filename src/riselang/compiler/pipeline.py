@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from riselang import pipelines
-from riselang.compiler.values import Program, Rewritten
+from riselang.compiler.values import Program, RewrittenProgram
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.support.config import Options
 from riselang.support.errors import UserError
-from riselang.support.profiling import timed
-from riselang.support.recursion import deep
+from riselang.support.profiling import time_span
+from riselang.support.recursion import with_deep_stack
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from riselang.dialects.rise.types import RiseType
     from riselang.native.build import Job
     from riselang.rewrite.derivation import Derivation
-    from riselang.runtime.artefact import Artefact
+    from riselang.runtime.artifact import Artifact
     from riselang.term.nodes import Term
 
 Watch = Callable[[str, "ModuleOp"], None]
@@ -45,7 +45,7 @@ def trace(
     from riselang.dsl.tracing import trace_function
     from riselang.term.finish import finish
 
-    with timed("trace"):
+    with time_span("trace"):
         root, traced, results = trace_function(function, names, types)
         return Program(name, finish(root, traced.inference), results)
 
@@ -53,10 +53,10 @@ def trace(
 # 2. From a term to the term that is lowered
 
 
-@deep
+@with_deep_stack
 def rewrite(
     program: Program, strategy: Strategy | None, options: Options, *, ahead: bool = False
-) -> Rewritten:
+) -> RewrittenProgram:
     """Contract floats, then apply a strategy; so all strategies give bitwise identical results.
 
     With `ahead`, computations that depend on some of the arguments alone are hoisted out of the
@@ -64,7 +64,7 @@ def rewrite(
     """
     from riselang.term.contraction import contract
     from riselang.term.outlining import outline
-    from riselang.term.storing import stored_for
+    from riselang.term.storing import store_reductions
 
     contracts = options.float != "strict" and not options.contracted
     # A user's strategy is applied to the source program, without outlining.
@@ -72,31 +72,33 @@ def rewrite(
     is_outlined = not (is_own or options.debug_info or options.effort == "max")
     derivation = None
 
-    def decided(term: Term) -> Term:
+    def contract_and_outline(term: Term) -> Term:
         term = contract(term) if contracts else term
         return outline(term) if is_outlined else term
 
-    with timed("rewrite"):
-        if strategy is not None and applies(strategy, program.term, options):
-            derivation = _derivation(decided(program.term), strategy, options, ahead)
+    with time_span("rewrite"):
+        if strategy is not None and should_rewrite(strategy, program.term, options):
+            derivation = _derive(contract_and_outline(program.term), strategy, options, ahead)
         settled = (
-            derivation.end if derivation else decided(stored_for(options.library, program.term))
+            derivation.end
+            if derivation
+            else contract_and_outline(store_reductions(options.library, program.term))
         )
-        program = arranged(replace(program, term=settled), options)
+        program = prepare_for_lowering(replace(program, term=settled), options)
     is_decided = contracts or options.contracted or derivation is not None
-    return Rewritten(program, replace(options, contracted=is_decided), derivation)
+    return RewrittenProgram(program, replace(options, contracted=is_decided), derivation)
 
 
-def applies(strategy: Strategy, term: Term, options: Options) -> bool:
+def should_rewrite(strategy: Strategy, term: Term, options: Options) -> bool:
     """Return whether to rewrite a program; the default strategy only if that is worthwhile."""
     if strategy is not DEFAULT or options.loops == pipelines.GPU:
         return True
     if options.effort == "fast" or options.library != "none" or options.loops == "polyhedral":
         return False
-    return DEFAULT.concerns(term)
+    return DEFAULT.is_relevant_to(term)
 
 
-def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -> Derivation | None:
+def _derive(term: Term, strategy: Strategy, options: Options, ahead: bool) -> Derivation | None:
     """Apply a strategy to a program; None if the default strategy does not change it."""
     setting = Setting(options.float, ahead)
     if strategy is DEFAULT:
@@ -107,42 +109,42 @@ def _derivation(term: Term, strategy: Strategy, options: Options, ahead: bool) -
     return derive(term, strategy, options.float)
 
 
-def arranged(program: Program, options: Options) -> Program:
+def prepare_for_lowering(program: Program, options: Options) -> Program:
     """Store intermediate arrays as the library option requires, and normalize lets."""
-    from riselang.term.lets import with_settled_lets
-    from riselang.term.storing import stored_for
+    from riselang.term.lets import normalize_lets
+    from riselang.term.storing import store_reductions
 
-    term = stored_for(options.library, program.term)
-    return replace(program, term=with_settled_lets(term, program.results))
+    term = store_reductions(options.library, program.term)
+    return replace(program, term=normalize_lets(term, program.results))
 
 
 # 3. From terms to a module of loops, loads and stores
 
 
-@deep
+@with_deep_stack
 def lower(
     source: Source, options: Options, watch: Watch = lambda stage, module: None
 ) -> LoweredModule:
     """Lower programs to loops (`imperative`), to plain MLIR (`affine`), then for native MLIR."""
-    with timed("import the compiler"):
+    with time_span("import the compiler"):
         from riselang.compiler import steps
-        from riselang.compiler.facts import facts_of
+        from riselang.compiler.facts import collect_facts
         from riselang.compiler.lowered_module import LoweredModule
         from riselang.lowering.checks import check_locations
 
-    with timed("our passes"):
-        with timed("copy"):
-            module, programs = source.opened()
+    with time_span("our passes"):
+        with time_span("copy"):
+            module, programs = source.copy_for_lowering()
         steps.mark_permission(module, options)
         steps.make_imperative(module, programs, options)
         checks = check_locations(module)
-        steps.mark_written(module, source.signatures)
+        steps.mark_outputs_noalias(module, source.signatures)
         watch("imperative", module)
-        steps.run(steps.loop_passes(options), module)
+        steps.run_passes(steps.loop_passes(options), module)
         watch("affine", module)
-        steps.run(steps.last_passes(options), module)
-        steps.complete(module, options)
-    facts = facts_of(module)
+        steps.run_passes(steps.last_passes(options), module)
+        steps.finalize_module(module, options)
+    facts = collect_facts(module)
     return LoweredModule(module, source.signatures, tuple(checks), facts, options)
 
 
@@ -151,26 +153,26 @@ def lower(
 
 def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
     """Return the job for native MLIR and LLVM: the module text, the passes, and alias facts."""
-    from riselang.lowering.noalias import distinct_pointers
+    from riselang.lowering.noalias import noalias_pointers
     from riselang.native.build import Job
     from riselang.native.mlir.generic_printer import native_text
 
     facts, options = lowered.facts, lowered.options
-    passes = pipelines.cpu(
+    passes = pipelines.cpu_pipeline(
         threads=lowered.uses_threads, structured=facts.is_structured, bf16=facts.has_bf16,
         polyhedral=options.loops == "polyhedral", debug_info=options.debug_info,
         has_descriptors=facts.has_descriptors,
     )  # fmt: skip
-    distinct = distinct_pointers(lowered.module) if facts.has_descriptors else {}
+    distinct = noalias_pointers(lowered.module) if facts.has_descriptors else {}
     text = native_text(lowered.module, locations=locations or options.debug_info)
     return Job(
-        text, passes, distinct, lowered.entries, options.debug_info, options.effort,
+        text, passes, distinct, lowered.entry_functions_ir, options.debug_info, options.effort,
         facts.has_short_floats, facts.may_end_early,
     )  # fmt: skip
 
 
-@deep
-def checked_job(lowered: LoweredModule) -> Job:
+@with_deep_stack
+def emit_checked(lowered: LoweredModule) -> Job:
     """Emit a module and run MLIR on it; report an op that MLIR rejects with its location."""
     job = emit(lowered)
     try:
@@ -182,21 +184,21 @@ def checked_job(lowered: LoweredModule) -> Job:
     return job
 
 
-@deep
-def compile_source(source: Source, options: Options) -> Artefact:
+@with_deep_stack
+def compile_source(source: Source, options: Options) -> Artifact:
     """Compile the functions of a source to machine code, with the metadata that calls need."""
-    from riselang.compiler.partition import compile_parts, parts_of
+    from riselang.compiler.partition import compile_parts, partition_source
     from riselang.compiler.signatures import refuse_results
-    from riselang.runtime.artefact import Artefact
+    from riselang.runtime.artifact import Artifact
 
     refuse_results(source.signatures)
-    parts = [] if options.loops == pipelines.GPU else parts_of(source)
+    parts = [] if options.loops == pipelines.GPU else partition_source(source)
     if len(parts) > 1:
         return compile_parts(parts, lambda part: lower(part, options), emit)
     lowered = lower(source, options)
     if options.loops == pipelines.GPU:
         from riselang.compiler.gpu import GpuCode
 
-        return Artefact(lowered.functions, (), (), GpuCode(lowered).kernels)
-    code = checked_job(lowered).object_code()
-    return Artefact(lowered.functions, (code,), lowered.libraries)
+        return Artifact(lowered.functions, (), (), GpuCode(lowered).kernels)
+    code = emit_checked(lowered).object_code()
+    return Artifact(lowered.functions, (code,), lowered.libraries)

@@ -21,18 +21,18 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.lowering.checks import failure_of
+from riselang.lowering.checks import failure_parameter
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
-from riselang.runtime.shapes import OpenLengths
+from riselang.runtime.shapes import DynamicDimensions
 from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
-from riselang.term.to_dialect import PARAMETERS, Shell
+from riselang.term.to_dialect import PARAMETERS, FunctionShell
 
 
 @dataclass(frozen=True)
-class Border:
+class BufferBinding:
     """An input or result of a program, with the buffers that hold it."""
 
     buffers: tuple[SSAValue, ...]
@@ -45,21 +45,21 @@ class Signature:
     """A function, with the inputs and results of its programs."""
 
     function: FuncOp
-    borders: tuple[Border, ...]
+    bindings: tuple[BufferBinding, ...]
 
     @staticmethod
     def of(function: FuncOp) -> Signature:
         """Return the signature of a function that contains its programs."""
         ops = [op for op in walk(function) if isinstance(op, InOp | OutOp)]
-        return Signature(function, tuple(map(_border, ops)))
+        return Signature(function, tuple(map(_buffer_binding, ops)))
 
     @staticmethod
-    def of_shell(shell: Shell, term: Term) -> Signature:
+    def of_shell(shell: FunctionShell, term: Term) -> Signature:
         """Return the signature of a function that was generated for a program."""
         inputs = zip(shell.inputs, uncurry(term.type)[0], strict=True)
         results = zip(shell.outputs, result_types(term.type, len(shell.outputs)), strict=True)
-        read = [Border(buffers, type, False) for buffers, type in inputs]
-        written = [Border(buffers, type, True) for buffers, type in results]
+        read = [BufferBinding(buffers, type, False) for buffers, type in inputs]
+        written = [BufferBinding(buffers, type, True) for buffers, type in results]
         return Signature(shell.function, (*read, *written))
 
     @property
@@ -78,23 +78,23 @@ class Signature:
     @cached_property
     def written(self) -> frozenset[int]:
         """The positions of the parameters that its programs write."""
-        targets = {each for border in self.borders if border.is_written for each in border.buffers}
-        return _positions(self.function, targets)
+        targets = {each for border in self.bindings if border.is_written for each in border.buffers}
+        return _argument_positions(self.function, targets)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of a call; an error if one cannot be passed from Python."""
         try:
-            return tuple(_parameters(self.function, self.borders))
+            return tuple(_parameters(self.function, self.bindings))
         except LimitationError as error:
-            raise error.located(location_of(self.function)) from None
+            raise error.with_location(location_of(self.function)) from None
 
     @cached_property
-    def open_lengths(self) -> OpenLengths | None:
+    def dynamic_dimensions(self) -> DynamicDimensions | None:
         """The symbolic shapes of the parameters; None if all dimensions are static."""
         arguments: list[SSAValue] = list(self.function.body.blocks[0].args)
         # Inputs come first, so that an error names an input.
-        borders = sorted(self.borders, key=lambda border: border.is_written)
+        borders = sorted(self.bindings, key=lambda border: border.is_written)
         dimensions = tuple(
             (arguments.index(buffer), lengths)
             for border in borders
@@ -117,10 +117,10 @@ def refuse_results(signatures: Iterable[Signature]) -> None:
             )
 
 
-def _border(op: InOp | OutOp) -> Border:
+def _buffer_binding(op: InOp | OutOp) -> BufferBinding:
     type = op.result.type if isinstance(op, InOp) else op.value.type
     assert isinstance(type, RiseType)
-    return Border(tuple(op.buffers), type, isinstance(op, OutOp))
+    return BufferBinding(tuple(op.buffers), type, isinstance(op, OutOp))
 
 
 def is_public(function: FuncOp) -> bool:
@@ -128,35 +128,37 @@ def is_public(function: FuncOp) -> bool:
     return not function.is_declaration and (visibility is None or visibility.data != "private")
 
 
-def stored(function: FuncOp) -> frozenset[int]:
+def stored_parameters(function: FuncOp) -> frozenset[int]:
     """Return the positions of the parameters that affine stores of the function write."""
-    return _positions(function, {op.memref for op in walk(function) if isinstance(op, StoreOp)})
+    return _argument_positions(
+        function, {op.memref for op in walk(function) if isinstance(op, StoreOp)}
+    )
 
 
-def _given_names(function: FuncOp) -> list[str] | None:
+def _parameter_names(function: FuncOp) -> list[str] | None:
     """Return the parameter names in a function's attribute, if its SSA names differ from them."""
     names = function.attributes.get(PARAMETERS)
     if not isinstance(names, ArrayAttr):
         return None
     found = [name.data for name in names if isinstance(name, StringAttr)]
-    count = len(function.function_type.inputs) - (failure_of(function) is not None)
+    count = len(function.function_type.inputs) - (failure_parameter(function) is not None)
     return found if len(found) == count else None
 
 
-def _parameters(function: FuncOp, borders: Sequence[Border]) -> Iterable[Parameter]:
-    bounds = _index_bounds(borders)
-    names = _given_names(function)
-    failure = failure_of(function)
+def _parameters(function: FuncOp, bindings: Sequence[BufferBinding]) -> Iterable[Parameter]:
+    bounds = _index_bounds(bindings)
+    names = _parameter_names(function)
+    failure = failure_parameter(function)
     for position, argument in enumerate(function.body.blocks[0].args):
         if argument is not failure:
             name = names[position] if names else argument.name_hint or f"arg{position}"
             yield _parameter(name, argument.type, bounds.get(argument))
 
 
-def _index_bounds(borders: Sequence[Border]) -> dict[SSAValue, Nat]:
+def _index_bounds(bindings: Sequence[BufferBinding]) -> dict[SSAValue, Nat]:
     """Return the upper bound of the indices in each buffer; the smallest if there are several."""
     found: dict[SSAValue, Nat] = {}
-    for border in borders:
+    for border in bindings:
         if not border.is_written:
             for buffer, bound in zip(border.buffers, index_bounds(border.type), strict=True):
                 if bound is not None:
@@ -178,6 +180,6 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
     return Parameter(name, scalar, shape, bound=bound)
 
 
-def _positions(function: FuncOp, values: set[SSAValue]) -> frozenset[int]:
+def _argument_positions(function: FuncOp, values: set[SSAValue]) -> frozenset[int]:
     arguments = function.body.blocks[0].args
     return frozenset(at for at, argument in enumerate(arguments) if argument in values)

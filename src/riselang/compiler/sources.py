@@ -11,11 +11,11 @@ from xdsl.ir import Operation
 
 from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, location_of
-from riselang.lowering.cloning import copy_to_lower
+from riselang.lowering.cloning import clone_for_lowering
 from riselang.lowering.passes.convert_rise_to_imperative import Units
 from riselang.support.errors import SourceLocation
 from riselang.support.lazy import cached_property
-from riselang.term.from_dialect import Unit, units
+from riselang.term.from_dialect import Unit, read_units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module, program_shell
 
@@ -39,7 +39,7 @@ class TermSource:
         shell = program_shell(self.term, self.name, self.results)
         return (Signature.of_shell(shell, self.term),)
 
-    def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+    def copy_for_lowering(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
         """Return a new module to lower, and the programs that replace its empty units."""
         shell = program_shell(self.term, self.name, self.results)
         unit = Unit(self.term, shell.inputs, shell.outputs)
@@ -49,7 +49,7 @@ class TermSource:
         """Return the programs of a function."""
         return [self.term]
 
-    def declaration(self, name: str) -> SourceLocation | None:
+    def declaration_location(self, name: str) -> SourceLocation | None:
         """Return the location at which a function is declared."""
         return self.term.location
 
@@ -59,27 +59,29 @@ class ModuleSource:
     """A verified module of the dialect and others, parsed from text or produced by passes."""
 
     module: ModuleOp
-    chosen: Sequence[Operation] | None = None
+    selected_ops: Sequence[Operation] | None = None
     """The ops to compile; None for all."""
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the functions before lowering."""
-        if self.chosen is None:
+        if self.selected_ops is None:
             return tuple(map(Signature.of, functions(self.module)))
-        chosen = [op for op in self.chosen if isinstance(op, FuncOp) and not op.is_declaration]
+        chosen = [
+            op for op in self.selected_ops if isinstance(op, FuncOp) and not op.is_declaration
+        ]
         return tuple(map(Signature.of, chosen))
 
-    def opened(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
+    def copy_for_lowering(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
         """Return a new module to lower, and the programs that replace its empty units."""
-        return copy_to_lower(self.module, self.chosen or list(self.module.ops))
+        return clone_for_lowering(self.module, self.selected_ops or list(self.module.ops))
 
     def terms(self, name: str) -> list[Term]:
         """Return the programs of a function."""
         (function,) = (each.function for each in self.signatures if each.name == name)
-        return [unit.term for _, unit in units(function)]
+        return [unit.term for _, unit in read_units(function)]
 
-    def declaration(self, name: str) -> SourceLocation | None:
+    def declaration_location(self, name: str) -> SourceLocation | None:
         """Return the location at which a function is declared."""
         found = (op for op in self.module.ops if isinstance(op, FuncOp))
         return next((location_of(op) for op in found if op.sym_name.data == name), None)

@@ -22,7 +22,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Rewritten:
+class RewrittenProgram:
     """A program after rewriting, to be lowered."""
 
     program: Program

@@ -38,7 +38,7 @@ class Bounds:
     operands: tuple[SSAValue, ...]
 
     @staticmethod
-    def of(number: int) -> Bounds:
+    def constant(number: int) -> Bounds:
         return Bounds(AffineMap.constant_map(number), (1,), ())
 
     def properties(self, side: str) -> dict[str, Attribute]:
@@ -76,7 +76,7 @@ class Bounds:
                     printer.print_ssa_value(self.operands[self.map.num_dims + int(part[1:])])
 
 
-class _BoundsReader:
+class _BoundsParser:
     """A parser of bounds such as `(0, %i + 1, max(%j, symbol(%n)))`."""
 
     def __init__(self, parser: Parser, tightest: str):
@@ -84,64 +84,64 @@ class _BoundsReader:
         self.tightest = tightest
         self.inputs: dict[str, list[UnresolvedOperand]] = {"d": [], "s": []}
 
-    def read(self) -> Bounds:
+    def parse(self) -> Bounds:
         parser = self.parser
-        groups = parser.parse_comma_separated_list(parser.Delimiter.PAREN, self._group)
+        groups = parser.parse_comma_separated_list(parser.Delimiter.PAREN, self._parse_group)
         dimensions, symbols = self.inputs.values()
         results = tuple(each for group in groups for each in group)
         operands = [parser.resolve_operand(each, IndexType()) for each in (*dimensions, *symbols)]
         map = AffineMap(len(dimensions), len(symbols), results)
         return Bounds(map, tuple(len(group) for group in groups), tuple(operands))
 
-    def _group(self) -> list[AffineExpr]:
+    def _parse_group(self) -> list[AffineExpr]:
         parser = self.parser
         if parser.parse_optional_keyword(self.tightest):
-            return parser.parse_comma_separated_list(parser.Delimiter.PAREN, self._sum)
-        return [self._sum()]
+            return parser.parse_comma_separated_list(parser.Delimiter.PAREN, self._parse_sum)
+        return [self._parse_sum()]
 
-    def _sum(self) -> AffineExpr:
-        result = self._product()
+    def _parse_sum(self) -> AffineExpr:
+        result = self._parse_product()
         while True:
             if self.parser.parse_optional_characters("+"):
-                result = result + self._product()
+                result = result + self._parse_product()
             elif self.parser.parse_optional_characters("-"):
-                result = result - self._product()
+                result = result - self._parse_product()
             else:
                 return result
 
-    def _product(self) -> AffineExpr:
-        result = self._primary()
+    def _parse_product(self) -> AffineExpr:
+        result = self._parse_primary()
         while True:
             if self.parser.parse_optional_characters("*"):
-                result = result * self._primary()
+                result = result * self._parse_primary()
             elif self.parser.parse_optional_keyword("mod"):
-                result = result % self._primary()
+                result = result % self._parse_primary()
             elif self.parser.parse_optional_keyword("floordiv"):
-                result = result // self._primary()
+                result = result // self._parse_primary()
             elif self.parser.parse_optional_keyword("ceildiv"):
-                result = result.ceil_div(self._primary())
+                result = result.ceil_div(self._parse_primary())
             else:
                 return result
 
-    def _primary(self) -> AffineExpr:
+    def _parse_primary(self) -> AffineExpr:
         parser = self.parser
         if parser.parse_optional_punctuation("("):
-            result = self._sum()
+            result = self._parse_sum()
             parser.parse_punctuation(")")
             return result
         if parser.parse_optional_characters("-"):
-            return -self._primary()
+            return -self._parse_primary()
         if parser.parse_optional_keyword("symbol"):
             parser.parse_punctuation("(")
-            result = self._input("s", parser.parse_unresolved_operand())
+            result = self._input_expression("s", parser.parse_unresolved_operand())
             parser.parse_punctuation(")")
             return result
         operand = parser.parse_optional_unresolved_operand()
         if operand is not None:
-            return self._input("d", operand)
+            return self._input_expression("d", operand)
         return AffineExpr.constant(parser.parse_integer(allow_boolean=False))
 
-    def _input(self, kind: str, operand: UnresolvedOperand) -> AffineExpr:
+    def _input_expression(self, kind: str, operand: UnresolvedOperand) -> AffineExpr:
         known = self.inputs[kind]
         names = [(each.operand_name, each.index) for each in known]
         if (operand.operand_name, operand.index) not in names:
@@ -155,7 +155,7 @@ class ParallelOp(affine.ParallelOp):
     """`affine.parallel (%i, %j) = (0, 0) to (4, %n) step (1, 2) { ... }`."""
 
     @classmethod
-    def make(
+    def from_bounds(
         cls,
         lower: Bounds,
         upper: Bounds,
@@ -235,9 +235,9 @@ class ParallelOp(affine.ParallelOp):
             parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
         )
         parser.parse_punctuation("=")
-        lower = _BoundsReader(parser, "max").read()
+        lower = _BoundsParser(parser, "max").parse()
         parser.parse_keyword("to")
-        upper = _BoundsReader(parser, "min").read()
+        upper = _BoundsParser(parser, "min").parse()
         steps: Sequence[int] = [1] * len(indices)
         if parser.parse_optional_keyword("step"):
             steps = parser.parse_comma_separated_list(
@@ -254,15 +254,17 @@ class ParallelOp(affine.ParallelOp):
         body = parser.parse_region([index.resolve(IndexType()) for index in indices])
         if not isinstance(body.block.last_op, affine.YieldOp):
             body.block.add_op(affine.YieldOp.get())
-        op = cls.make(lower, upper, body, steps=steps, reductions=reductions, types=types)
+        op = cls.from_bounds(lower, upper, body, steps=steps, reductions=reductions, types=types)
         op.attributes.update(parser.parse_optional_attr_dict())
         return op
 
 
-def _ours(op: type[Operation]) -> type[Operation]:
+def _replace_parallel(op: type[Operation]) -> type[Operation]:
     return ParallelOp if op is affine.ParallelOp else op
 
 
 Affine = Dialect(
-    "affine", [_ours(op) for op in affine.Affine.operations], list(affine.Affine.attributes)
+    "affine",
+    [_replace_parallel(op) for op in affine.Affine.operations],
+    list(affine.Affine.attributes),
 )

@@ -35,7 +35,7 @@ class CmpfOp(arith.CmpfOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return with_truths(super().parse(parser))
+        return with_i1_result(super().parse(parser))
 
 
 class CmpiOp(arith.CmpiOp):
@@ -49,7 +49,7 @@ class CmpiOp(arith.CmpiOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return with_truths(super().parse(parser))
+        return with_i1_result(super().parse(parser))
 
 
 class SelectOp(arith.SelectOp):
@@ -86,11 +86,11 @@ class SelectOp(arith.SelectOp):
         printer.print_attribute(self.result.type)
 
 
-def with_truths(op: Comparison) -> Comparison:
+def with_i1_result(op: Comparison) -> Comparison:
     """Give a comparison that xDSL parsed an i1 result for each lane."""
     if not isinstance(op.lhs.type, VectorType):
         return op
-    operands, results = list(op.operands), [_shaped(op.lhs.type, i1)]
+    operands, results = list(op.operands), [_vector_like(op.lhs.type, i1)]
     op.drop_all_references()
     return op.__class__.create(operands=operands, result_types=results, properties=op.properties)
 
@@ -101,8 +101,8 @@ def _verify_lanes(op: Operation, scalar: type[Operation]) -> None:
     if not any(isinstance(type, VectorType) for type in types):
         scalar.verify_(op)
         return
-    shape = _shaped(types[0], i1)
-    if any(_shaped(type, i1) != shape for type in types):
+    shape = _vector_like(types[0], i1)
+    if any(_vector_like(type, i1) != shape for type in types):
         raise VerifyException("expected vectors of the same shape")
     lanes = [type.element_type for type in types if isinstance(type, VectorType)]
     operands = Block(arg_types=lanes[: len(op.operands)]).args
@@ -111,14 +111,14 @@ def _verify_lanes(op: Operation, scalar: type[Operation]) -> None:
     scalar.verify_(twin)
 
 
-def _shaped(type: Attribute, lane: Attribute) -> Attribute:
+def _vector_like(type: Attribute, lane: Attribute) -> Attribute:
     """`lane`, or a vector of it with the shape of `type` if that is a vector."""
     if isinstance(type, VectorType):
         return VectorType(lane, type.shape, type.scalable_dims)
     return lane
 
 
-def _conversion(scalar: type[Operation]) -> type[Operation]:
+def _make_conversion_op(scalar: type[Operation]) -> type[Operation]:
     """xDSL's definition of a conversion, extended to vectors."""
 
     def verify_(self: Operation) -> None:
@@ -141,11 +141,13 @@ def _parse_conversion(cls: type[Operation], parser: Parser) -> Operation:
     return cls.create(operands=[value], result_types=[result], attributes=attributes)
 
 
-def _dialect() -> Dialect:
-    ours = {op.name: op for op in (CmpfOp, CmpiOp, SelectOp, *map(_conversion, CONVERSIONS))}
+def _make_dialect() -> Dialect:
+    ours = {
+        op.name: op for op in (CmpfOp, CmpiOp, SelectOp, *map(_make_conversion_op, CONVERSIONS))
+    }
     operations = [ours.get(op.name, op) for op in arith.Arith.operations]
     constants = arith.ArithConstantMaterializationInterface()
     return Dialect("arith", operations, list(arith.Arith.attributes), [constants])
 
 
-Arith = _dialect()
+Arith = _make_dialect()

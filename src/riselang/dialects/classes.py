@@ -24,11 +24,11 @@ class InternedClass(PlainClass):
     memory, so comparing two types must not walk both.
     """
 
-    _known: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
+    _interned: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
 
     def __call__(cls, *parameters: Any) -> Any:
         key = (cls, *parameters)
-        known = InternedClass._known.get(key)
+        known = InternedClass._interned.get(key)
         if known is None:
-            known = InternedClass._known[key] = super().__call__(*parameters)
+            known = InternedClass._interned[key] = super().__call__(*parameters)
         return known

@@ -18,11 +18,11 @@ from riselang.support.lazy import cached_property
 if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
-_members = operations.get_accessors_from_op_def
+_accessors = operations.get_accessors_from_op_def
 
 
 @dataclass(frozen=True)
-class LateFormat:
+class LazyFormat:
     """The assembly format of an op, which is parsed on first use."""
 
     text: str
@@ -46,15 +46,15 @@ class LateFormat:
         return {"parse": classmethod(parse), "print": print}
 
 
-def _members_with_late_format(op_def: OpDef, custom_verify: Any | None) -> dict[str, Any]:
+def _members_with_lazy_format(op_def: OpDef, custom_verify: Any | None) -> dict[str, Any]:
     text, op_def.assembly_format = op_def.assembly_format, None
-    members = _members(op_def, custom_verify)
+    members = _accessors(op_def, custom_verify)
     if text is None:
         return members
     op_def.assembly_format = text
-    return members | LateFormat(text, op_def).members()
+    return members | LazyFormat(text, op_def).members()
 
 
-def read_formats_late() -> None:
+def parse_formats_lazily() -> None:
     """Parse formats lazily in every dialect that is loaded from now on in this process."""
-    operations.get_accessors_from_op_def = _members_with_late_format
+    operations.get_accessors_from_op_def = _members_with_lazy_format

@@ -24,7 +24,7 @@ from xdsl.irdl import (
     VariadicDef,
 )
 
-from riselang.dialects.native_form import native_name, parameter_name, slots
+from riselang.dialects.native_form import native_name, operand_slots, parameter_name
 
 ANY = "irdl.any"
 Definition = type[Attribute]
@@ -43,9 +43,9 @@ def irdl_text(dialect: Dialect) -> str:
     exporter = _Exporter(dialect.name, [*types, *attributes])
     lines = [f"irdl.dialect @{dialect.name} {{"]
     for kind in exporter.kinds:
-        lines += exporter.kind(kind)
+        lines += exporter.export_attribute(kind)
     for op in dialect.operations:
-        lines += exporter.operation(op)
+        lines += exporter.export_operation(op)
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -59,7 +59,7 @@ class _Body:
         self.lines = [f"  irdl.{keyword} @{name} {{"]
         self.count = 0
 
-    def value(self, text: str) -> str:
+    def add_value(self, text: str) -> str:
         self.count += 1
         self.lines.append(f"    %{self.count - 1} = {text}")
         return f"%{self.count - 1}"
@@ -68,7 +68,7 @@ class _Body:
         if parts:
             self.lines.append(f"    irdl.{name}({', '.join(parts)})")
 
-    def finished(self) -> list[str]:
+    def to_lines(self) -> list[str]:
         return [*self.lines, "  }"]
 
 
@@ -77,78 +77,84 @@ class _Exporter:
         self.dialect = dialect
         self.kinds = kinds
 
-    def kind(self, kind: Definition) -> list[str]:
+    def export_attribute(self, kind: Definition) -> list[str]:
         """The definition of a type or an attribute, with its parameters."""
         keyword = "type" if issubclass(kind, TypeAttribute) else "attribute"
-        body = _Body(keyword, self._local(kind.name))
+        body = _Body(keyword, self._local_name(kind.name))
         if issubclass(kind, Data):
-            body.add("parameters", [f"text: {body.value(_builtin('#', 'string'))}"])
+            body.add("parameters", [f"text: {body.add_value(_builtin_base('#', 'string'))}"])
         elif issubclass(kind, ParametrizedAttribute):
             body.add(
                 "parameters",
                 [
-                    f"{parameter_name(name)}: {self._constraint(definition.constr, body)}"
+                    f"{parameter_name(name)}: {self._export_constraint(definition.constr, body)}"
                     for name, definition in kind.get_irdl_definition().parameters
                 ],
             )
-        return body.finished()
+        return body.to_lines()
 
-    def operation(self, op: type[Operation]) -> list[str]:
+    def export_operation(self, op: type[Operation]) -> list[str]:
         assert issubclass(op, IRDLOperation)
         definition = op.get_irdl_definition()
-        body = _Body("operation", self._local(native_name(op.name)))
-        body.add("operands", list(self._values(definition.operands, body)))
-        body.add("results", list(self._values(definition.results, body)))
+        body = _Body("operation", self._local_name(native_name(op.name)))
+        body.add("operands", list(self._export_values(definition.operands, body)))
+        body.add("results", list(self._export_values(definition.results, body)))
         required = [
-            f'"{name}" = {self._constraint(attribute.constr, body)}'
+            f'"{name}" = {self._export_constraint(attribute.constr, body)}'
             for name, attribute in (definition.properties | definition.attributes).items()
             if not isinstance(attribute, OptionalDef)
         ]
         if required:
             body.lines.append(f"    irdl.attributes {{{', '.join(required)}}}")
-        body.add("regions", [_region(name, region, body) for name, region in definition.regions])
-        return body.finished()
+        body.add(
+            "regions", [_export_region(name, region, body) for name, region in definition.regions]
+        )
+        return body.to_lines()
 
-    def _values(self, definitions: Sequence[tuple[str, object]], body: _Body) -> Iterator[str]:
+    def _export_values(
+        self, definitions: Sequence[tuple[str, object]], body: _Body
+    ) -> Iterator[str]:
         for name, definition in definitions:
             name = parameter_name(name)
             constraint = element_constraint(getattr(definition, "constr", None))
             if isinstance(definition, VariadicDef):
-                for position in range(slots(definition)):
-                    yield f"{name}_{position}: optional {self._constraint(constraint, body)}"
+                for position in range(operand_slots(definition)):
+                    yield f"{name}_{position}: optional {self._export_constraint(constraint, body)}"
             else:
-                yield f"{name}: {self._constraint(constraint, body)}"
+                yield f"{name}: {self._export_constraint(constraint, body)}"
 
-    def _constraint(self, constraint: object, body: _Body) -> str:
+    def _export_constraint(self, constraint: object, body: _Body) -> str:
         match constraint:
             case BaseAttr():
-                return self._base(constraint.attr, body)
+                return self._export_base(constraint.attr, body)
             case ParamAttrConstraint():
-                return self._base(constraint.base_attr, body)
+                return self._export_base(constraint.base_attr, body)
             case EqAttrConstraint():
-                return self._base(constraint.attr.__class__, body)
+                return self._export_base(constraint.attr.__class__, body)
             case AnyOf():
-                parts = [self._constraint(part, body) for part in constraint.attr_constrs]
-                return body.value(f"irdl.any_of({', '.join(parts)})")
+                parts = [self._export_constraint(part, body) for part in constraint.attr_constrs]
+                return body.add_value(f"irdl.any_of({', '.join(parts)})")
             case _:
-                return body.value(ANY)
+                return body.add_value(ANY)
 
-    def _base(self, base: Definition, body: _Body) -> str:
+    def _export_base(self, base: Definition, body: _Body) -> str:
         """The constraint for the Python class `base`: one definition, or any of several."""
         members = [kind for kind in self.kinds if issubclass(kind, base)]
         if base in (Attribute, TypeAttribute):
-            return body.value(ANY)
+            return body.add_value(ANY)
         if members:
             parts = [
-                body.value(f"irdl.base @{self.dialect}::@{self._local(kind.name)}")
+                body.add_value(f"irdl.base @{self.dialect}::@{self._local_name(kind.name)}")
                 for kind in members
             ]
-            return parts[0] if len(parts) == 1 else body.value(f"irdl.any_of({', '.join(parts)})")
+            return (
+                parts[0] if len(parts) == 1 else body.add_value(f"irdl.any_of({', '.join(parts)})")
+            )
         if base.__module__ == "xdsl.dialects.builtin" and "." not in base.name:
-            return body.value(_builtin(_sigil(base), base.name))
-        return body.value(ANY)
+            return body.add_value(_builtin_base(_sigil(base), base.name))
+        return body.add_value(ANY)
 
-    def _local(self, name: str) -> str:
+    def _local_name(self, name: str) -> str:
         return name.removeprefix(f"{self.dialect}.")
 
 
@@ -159,14 +165,14 @@ def element_constraint(constraint: object) -> object:
     return constraint.constr if isinstance(constraint, RangeOf) else constraint
 
 
-def _region(name: str, region: object, body: _Body) -> str:
+def _export_region(name: str, region: object, body: _Body) -> str:
     size = " with size 1" if isinstance(region, SingleBlockRegionDef) else ""
-    return f"{parameter_name(name)}: {body.value(f'irdl.region{size}')}"
+    return f"{parameter_name(name)}: {body.add_value(f'irdl.region{size}')}"
 
 
 def _sigil(kind: Definition) -> str:
     return "!" if issubclass(kind, TypeAttribute) else "#"
 
 
-def _builtin(sigil: str, name: str) -> str:
+def _builtin_base(sigil: str, name: str) -> str:
     return f'irdl.base "{sigil}builtin.{name}"'

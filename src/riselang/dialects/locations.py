@@ -8,11 +8,13 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 from riselang.support.errors import SourceLocation
 
-NOWHERE = UnknownLoc()
+UNKNOWN_LOCATION = UnknownLoc()
 
 
 def location_attribute(place: SourceLocation | None) -> LocationAttr:
-    return NOWHERE if place is None else file_location(place.file, place.line, place.column)
+    return (
+        UNKNOWN_LOCATION if place is None else file_location(place.file, place.line, place.column)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -38,28 +38,28 @@ from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
 from riselang.support.errors import LimitationError, RiseError, SourceLocation, UserError
-from riselang.support.profiling import timed
-from riselang.support.recursion import deep
+from riselang.support.profiling import time_span
+from riselang.support.recursion import with_deep_stack
 
 MAXIMUM_NESTING = 150
 """The maximum nesting depth of regions: xDSL parses and prints them recursively."""
 TOO_DEEP = f"regions nest deeper than the limit of {MAXIMUM_NESTING} levels"
 
 
-def _memref() -> Dialect:
+def _load_memref() -> Dialect:
     from riselang.dialects.memref import MemRef
 
     return MemRef
 
 
-def _affine() -> Dialect:
+def _load_affine() -> Dialect:
     from riselang.dialects.affine import Affine
 
     return Affine
 
 
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
-    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _memref, "affine": _affine,
+    "rise": lambda: Rise, "arith": lambda: Arith, "memref": _load_memref, "affine": _load_affine,
 }  # fmt: skip
 """The dialects that are defined here; all but the first replace xDSL's."""
 
@@ -76,7 +76,7 @@ Extent = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Places:
+class TextPositions:
     """The positions of ops and values in a text."""
 
     ops: dict[Operation, Extent] = field(default_factory=dict[Operation, Extent])
@@ -99,7 +99,7 @@ class LocatingParser(Parser):
         self._file = StringAttr(name)
         self._nesting = 0
         self._operation_start = 0
-        self.places = Places()
+        self.places = TextPositions()
         self.first_uses: dict[str, Span[str]] = {}
         """The first use of each value that is used before its definition."""
         self._placeholders: list[tuple[SSAValue, str, Span[str] | None]] = []
@@ -114,7 +114,7 @@ class LocatingParser(Parser):
             return ModuleOp([])
         try:
             module = super().parse_module(allow_implicit_module)
-            self._refuse_values_of_inner_ops()
+            self._reject_values_of_inner_ops()
             return module
         except ParseError:
             for name in self.forward_ssa_references:
@@ -122,7 +122,7 @@ class LocatingParser(Parser):
                     self.raise_error(f"%{name} is used, but not defined", self.first_uses[name])
             raise
 
-    def _refuse_values_of_inner_ops(self) -> None:
+    def _reject_values_of_inner_ops(self) -> None:
         """Reject an op that uses a value defined inside it.
 
         xDSL replaces a placeholder by its value when it parses the definition. An op whose region
@@ -188,7 +188,7 @@ class LocatingParser(Parser):
     def parse_optional_region(self, arguments: Any = None) -> Any:
         self._nesting += 1
         if self._nesting > MAXIMUM_NESTING:
-            here = from_parse_error(ParseError(self._current_token.span, TOO_DEEP))
+            here = convert_parse_error(ParseError(self._current_token.span, TOO_DEEP))
             raise LimitationError(here.message, here.location)
         region = super().parse_optional_region(arguments)
         self._nesting -= 1
@@ -197,16 +197,16 @@ class LocatingParser(Parser):
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:
     """Parse a module, without verifying it."""
-    return parse_with_places(text, name, context)[0]
+    return parse_with_positions(text, name, context)[0]
 
 
-@deep
-def parse_with_places(
+@with_deep_stack
+def parse_with_positions(
     text: str, name: str = "<text>", context: Context | None = None
-) -> tuple[ModuleOp, Places]:
+) -> tuple[ModuleOp, TextPositions]:
     """Parse a module, without verifying it; also return the positions of its ops and values."""
-    _refuse_open_strings(text, name)
-    with timed("read"), _foreign_failures(name):
+    _reject_unclosed_strings(text, name)
+    with time_span("read"), _convert_xdsl_errors(name):
         parser = LocatingParser(context or make_context(), text, name)
         return parser.parse_module(), parser.places
 
@@ -214,7 +214,7 @@ def parse_with_places(
 _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')
 
 
-def _refuse_open_strings(text: str, name: str) -> None:
+def _reject_unclosed_strings(text: str, name: str) -> None:
     """Reject unclosed strings, for which xDSL's lexer would take exponential time."""
     for found in _STRING_OR_COMMENT.finditer(text):
         token = found[0]
@@ -227,26 +227,28 @@ def _refuse_open_strings(text: str, name: str) -> None:
 
 
 @contextmanager
-def _foreign_failures(name: str) -> Generator[None]:
+def _convert_xdsl_errors(name: str) -> Generator[None]:
     """Convert the exceptions that xDSL raises for user errors."""
     try:
         yield
     except ParseError as error:
-        raise from_parse_error(error) from None
+        raise convert_parse_error(error) from None
     except RecursionError:
-        raise LimitationError("the text nests too deeply to be read", _start(name)) from None
+        raise LimitationError(
+            "the text nests too deeply to be read", _start_location(name)
+        ) from None
     except RiseError:
         raise
     except Exception as error:
         # Any other exception of the parser is an error in the text.
-        raise UserError(f"cannot be read: {error}", _start(name)) from error
+        raise UserError(f"cannot be read: {error}", _start_location(name)) from error
 
 
-def _start(name: str) -> SourceLocation:
+def _start_location(name: str) -> SourceLocation:
     return SourceLocation(name, 1, 1)
 
 
-def from_parse_error(error: ParseError) -> UserError:
+def convert_parse_error(error: ParseError) -> UserError:
     span = error.span
     content = span.input.content
     text = content if isinstance(content, str) else content.decode(errors="replace")
@@ -274,11 +276,11 @@ def location_of(op: Operation) -> SourceLocation | None:
         location = location.location  # of the pattern that the op implements
     if isinstance(location, FileLineColLoc):
         start = SourceLocation(location.filename.data, location.line.data, location.column.data)
-        return replace(start, length=_first_words(start))
+        return replace(start, length=_underline_length(start))
     return None
 
 
-def _first_words(start: SourceLocation) -> int:
+def _underline_length(start: SourceLocation) -> int:
     """The number of columns to underline: an op with its results, or one word.
 
     The location of an op may be in a program in notation or Python.
@@ -288,10 +290,10 @@ def _first_words(start: SourceLocation) -> int:
     return len(found[0]) if found else 1
 
 
-@deep
+@with_deep_stack
 def verify_module(module: ModuleOp) -> None:
     """Verify every op, and raise a located error for the first one that is invalid."""
-    with timed("check"):
+    with time_span("check"):
         for problem in module_problems(module):
             raise problem from None
 
@@ -384,7 +386,7 @@ def functions(module: ModuleOp) -> list[FuncOp]:
     return found
 
 
-def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:
+def reject_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:
     """Reject a module whose text could not be parsed again."""
     stack: list[tuple[Operation, int]] = [(module, 0)]
     while stack:
@@ -396,10 +398,10 @@ def refuse_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> No
                 stack.extend((inner, depth + 1) for inner in block.ops)
 
 
-@deep
+@with_deep_stack
 def module_text(module: Operation, *, generic: bool = False, locations: bool = False) -> str:
     stream = StringIO()
-    with timed("print"):
+    with time_span("print"):
         Printer(stream=stream, print_generic_format=generic, print_debuginfo=locations).print_op(
             module
         )

@@ -32,7 +32,7 @@ from xdsl.utils.target import Target
 from riselang.dialects.module import location_of
 from riselang.dialects.rise.dialect import Rise
 from riselang.support.errors import LimitationError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 PREFIX = "rise."
 VARIADIC_LIMIT = 16
@@ -41,8 +41,8 @@ _KINDS = frozenset(kind.name for kind in Rise.attributes)
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@deep
-def native_form(module: Operation) -> str:
+@with_deep_stack
+def format_native(module: Operation) -> str:
     """Print `module` for native MLIR."""
     stream = StringIO()
     NativePrinter(stream=stream, print_generic_format=True).print_op(module)
@@ -85,7 +85,7 @@ class NativePrinter(Printer):
         self.print_string(f'"{native_name(op.name)}"')
         self.print_operands(op.operands)
         self.print_regions(op.regions)
-        self.print_op_attributes({**op.properties, **op.attributes, **_segments(op)})
+        self.print_op_attributes({**op.properties, **op.attributes, **_segment_sizes(op)})
         self.print_string(" : ")
         self.print_operation_type(op)
         if op.has_trait(IsTerminator):
@@ -93,13 +93,13 @@ class NativePrinter(Printer):
             self.print_string('"ub.unreachable"() : () -> ()')
 
 
-def slots(definition: object) -> int:
+def operand_slots(definition: object) -> int:
     """The number of operands that IRDL declares for one operand definition."""
     is_many = isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef)
     return VARIADIC_LIMIT if is_many else 1
 
 
-def _segments(op: Operation) -> dict[str, Attribute]:
+def _segment_sizes(op: Operation) -> dict[str, Attribute]:
     """The `operandSegmentSizes`: 1 for each IRDL operand that is present, 0 for the others."""
     assert isinstance(op, IRDLOperation)
     definitions = op.get_irdl_definition().operands
@@ -109,12 +109,12 @@ def _segments(op: Operation) -> dict[str, Attribute]:
     for name, definition in definitions:
         value = getattr(op, name)
         given = len(value) if isinstance(value, Sequence) else int(value is not None)
-        if given > slots(definition):
+        if given > operand_slots(definition):
             raise LimitationError(
                 f"'{op.name}' op has {given} {name}, but native MLIR supports {VARIADIC_LIMIT}",
                 location_of(op),
             )
-        sizes += [1] * given + [0] * (slots(definition) - given)
+        sizes += [1] * given + [0] * (operand_slots(definition) - given)
     return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
 
 
@@ -125,4 +125,4 @@ class NativeTarget(Target):
     name = "native"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(native_form(module))
+        output.write(format_native(module))

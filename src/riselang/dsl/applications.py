@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.pattern_registry import Argument, PatternSpec, swapped_inputs
+from riselang.dialects.rise.pattern_registry import Argument, PatternSpec, swap_first_inputs
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -19,11 +19,11 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.dsl.locations import function_location, user_location
-from riselang.dsl.tracing import Trace, current_trace, repeated, show_type, shown
+from riselang.dsl.tracing import Trace, broadcast_hint, current_trace, type_text, value_text
 from riselang.nat import Nat
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.inference import order_note
+from riselang.term.inference import parameter_order_note
 from riselang.term.parameters import Unknown, known_parameters
 
 
@@ -40,19 +40,19 @@ def apply_pattern(
     Where a function type is `expected`, the last arguments are missing.
     """
     trace, location = current_trace(), user_location()
-    known, is_told = _known(trace, spec, given, arguments)
-    is_told = is_told and expected is None
-    if is_told and len(known) == len(spec.parameters):
+    known, is_determined = _infer_parameters(trace, spec, given, arguments)
+    is_determined = is_determined and expected is None
+    if is_determined and len(known) == len(spec.parameters):
         parameters, type = _check_arguments(trace, spec, known), spec.instantiate(known)
-        nodes = _told_nodes(spec, uncurry(type)[0], arguments)
+        nodes = _trace_known_arguments(spec, uncurry(type)[0], arguments)
     else:
         unknown = trace.inference.instantiate(spec, known)
         _check_arguments(trace, spec, unknown)
-        inputs = _told_inputs(spec, known, unknown) if is_told else None
+        inputs = _known_inputs(spec, known, unknown) if is_determined else None
         if inputs is not None:
-            nodes = _told_nodes(spec, inputs, arguments)
+            nodes = _trace_known_arguments(spec, inputs, arguments)
         else:
-            nodes = _unified_nodes(trace, spec, unknown, arguments, expected, what)
+            nodes = _unify_arguments(trace, spec, unknown, arguments, expected, what)
         parameters = _check_arguments(trace, spec, unknown)
         type = spec.instantiate(parameters)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
@@ -65,7 +65,7 @@ def apply_pattern(
     return build.Application(result, use, nodes, scope=trace.scope, location=location)
 
 
-def _known(
+def _infer_parameters(
     trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
 ) -> tuple[Mapping[str, Argument], bool]:
     """Return the parameters known from `given` and from the types of the data arguments.
@@ -77,20 +77,20 @@ def _known(
     from riselang.dsl.values import Value
 
     types: list[RiseType | Unknown] = []
-    is_told = True
+    is_determined = True
     for argument in arguments:
         if isinstance(argument, Value):
             type = trace.inference.resolve(argument.node.type)
-            is_told = is_told and type.is_closed
+            is_determined = is_determined and type.is_closed
             types.append(type)
         else:
             is_number = argument.__class__ in (int, float)
             types.append(Unknown.NUMBER if is_number else Unknown.OTHER)
     known = known_parameters(spec, given, types)
-    return known, is_told and known is not given
+    return known, is_determined and known is not given
 
 
-def _told_inputs(
+def _known_inputs(
     spec: PatternSpec, known: Mapping[str, Argument], parameters: Mapping[str, Argument]
 ) -> Sequence[RiseType] | None:
     """Return the input types of a pattern if only the results of functions are unknown, else None.
@@ -107,7 +107,7 @@ def _told_inputs(
     return [substitute(input, nats, types) for input in inputs]
 
 
-def _told_nodes(
+def _trace_known_arguments(
     spec: PatternSpec, inputs: Sequence[RiseType], arguments: Sequence[Any]
 ) -> list[build.Node]:
     """Return the arguments as nodes, where data is known to have the types the pattern takes."""
@@ -122,7 +122,7 @@ def _told_nodes(
     ]
 
 
-def _unified_nodes(
+def _unify_arguments(
     trace: Trace,
     spec: PatternSpec,
     parameters: Mapping[str, Argument],
@@ -157,8 +157,8 @@ def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.No
         type = trace.inference.resolve(node.type)
         if isinstance(node, build.Constant) and isinstance(type, VectorType):
             raise UserError(
-                f"{spec.name}, argument {position + 1}: expected {show_type(type)}, but found the "
-                f"number {node.number}; write {repeated(type, str(node.number))}",
+                f"{spec.name}, argument {position + 1}: expected {type_text(type)}, but found the "
+                f"number {node.number}; write {broadcast_hint(type, str(node.number))}",
                 user_location(),
             )
 
@@ -168,9 +168,9 @@ def _check_data(
 ) -> None:
     """Reject a function where a value is expected: arguments are swapped, or some are missing."""
     if callable(argument):
-        type = show_type(trace.inference.resolve(expected))
+        type = type_text(trace.inference.resolve(expected))
         raise UserError(
-            f"{what}: expected {type}, but found {shown(argument)}; {spec!r}", user_location()
+            f"{what}: expected {type}, but found {value_text(argument)}; {spec!r}", user_location()
         )
 
 
@@ -194,7 +194,7 @@ def trace_argument(
     if not callable(function):
         raise UserError(
             f"{what}: expected a function of type "
-            f"{show_type(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
+            f"{type_text(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
             user_location(),
         )
     if (as_function := getattr(function, "as_function", None)) is not None:
@@ -203,35 +203,35 @@ def trace_argument(
         if node is not None:
             return node
     if spec.accumulates and position == 0:
-        return _traced_step(spec, expected, function)
-    return _traced_lambda(spec, position, expected, function)
+        return _trace_step(spec, expected, function)
+    return _trace_lambda(spec, position, expected, function)
 
 
-def _traced_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
+def _trace_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
     """Trace a function of (accumulator, element); an error says if it has them swapped."""
     trace = current_trace()
-    other_order = swapped_inputs(trace.inference.resolve(expected))
+    other_order = swap_first_inputs(trace.inference.resolve(expected))
     if other_order == trace.inference.resolve(expected):
-        return _traced_lambda(spec, 0, expected, function)
+        return _trace_lambda(spec, 0, expected, function)
     try:
-        return _traced_lambda(spec, 0, expected, function)
+        return _trace_lambda(spec, 0, expected, function)
     except UserError as error:
         trace.inference.forget(other_order)
-        if _is_traced(spec, other_order, function):
-            error.notes += (order_note(spec.name),)
+        if _can_trace(spec, other_order, function):
+            error.notes += (parameter_order_note(spec.name),)
         raise
 
 
-def _is_traced(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
+def _can_trace(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
     """Whether tracing a function with this type succeeds."""
     try:
-        _traced_lambda(spec, 0, expected, function)
+        _trace_lambda(spec, 0, expected, function)
     except Exception:  # the function is the user's, and may raise anything
         return False
     return True
 
 
-def _traced_lambda(
+def _trace_lambda(
     spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
 ) -> build.Node:
     # Deferred: the operators of values apply patterns.
@@ -247,10 +247,10 @@ def _traced_lambda(
             build.Variable(trace.inference.resolve(input), name, scope=scope, location=location)
             for name, input in zip(names, inputs, strict=True)
         ]
-        result = called(trace, spec, function, [Value(v) for v in variables])
+        result = call_function(trace, spec, function, [Value(v) for v in variables])
         if result is None:
             raise UserError(
-                f"{spec.name}, argument {position + 1}: {shown(function)} returns nothing; "
+                f"{spec.name}, argument {position + 1}: {value_text(function)} returns nothing; "
                 "return the value it computes",
                 function_location(function) or location,
             )
@@ -262,7 +262,7 @@ def _traced_lambda(
     )  # fmt: skip
 
 
-def called(
+def call_function(
     trace: Trace, spec: PatternSpec, function: Callable[..., Any], values: Sequence[Any]
 ) -> Any:
     """Call a function with these values; one with more parameters gets the components of pairs.
@@ -274,11 +274,11 @@ def called(
         count = len(names)
         result = function(*values[:count])
         if callable(result):
-            return called(trace, spec, result, values[count:])
-    result = function(*spread(trace, spec, names, values))
+            return call_function(trace, spec, result, values[count:])
+    result = function(*spread_pairs(trace, spec, names, values))
     *others, last = values
     if callable(result) and isinstance(trace.inference.resolve(last.node.type), TupleType):
-        return called(trace, spec, function, [*others, last.fst, last.snd])
+        return call_function(trace, spec, function, [*others, last.fst, last.snd])
     return result
 
 
@@ -305,7 +305,7 @@ def parameter_names(function: Any) -> list[str] | None:
     ]
 
 
-def spread(
+def spread_pairs(
     trace: Trace, spec: PatternSpec, names: list[str] | None, values: Sequence[Any]
 ) -> Sequence[Any]:
     """Replace pairs by their components where a function has more parameters than values."""
@@ -323,7 +323,7 @@ def spread(
             missing -= 1
         result.append(value)
     if missing != 0:
-        types = ", ".join(show_type(trace.inference.resolve(value.node.type)) for value in values)
+        types = ", ".join(type_text(trace.inference.resolve(value.node.type)) for value in values)
         raise UserError(
             f"{spec.name} gives its function {len(values)} argument(s) of type {types}, but the "
             f"function takes {len(names)}",

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from riselang.dsl.locations import user_location
 from riselang.support.errors import UserError
 
-UNKNOWN_NUMBER = "a value of the program is symbolic while it is traced"
-ATTRIBUTES: Mapping[str, str] = {
+SYMBOLIC_VALUE = "a value of the program is symbolic while it is traced"
+ATTRIBUTE_HINTS: Mapping[str, str] = {
     "T": "use rl.transpose",
     "transpose": "use rl.transpose",
     "shape": "rl.size_of(x) is its length in the program, len(x) where it is known",
@@ -27,7 +27,7 @@ ATTRIBUTES: Mapping[str, str] = {
     "copy": "values never change, so no copy is needed",
 }
 # NumPy functions that have another name here.
-NUMPY: Mapping[str, str] = {
+NUMPY_EQUIVALENTS: Mapping[str, str] = {
     "sum": "rl.reduce(rl.add, 0.0)", "dot": "rl.zip, rl.map(rl.mult) and rl.reduce(rl.add, 0.0)",
     "matmul": "rl.map, rl.zip and rl.reduce", "transpose": "rl.transpose", "maximum": "rl.max",
     "minimum": "rl.min", "multiply": "rl.mult", "subtract": "rl.sub", "divide": "rl.div",
@@ -47,45 +47,49 @@ def refuse(message: str) -> NoReturn:
     raise UserError(message, user_location())
 
 
-class NotANumber:
+class UnsupportedOperations:
     """The operations that a value does not support, each of which raises an explanation."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        hint = ATTRIBUTES.get(name, "it has fst, snd and type, and x | pattern applies a pattern")
+        hint = ATTRIBUTE_HINTS.get(
+            name, "it has fst, snd and type, and x | pattern applies a pattern"
+        )
         raise MissingAttribute(f"a value has no attribute '{name}'; {hint}", user_location())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
-        scalars = method == "__call__" and not options and name in REFLECTED
-        if scalars and not isinstance(inputs[0], NotANumber):
-            return getattr(inputs[1], REFLECTED[name])(inputs[0])
+        scalars = method == "__call__" and not options and name in REFLECTED_OPERATORS
+        if scalars and not isinstance(inputs[0], UnsupportedOperations):
+            return getattr(inputs[1], REFLECTED_OPERATORS[name])(inputs[0])
         return self.__array_function__(ufunc)
 
     def __array_function__(self, function: Any, *_: Any) -> NoReturn:
         from riselang.term.scalars import OVERLOADS
 
         name = function.__name__
-        instead = NUMPY.get(name, f"rl.math.{name}" if name in OVERLOADS else "patterns")
+        instead = NUMPY_EQUIVALENTS.get(
+            name, f"rl.math.{name}" if name in OVERLOADS else "patterns"
+        )
         refuse(f"numpy.{name} works on numbers, not on values of the program; use {instead}")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        refuse(f"{UNKNOWN_NUMBER}, so NumPy cannot work with it; use patterns such as rl.map")
+        refuse(f"{SYMBOLIC_VALUE}, so NumPy cannot work with it; use patterns such as rl.map")
 
     def __float__(self) -> NoReturn:
         refuse(
-            f"{UNKNOWN_NUMBER}; use rl.cast(a, rl.f32) to convert it, and rl.math.sin for math.sin"
+            f"{SYMBOLIC_VALUE}; use rl.cast(a, rl.f32) to convert it, and rl.math.sin for math.sin"
         )
 
     def __int__(self) -> NoReturn:
-        refuse(f"{UNKNOWN_NUMBER}; use rl.cast(a, rl.i32) to convert it")
+        refuse(f"{SYMBOLIC_VALUE}; use rl.cast(a, rl.i32) to convert it")
 
     def __index__(self) -> NoReturn:
-        refuse(f"{UNKNOWN_NUMBER}, so Python cannot count with it; use rl.generate or rl.iterate")
+        refuse(f"{SYMBOLIC_VALUE}, so Python cannot count with it; use rl.generate or rl.iterate")
 
     def __round__(self, digits: int = 0) -> NoReturn:
-        refuse(f"{UNKNOWN_NUMBER}; use rl.math.round")
+        refuse(f"{SYMBOLIC_VALUE}; use rl.math.round")
 
     def __contains__(self, item: object) -> NoReturn:
         refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")
@@ -109,7 +113,7 @@ class NotANumber:
 
 
 # With a NumPy scalar on the left of an operator, Python calls NumPy first.
-REFLECTED: Mapping[str, str] = {
+REFLECTED_OPERATORS: Mapping[str, str] = {
     "add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__",
     "true_divide": "__rtruediv__", "floor_divide": "__rfloordiv__", "remainder": "__rmod__",
     "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__", "greater_equal": "__le__",

@@ -15,9 +15,9 @@ from riselang.dialects.rise.pattern_registry import (
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.applications import apply_pattern
 from riselang.dsl.locations import user_location
-from riselang.dsl.sizes import given_size
-from riselang.dsl.tracing import shown
-from riselang.dsl.values import Value, operation
+from riselang.dsl.sizes import as_size
+from riselang.dsl.tracing import value_text
+from riselang.dsl.values import Value, build_operation
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalars import OVERLOADS
@@ -58,7 +58,9 @@ class PatternFunction:
                 user_location(),
             )
         missing = self.spec.explicit[len(self._sizes) :]
-        new = [self._explicit(name, value) for name, value in zip(missing, arguments, strict=False)]
+        new = [
+            self._convert_size(name, value) for name, value in zip(missing, arguments, strict=False)
+        ]
         sizes = (*self._sizes, *new)
         given = (*self._arguments, *arguments[len(missing) :])
         if len(given) > self.spec.arity:
@@ -68,18 +70,18 @@ class PatternFunction:
                 user_location(),
             )
         to = to or self._to
-        known = {**self._inferred, **self._named(inferred)}
+        known = {**self._inferred, **self._convert_inferred_sizes(inferred)}
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
             return PatternFunction(self.spec, sizes, given, to, known)
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
         return Value(apply_pattern(self.spec, parameters, given, to))
 
-    def _named(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
+    def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
         for name in inferred.keys() - names:
             known = f"; it has {', '.join(sorted(names))}" if names else ""
             raise UserError(f"{self.spec.name} has no inferred size {name}{known}", user_location())
-        return {name: self._explicit(name, size) for name, size in inferred.items()}
+        return {name: self._convert_size(name, size) for name, size in inferred.items()}
 
     def as_function(self, expected: FunType, what: str) -> build.Node | None:
         """Return the node of this pattern as a function of its missing arguments.
@@ -89,9 +91,11 @@ class PatternFunction:
         """
         missing = self.spec.explicit[len(self._sizes) :]
         if missing:
-            raise self._needs_sizes(f"this is {what}")
+            raise self._missing_sizes_error(f"this is {what}")
         values = [argument.node for argument in self._arguments if isinstance(argument, Value)]
-        if self.arity != len(uncurry(expected)[0]) or not all(build.is_view(v) for v in values):
+        if self.arity != len(uncurry(expected)[0]) or not all(
+            build.is_view_node(v) for v in values
+        ):
             return None
         parameters = {
             **self._inferred,
@@ -99,7 +103,7 @@ class PatternFunction:
         }
         return apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
 
-    def _needs_sizes(self, found: str) -> UserError:
+    def _missing_sizes_error(self, found: str) -> UserError:
         names = ", ".join(self.spec.explicit)
         return UserError(
             f"{self.spec.name} needs {names} first, as in rl.{self.spec.python_name}({names}); "
@@ -111,17 +115,17 @@ class PatternFunction:
         names = ", ".join(self.spec.explicit)
         return f" after the size(s) {names}" if names else ""
 
-    def _explicit(self, name: str, size: Any) -> Argument:
+    def _convert_size(self, name: str, size: Any) -> Argument:
         if name in KEYWORD_PARAMETERS:
-            return self._keyword(name, size)
+            return self._check_keyword(name, size)
         if isinstance(size, Value) or callable(size):
-            raise self._needs_sizes(f"found {shown(size)}")
-        return given_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
+            raise self._missing_sizes_error(f"found {value_text(size)}")
+        return as_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
 
-    def _keyword(self, name: str, value: Any) -> str:
+    def _check_keyword(self, name: str, value: Any) -> str:
         known = KEYWORD_PARAMETERS[name]
         if isinstance(value, Value):
-            raise self._needs_sizes(f"found {value!r}")
+            raise self._missing_sizes_error(f"found {value!r}")
         if value not in known:
             raise UserError(
                 f"{self.spec.name}({name}): expected one of {', '.join(known)}, found {value!r}",
@@ -147,7 +151,7 @@ class ScalarFunction:
                 f"{self.name} takes {self.arity} operand(s), but found {len(operands)}",
                 user_location(),
             )
-        return operation(self.name, *operands)
+        return build_operation(self.name, *operands)
 
     def __repr__(self) -> str:
         return f"<scalar function {self.name}>"
@@ -185,14 +189,16 @@ class Helper:
         if len(arguments) == self._arity:
             return self._function(*arguments)
         rest = self._arity - len(arguments)
-        return Helper(_named(self.__name__, lambda *more: self._function(*arguments, *more)), rest)
+        return Helper(
+            _set_name(self.__name__, lambda *more: self._function(*arguments, *more)), rest
+        )
 
     @property
     def arity(self) -> int:
         return self._arity
 
 
-def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _set_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     function.__name__ = name
     return function
 

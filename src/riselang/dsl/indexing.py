@@ -8,61 +8,61 @@ from riselang.dialects.rise.pattern_registry import AT, CLAMP_IDX, DROP, TAKE
 from riselang.dialects.rise.types import ArrayType, IdxType, TupleType
 from riselang.dsl.applications import apply_pattern
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.tracing import show_type
+from riselang.dsl.tracing import type_text
 from riselang.dsl.values import Value, project
 from riselang.nat import Nat
 
 
-def item(value: Value, place: Any) -> Value:
+def subscript(value: Value, place: Any) -> Value:
     """Return a component of a pair, or an element or a slice of an array."""
     type = value.type
     if isinstance(place, tuple):
         for part in place:
-            value = item(value, part)
+            value = subscript(value, part)
         return value
     if isinstance(type, TupleType):
         if not isinstance(place, int) or place not in (0, 1):
             refuse(f"a pair is indexed by 0 or 1, but found {place!r}")
         return project(value, place)
     if not isinstance(type, ArrayType):
-        refuse(f"only arrays and pairs are indexed, but this is {show_type(type)}")
+        refuse(f"only arrays and pairs are indexed, but this is {type_text(type)}")
     if isinstance(place, slice):
-        return _slice(value, type, place)
-    return _element(value, type, place)
+        return _slice_array(value, type, place)
+    return _index_array(value, type, place)
 
 
-def _element(value: Value, type: ArrayType, place: Any) -> Value:
+def _index_array(value: Value, type: ArrayType, place: Any) -> Value:
     if isinstance(place, Value):
         if not isinstance(place.type, IdxType):
             refuse(
-                f"an array is indexed by an index or a number, but found {show_type(place.type)}; "
+                f"an array is indexed by an index or a number, but found {type_text(place.type)}; "
                 f"rl.clamp_idx({type.length}, i) converts an integer to an index"
             )
         return Value(apply_pattern(AT, {}, [place, value], None))
     if isinstance(place, bool) or not isinstance(place, int):
         refuse(f"an array is indexed by an index or a number, but found {place!r}")
-    number = _position(place, type.length)
+    number = _check_position(place, type.length)
     if type.length.is_constant and not 0 <= number < type.length.constant:
-        refuse(f"the index {place} is out of bounds for {show_type(type)}")
+        refuse(f"the index {place} is out of bounds for {type_text(type)}")
     index = apply_pattern(CLAMP_IDX, {"n": type.length}, [number], None)
     return Value(apply_pattern(AT, {}, [Value(index), value], None))
 
 
-def _slice(value: Value, type: ArrayType, place: slice) -> Value:
+def _slice_array(value: Value, type: ArrayType, place: slice) -> Value:
     if place.step not in (None, 1):
         refuse("a slice with a step is not supported; use rl.slide or rl.gather")
-    start = 0 if place.start is None else _position(place.start, type.length)
+    start = 0 if place.start is None else _check_position(place.start, type.length)
     if start:
         value = Value(apply_pattern(DROP, {"k": Nat.const(start)}, [value], None))
     if place.stop is None:
         return value
-    stop = _position(place.stop, type.length)
+    stop = _check_position(place.stop, type.length)
     if stop < start:
         refuse(f"the slice ends at {stop}, before it starts at {start}")
     return Value(apply_pattern(TAKE, {"k": Nat.const(stop - start)}, [value], None))
 
 
-def _position(place: Any, length: Nat) -> int:
+def _check_position(place: Any, length: Nat) -> int:
     if isinstance(place, bool) or not isinstance(place, int):
         refuse(f"expected an integer, but found {place!r}; rl.slice_at takes an index")
     if place >= 0:

@@ -17,7 +17,7 @@ Positions = tuple[int | None, int | None, int | None, int | None]
 """First and last line, first and last column of an instruction."""
 _PIPE = (dis.opmap["BINARY_OP"], 7)
 """The operator `|`."""
-MOST_DECORATOR_LINES = 20
+MAX_DECORATOR_LINES = 20
 """How many lines after its first decorator the name of a function is searched for."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -26,7 +26,7 @@ def user_location() -> SourceLocation | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return None if frame is None else _location(frame.f_code, frame.f_lasti)
+    return None if frame is None else _instruction_location(frame.f_code, frame.f_lasti)
 
 
 def function_location(function: object) -> SourceLocation | None:
@@ -34,7 +34,7 @@ def function_location(function: object) -> SourceLocation | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    for number in range(code.co_firstlineno, code.co_firstlineno + MOST_DECORATOR_LINES):
+    for number in range(code.co_firstlineno, code.co_firstlineno + MAX_DECORATOR_LINES):
         line = linecache.getline(code.co_filename, number)
         found = re.search(rf"def +({re.escape(code.co_name)})\b", line)
         if found:
@@ -42,7 +42,7 @@ def function_location(function: object) -> SourceLocation | None:
     return SourceLocation(code.co_filename, code.co_firstlineno)
 
 
-def _last_stage(code: CodeType, current: int) -> Positions | None:
+def _last_stage_positions(code: CodeType, current: int) -> Positions | None:
     """Return the positions of `f` in a multi-line `x | f`, where `x` may itself be a pipeline.
 
     The instruction before the operator computes `f`.
@@ -54,20 +54,20 @@ def _last_stage(code: CodeType, current: int) -> Positions | None:
 
 
 @lru_cache(maxsize=4096)
-def _location(code: CodeType, current: int) -> SourceLocation:
+def _instruction_location(code: CodeType, current: int) -> SourceLocation:
     """Return the location of an instruction; cached, because functions are traced repeatedly."""
     positions = next(islice(code.co_positions(), current // 2, None), None)
     line, end_line, column, end_column = positions or (None, None, None, None)
-    if line != end_line and (stage := _last_stage(code, current)) is not None:
+    if line != end_line and (stage := _last_stage_positions(code, current)) is not None:
         line, end_line, column, end_column = stage
-    line = line or _line(code, current)
+    line = line or _instruction_line(code, current)
     if column is None:
         return SourceLocation(code.co_filename, line)
     length = end_column - column if end_column and end_line == line else 1
     return SourceLocation(code.co_filename, line, column + 1, max(1, length))
 
 
-def _line(code: CodeType, current: int) -> int:
+def _instruction_line(code: CodeType, current: int) -> int:
     """Return the line of an instruction that has no column information."""
     lines = (line for start, end, line in code.co_lines() if start <= current < end)
     return next(lines, None) or code.co_firstlineno

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-ELSEWHERE: Mapping[str, str] = {
+FOREIGN_NAMES: Mapping[str, str] = {
     "select": "a choice is rl.where(condition, a, b)",
     "if_": "a choice is rl.where(condition, a, b)",
     "cond": "a choice is rl.where(condition, a, b)",
@@ -33,11 +33,13 @@ ELSEWHERE: Mapping[str, str] = {
 }
 
 
-def missing(module: str, name: str, known: Iterable[str], math: Iterable[str] = ()) -> str:
+def missing_attribute_message(
+    module: str, name: str, known: Iterable[str], math: Iterable[str] = ()
+) -> str:
     """Return the message for a name that a module does not have, with a suggestion."""
     message = f"module '{module}' has no attribute '{name}'"
-    if module == "riselang" and name in ELSEWHERE:
-        return f"{message}; {ELSEWHERE[name]}"
+    if module == "riselang" and name in FOREIGN_NAMES:
+        return f"{message}; {FOREIGN_NAMES[name]}"
     if name in math:
         return f"{message}; it is rl.math.{name}"
     near = get_close_matches(name, known, 1)

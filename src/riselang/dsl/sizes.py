@@ -10,10 +10,10 @@ from riselang.nat import Nat, NatError, as_nat
 from riselang.support.errors import UserError
 
 
-def given_size(size: Any, what: str) -> Nat:
+def as_size(size: Any, what: str) -> Nat:
     """Convert an integer of any library, a string or a size; errors say `what` it is for."""
     try:
-        found = as_nat(size if isinstance(size, str | Nat) else _integer(size))
+        found = as_nat(size if isinstance(size, str | Nat) else _as_integer(size))
     except NatError as error:
         raise UserError(f"{what}: {size!r} is not a size: {error}", user_location()) from None
     if found.is_constant and found.constant < 0:
@@ -21,7 +21,7 @@ def given_size(size: Any, what: str) -> Nat:
     return found
 
 
-def _integer(size: Any) -> int:
+def _as_integer(size: Any) -> int:
     try:
         # A Boolean is an integer in Python, but a mistake here.
         if not isinstance(size, bool):

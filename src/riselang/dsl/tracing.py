@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from riselang.dialects.rise.lanes import lane_of
+from riselang.dialects.rise.lanes import lane_type
 from riselang.dialects.rise.pattern_registry import TUPLE, Argument
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     IdxType,
     RiseType,
@@ -37,7 +37,7 @@ class Trace:
         self.scope = build.Scope()
 
     @contextmanager
-    def active(self) -> Generator[None]:
+    def activate(self) -> Generator[None]:
         outer = getattr(_state, "trace", None)
         _state.trace = self
         try:
@@ -59,8 +59,8 @@ class Trace:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
             raise UserError(
-                f"{what}: expected {show_type(error.expected)}, but found "
-                f"{show_type(error.found)}{_mismatch_hint(error)}",
+                f"{what}: expected {type_text(error.expected)}, but found "
+                f"{type_text(error.found)}{_mismatch_hint(error)}",
                 user_location(),
             ) from None
 
@@ -72,18 +72,18 @@ def _mismatch_hint(error: TypeMismatch) -> str:
         if isinstance(error.expected, IdxType):
             return "; rl.clamp_idx(n, i) converts an integer to an index"
         if isinstance(error.expected, ScalarType):
-            return f"; rl.cast(a, rl.{show(error.expected)}) converts"
+            return f"; rl.cast(a, rl.{format_type(error.expected)}) converts"
         if isinstance(error.expected, VectorType):
-            return f"; write {repeated(error.expected, 'a')}"
-    return f"; {_without_unknowns(error.detail)}" if error.detail else ""
+            return f"; write {broadcast_hint(error.expected, 'a')}"
+    return f"; {_hide_unknowns(error.detail)}" if error.detail else ""
 
 
-def repeated(type: VectorType, scalar: str) -> str:
+def broadcast_hint(type: VectorType, scalar: str) -> str:
     """Return the code that broadcasts a scalar to a vector type."""
-    return f"rl.vector_from_scalar({_without_unknowns(str(type.length))}, {scalar})"
+    return f"rl.vector_from_scalar({_hide_unknowns(str(type.length))}, {scalar})"
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Format a Python value for an error message; functions by name."""
     if not callable(value):
         return repr(value)
@@ -91,12 +91,12 @@ def shown(value: Any) -> str:
     return "a lambda" if name == "<lambda>" else f"the function {name}" if name else repr(value)
 
 
-def show_type(type: RiseType) -> str:
+def type_text(type: RiseType) -> str:
     """Format a type in notation, with unknowns as underscores."""
-    return _without_unknowns(show(type))
+    return _hide_unknowns(format_type(type))
 
 
-def _without_unknowns(text: str) -> str:
+def _hide_unknowns(text: str) -> str:
     return re.sub(r"\?\d+", "_", text)
 
 
@@ -119,7 +119,7 @@ def trace_function(
     from riselang.dsl.values import Value
 
     trace = Trace()
-    with trace.active():
+    with trace.activate():
         scope = trace.scope
         variables = [
             build.Variable(type, name, scope=scope) for name, type in zip(names, types, strict=True)
@@ -128,18 +128,18 @@ def trace_function(
             result = function(*[Value(variable) for variable in variables])
         except RecursionError:
             raise LimitationError(
-                f"the functions of {_name(function)} nest too deeply to be traced",
+                f"the functions of {_function_name(function)} nest too deeply to be traced",
                 function_location(function),
             ) from None
         if result is None:
             raise UserError(
-                f"{_name(function)} returns nothing; return the value it computes",
+                f"{_function_name(function)} returns nothing; return the value it computes",
                 function_location(function),
             )
         results: list[Any] = list(result) if isinstance(result, tuple) else [result]
         for value in results:
             _check_result(function, value)
-        nodes = [_returned(function, value) for value in results]
+        nodes = [_result_node(function, value) for value in results]
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
@@ -154,15 +154,15 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
     if callable(value):
         missing = getattr(value, "arity", None)
         lacks = f", which lacks {missing} argument(s)" if isinstance(missing, int) else ""
-        problem = f"{shown(value)}{lacks}; apply it to its arguments"
+        problem = f"{value_text(value)}{lacks}; apply it to its arguments"
     elif isinstance(value, str | dict | list | set):
         problem = f"{value!r}; return one value, or several as in return a, b"
     else:
         return
-    raise UserError(f"{_name(function)} returns {problem}", function_location(function))
+    raise UserError(f"{_function_name(function)} returns {problem}", function_location(function))
 
 
-def _returned(function: Callable[..., Any], value: Any) -> build.Node:
+def _result_node(function: Callable[..., Any], value: Any) -> build.Node:
     """Return a result as a node; errors point at the function, not at its caller."""
     # Deferred: the operators of values are traced.
     from riselang.dsl.values import as_node
@@ -173,7 +173,7 @@ def _returned(function: Callable[..., Any], value: Any) -> build.Node:
         raise UserError(error.message, function_location(function)) from None
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "the function")
 
 
@@ -193,4 +193,4 @@ def make_pair(trace: Trace, first: build.Node, second: build.Node) -> build.Node
 
 def has_lanes(type: RiseType) -> bool:
     """Whether scalar operations apply to a value of this type, or to each of its lanes."""
-    return isinstance(lane_of(type), ScalarType | TypeVariable)
+    return isinstance(lane_type(type), ScalarType | TypeVariable)

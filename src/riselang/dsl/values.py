@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.lanes import lane_of
+from riselang.dialects.rise.lanes import lane_type
 from riselang.dialects.rise.pattern_registry import FST, SND, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -21,24 +21,24 @@ from riselang.dialects.rise.types import (
     i1,
 )
 from riselang.dsl.applications import apply_pattern
-from riselang.dsl.diagnostics import NotANumber, refuse
+from riselang.dsl.diagnostics import UnsupportedOperations, refuse
 from riselang.dsl.locations import user_location
 from riselang.dsl.tracing import (
+    broadcast_hint,
     current_trace,
     has_lanes,
     make_pair,
-    repeated,
-    show_type,
-    shown,
+    type_text,
+    value_text,
 )
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.scalars import resolve
+from riselang.term.scalars import resolve_op
 
 Operand = Any
 
 
-class Value(NotANumber):
+class Value(UnsupportedOperations):
     """A value of the program that is being traced."""
 
     __slots__ = ("node",)
@@ -60,13 +60,13 @@ class Value(NotANumber):
         return project(self, 1)
 
     def __repr__(self) -> str:
-        return f"<value of type {show_type(self.type)}>"
+        return f"<value of type {type_text(self.type)}>"
 
     def __or__(self, other: Any) -> Any:
         """`xs | f` applies a function; on integers it is the bitwise or."""
         if callable(other):
             return other(self)
-        return binary("bitor", "|", self, other)
+        return build_binary("bitor", "|", self, other)
 
     def __len__(self) -> int:
         type = self.type
@@ -75,7 +75,7 @@ class Value(NotANumber):
         if isinstance(type, ArrayType) and type.length.is_constant:
             return type.length.constant
         raise UserError(
-            f"the length of {show_type(type)} is not known here; rl.size_of(x) is the length of an "
+            f"the length of {type_text(type)} is not known here; rl.size_of(x) is the length of an "
             "array in the program",
             user_location(),
         )
@@ -83,7 +83,7 @@ class Value(NotANumber):
     def __iter__(self) -> Iterator[Value]:
         if not isinstance(self.type, TupleType):
             raise UserError(
-                f"only a pair can be unpacked, but this is {show_type(self.type)}; "
+                f"only a pair can be unpacked, but this is {type_text(self.type)}; "
                 "use rl.map to work on the elements of an array",
                 user_location(),
             )
@@ -91,7 +91,7 @@ class Value(NotANumber):
 
     def __getitem__(self, place: Any) -> Value:
         """Return a component of a pair, an element by a number or an index, or a slice."""
-        return element(self, place)
+        return subscript_value(self, place)
 
     def __bool__(self) -> bool:
         raise UserError(
@@ -101,70 +101,70 @@ class Value(NotANumber):
         )
 
     def __add__(self, other: Operand) -> Value:
-        return binary("add", "+", self, other)
+        return build_binary("add", "+", self, other)
 
     def __radd__(self, other: Operand) -> Value:
-        return binary("add", "+", other, self)
+        return build_binary("add", "+", other, self)
 
     def __sub__(self, other: Operand) -> Value:
-        return binary("sub", "-", self, other)
+        return build_binary("sub", "-", self, other)
 
     def __rsub__(self, other: Operand) -> Value:
-        return binary("sub", "-", other, self)
+        return build_binary("sub", "-", other, self)
 
     def __mul__(self, other: Operand) -> Value:
-        return binary("mult", "*", self, other)
+        return build_binary("mult", "*", self, other)
 
     def __rmul__(self, other: Operand) -> Value:
-        return binary("mult", "*", other, self)
+        return build_binary("mult", "*", other, self)
 
     def __truediv__(self, other: Operand) -> Value:
-        return binary("div", "/", self, other)
+        return build_binary("div", "/", self, other)
 
     def __rtruediv__(self, other: Operand) -> Value:
-        return binary("div", "/", other, self)
+        return build_binary("div", "/", other, self)
 
     def __floordiv__(self, other: Operand) -> Value:
-        return binary("floordiv", "//", self, other)
+        return build_binary("floordiv", "//", self, other)
 
     def __rfloordiv__(self, other: Operand) -> Value:
-        return binary("floordiv", "//", other, self)
+        return build_binary("floordiv", "//", other, self)
 
     def __mod__(self, other: Operand) -> Value:
-        return self - binary("floordiv", "%", self, other) * other
+        return self - build_binary("floordiv", "%", self, other) * other
 
     def __rmod__(self, other: Operand) -> Value:
-        return other - binary("floordiv", "%", other, self) * self
+        return other - build_binary("floordiv", "%", other, self) * self
 
     def __pow__(self, other: Operand) -> Value:
-        return binary("pow", "**", self, other)
+        return build_binary("pow", "**", self, other)
 
     def __and__(self, other: Operand) -> Value:
-        return binary("bitand", "&", self, other)
+        return build_binary("bitand", "&", self, other)
 
     def __xor__(self, other: Operand) -> Value:
-        return binary("bitxor", "^", self, other)
+        return build_binary("bitxor", "^", self, other)
 
     def __rpow__(self, other: Operand) -> Value:
-        return binary("pow", "**", other, self)
+        return build_binary("pow", "**", other, self)
 
     def __neg__(self) -> Value:
-        return operation("neg", self, shown="-")
+        return build_operation("neg", self, symbol="-")
 
     def __invert__(self) -> Value:
         """Negate a Boolean, or each lane of a vector of Booleans."""
         type = self.type
         if isinstance(type, TypeVariable):
             current_trace().unify(i1, type, "operand of '~'")
-        elif lane_of(type) != i1:
-            refuse(f"'~' works on Booleans, but this is {show_type(type)}")
+        elif lane_type(type) != i1:
+            refuse(f"'~' works on Booleans, but this is {type_text(type)}")
         if isinstance(type, VectorType):
             truths = apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [True], None)
-            return binary("bitxor", "~", self, Value(truths))
-        return binary("bitxor", "~", self, True)
+            return build_binary("bitxor", "~", self, Value(truths))
+        return build_binary("bitxor", "~", self, True)
 
     def __abs__(self) -> Value:
-        return operation("abs", self)
+        return build_operation("abs", self)
 
     def __lt__(self, other: Operand) -> Value:
         return compare("lt", "<", self, other)
@@ -205,58 +205,59 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         return make_pair(trace, as_node(first), as_node(second))
     if callable(value):
         raise UserError(
-            f"expected a value here, but found {shown(value)}; apply it to its arguments",
+            f"expected a value here, but found {value_text(value)}; apply it to its arguments",
             user_location(),
         )
     wanted = None if expected is None else trace.inference.resolve(expected)
-    type = "" if wanted is None else f" of type {show_type(wanted)}"
+    type = "" if wanted is None else f" of type {type_text(wanted)}"
     raise UserError(
-        f"expected a value{type}, but found {shown(value)}{_hint(value, wanted)}", user_location()
+        f"expected a value{type}, but found {value_text(value)}{_value_hint(value, wanted)}",
+        user_location(),
     )
 
 
-def _hint(value: Any, expected: RiseType | None) -> str:
+def _value_hint(value: Any, expected: RiseType | None) -> str:
     if isinstance(expected, IdxType):
         return "; rl.clamp_idx(n, i) converts a number to an index"
     if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
-        return f"; write {repeated(expected, str(value))}"
+        return f"; write {broadcast_hint(expected, str(value))}"
     if isinstance(value, np.ndarray | list):
         return "; pass arrays as arguments of the traced function"
     return ""
 
 
-def element(value: Value, place: Any) -> Value:
+def subscript_value(value: Value, place: Any) -> Value:
     # Deferred: indexing applies patterns to values.
-    from riselang.dsl.indexing import item
+    from riselang.dsl.indexing import subscript
 
-    return item(value, place)
+    return subscript(value, place)
 
 
 def project(value: Value, position: int) -> Value:
     return Value(apply_pattern(FST if position == 0 else SND, {}, [value], None))
 
 
-def operation(name: str, *operands: Operand, shown: str | None = None) -> Value:
+def build_operation(name: str, *operands: Operand, symbol: str | None = None) -> Value:
     """Build an operation whose operands and result have the same type."""
     trace = current_trace()
-    shown = shown or name
-    nodes = _operands(shown, operands)
+    symbol = symbol or name
+    nodes = _convert_operands(symbol, operands)
     for node in nodes[1:]:
-        trace.unify(nodes[0].type, node.type, f"operands of '{shown}'")
+        trace.unify(nodes[0].type, node.type, f"operands of '{symbol}'")
     type = trace.inference.resolve(nodes[0].type)
-    _check_defined(name, shown, type)
+    _check_defined(name, symbol, type)
     return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
 
 
-def _check_defined(name: str, shown: str, type: RiseType) -> None:
-    lane = lane_of(type)
-    if not isinstance(lane, ScalarType) or name == "neg" or resolve(name, lane) is not None:
+def _check_defined(name: str, symbol: str, type: RiseType) -> None:
+    lane = lane_type(type)
+    if not isinstance(lane, ScalarType) or name == "neg" or resolve_op(name, lane) is not None:
         return
-    instead = f"; {INSTEAD[name]}" if name in INSTEAD else ""
-    raise UserError(f"'{shown}' is not defined on {show_type(type)}{instead}", user_location())
+    instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
+    raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
 
 
-INSTEAD = {
+OPERATOR_ALTERNATIVES = {
     "div": "use //, or rl.cast the operands to a float",
     "floordiv": "use / and rl.math.floor",
     "bitand": "put the comparisons around it in parentheses",
@@ -266,14 +267,14 @@ INSTEAD = {
 }
 
 
-def binary(name: str, shown: str, left: Operand, right: Operand) -> Value:
-    return operation(name, left, right, shown=shown)
+def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value:
+    return build_operation(name, left, right, symbol=symbol)
 
 
-def compare(predicate: str, shown: str, left: Operand, right: Operand) -> Value:
+def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
-    nodes = _operands(shown, (left, right))
-    trace.unify(nodes[0].type, nodes[1].type, f"operands of '{shown}'")
+    nodes = _convert_operands(symbol, (left, right))
+    trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
     type = trace.inference.with_lane(nodes[0].type, i1)
     place = user_location()
     return Value(
@@ -283,7 +284,7 @@ def compare(predicate: str, shown: str, left: Operand, right: Operand) -> Value:
 
 def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
     trace = current_trace()
-    test, first, second = _operands("where", (condition, chosen, other))
+    test, first, second = _convert_operands("where", (condition, chosen, other))
     wanted = trace.inference.with_lane(first.type, i1)
     trace.unify(wanted, test.type, "condition of 'where'")
     trace.unify(first.type, second.type, "branches of 'where'")
@@ -296,12 +297,12 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
 
 def convert(value: Operand, type: ScalarType) -> Value:
     trace = current_trace()
-    (node,) = _operands("cast", (value,))
+    (node,) = _convert_operands("cast", (value,))
     target = trace.inference.with_lane(node.type, type)
     return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
 
 
-def _operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+def _convert_operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
     """Return the operands of an operation as nodes: scalars, or vectors of one length."""
     trace = current_trace()
     nodes = [as_node(operand) for operand in operands]
@@ -309,7 +310,7 @@ def _operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
     for type in types:
         if not has_lanes(type):
             raise UserError(
-                f"'{name}' works on scalars, but this is {show_type(type)}"
+                f"'{name}' works on scalars, but this is {type_text(type)}"
                 f"{NOT_SCALAR_HINTS.get(type.__class__, '')}",
                 user_location(),
             )
@@ -321,8 +322,8 @@ def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[Ris
     """Reject mixed scalars and vectors: a broadcast has to be explicit."""
     if mixed := build.mixed_operands(nodes, types):
         vector, scalar = mixed
-        found, text = build.shown_scalar(scalar)
-        refuse(f"'{name}' of {show_type(vector)} and {found}; write {repeated(vector, text)}")
+        found, text = build.describe_scalar(scalar)
+        refuse(f"'{name}' of {type_text(vector)} and {found}; write {broadcast_hint(vector, text)}")
 
 
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {

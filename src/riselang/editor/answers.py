@@ -17,7 +17,7 @@ class Hover:
 
 
 @dataclass(frozen=True)
-class Suggestion:
+class Completion:
     """A completion item; `kind` is a kind of the protocol, such as `function` or `keyword`."""
 
     label: str

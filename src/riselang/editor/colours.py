@@ -8,32 +8,32 @@ from typing import Any, ClassVar
 from pygments import token
 from pygments.lexer import RegexLexer
 
-from riselang.editor.tokens import MLIR, NOTATION, Kind, Token
+from riselang.editor.tokens import MLIR, NOTATION, Token, TokenKind
 
-TOKENS: Mapping[Kind, Any] = {
-    Kind.COMMENT: token.Comment.Single,
-    Kind.BLOCK_COMMENT: token.Comment.Multiline,
-    Kind.STRING: token.String,
-    Kind.KEYWORD: token.Keyword,
-    Kind.LITERAL: token.Keyword.Constant,
-    Kind.TYPE: token.Keyword.Type,
-    Kind.PATTERN: token.Name.Builtin,
-    Kind.FUNCTION: token.Name.Builtin.Pseudo,
-    Kind.DEFINED: token.Name.Function,
-    Kind.VALUE: token.Name.Variable,
-    Kind.LABEL: token.Name.Label,
-    Kind.NUMBER: token.Number,
-    Kind.OPERATOR: token.Operator,
-    Kind.NAME: token.Name,
-    Kind.PUNCTUATION: token.Punctuation,
+PYGMENTS_TOKENS: Mapping[TokenKind, Any] = {
+    TokenKind.COMMENT: token.Comment.Single,
+    TokenKind.BLOCK_COMMENT: token.Comment.Multiline,
+    TokenKind.STRING: token.String,
+    TokenKind.KEYWORD: token.Keyword,
+    TokenKind.LITERAL: token.Keyword.Constant,
+    TokenKind.TYPE: token.Keyword.Type,
+    TokenKind.PATTERN: token.Name.Builtin,
+    TokenKind.FUNCTION: token.Name.Builtin.Pseudo,
+    TokenKind.DEFINED: token.Name.Function,
+    TokenKind.VALUE: token.Name.Variable,
+    TokenKind.LABEL: token.Name.Label,
+    TokenKind.NUMBER: token.Number,
+    TokenKind.OPERATOR: token.Operator,
+    TokenKind.NAME: token.Name,
+    TokenKind.PUNCTUATION: token.Punctuation,
 }
 
 
-def _rules(table: Sequence[Token]) -> list[tuple[str, Any]]:
+def _lexer_rules(table: Sequence[Token]) -> list[tuple[str, Any]]:
     rules = [(r"\s+", token.Whitespace)] if table is MLIR else []
     for each in table:
         pattern = each.pattern if each.end is None else rf"{each.pattern}(?:.|\n)*?{each.end}"
-        rules.append((pattern, TOKENS[each.kind]))
+        rules.append((pattern, PYGMENTS_TOKENS[each.kind]))
     # The first rule of the notation may match leading space, so the rule for space is last.
     return [*rules, (r"\s+", token.Whitespace), (r".", token.Text)]
 
@@ -45,7 +45,7 @@ class RiseLexer(RegexLexer):
     aliases: ClassVar[Sequence[str]] = ["rise"]
     filenames: ClassVar[Sequence[str]] = ["*.rise"]
     url = ""
-    tokens: ClassVar = {"root": _rules(NOTATION)}
+    tokens: ClassVar = {"root": _lexer_rules(NOTATION)}
 
 
 class MLIRLexer(RegexLexer):
@@ -55,4 +55,4 @@ class MLIRLexer(RegexLexer):
     aliases: ClassVar[Sequence[str]] = ["mlir"]
     filenames: ClassVar[Sequence[str]] = ["*.mlir"]
     url = ""
-    tokens: ClassVar = {"root": _rules(MLIR)}
+    tokens: ClassVar = {"root": _lexer_rules(MLIR)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from riselang.editor.answers import Extent, Hover, Suggestion
+from riselang.editor.answers import Completion, Extent, Hover
 from riselang.support.errors import RiseError
 
 
@@ -24,36 +24,36 @@ class Document(Protocol):
         """Return the extent of the definition of the name at an offset."""
         ...
 
-    def suggestions(self, offset: int) -> Sequence[Suggestion]: ...
+    def completions(self, offset: int) -> Sequence[Completion]: ...
 
-    def formatted(self) -> str | None:
+    def format(self) -> str | None:
         """Return the formatted text; None if it has syntax errors or its kind has no formatter."""
         ...
 
 
-def _notation(text: str, name: str, before: Document | None) -> Document:
+def _open_notation(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.notation import NotationDocument
 
     known = before if isinstance(before, NotationDocument) else None
     return NotationDocument.of(text, name, known)
 
 
-def _module(text: str, name: str, before: Document | None) -> Document:
+def _open_module(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.modules import ModuleDocument
 
     return ModuleDocument.of(text, name)
 
 
-def _strategy(text: str, name: str, before: Document | None) -> Document:
+def _open_strategy(text: str, name: str, before: Document | None) -> Document:
     from riselang.editor.strategies import StrategyDocument
 
     return StrategyDocument.of(text, name)
 
 
-KINDS: Mapping[str, Callable[[str, str, Document | None], Document]] = {
-    ".rise": _notation,
-    ".mlir": _module,
-    ".strategy": _strategy,
+OPENERS: Mapping[str, Callable[[str, str, Document | None], Document]] = {
+    ".rise": _open_notation,
+    ".mlir": _open_module,
+    ".strategy": _open_strategy,
 }
 """The function that analyzes a text, by file extension."""
 
@@ -63,5 +63,5 @@ def open_document(text: str, name: str, before: Document | None = None) -> Docum
 
     `before` is the document of the previous version, whose results are reused.
     """
-    make = KINDS.get(PurePosixPath(name).suffix)
+    make = OPENERS.get(PurePosixPath(name).suffix)
     return None if make is None else make(text, name, before)

@@ -24,26 +24,26 @@ class Positions:
     text: str
 
     @cached_property
-    def _starts(self) -> list[int]:
+    def _line_starts(self) -> list[int]:
         return [0, *(found.end() for found in _LINE_END.finditer(self.text))]
 
     @cached_property
-    def _our_starts(self) -> list[int]:
+    def _error_line_starts(self) -> list[int]:
         """The starts of lines in errors, where only a line feed ends a line."""
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, as editors count them."""
         offset = min(max(0, offset), len(self.text))
-        line = bisect_right(self._starts, offset) - 1
-        return line, _units(self.text[self._starts[line] : offset])
+        line = bisect_right(self._line_starts, offset) - 1
+        return line, _utf16_length(self.text[self._line_starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
         """Return the offset of a position, clamped to the end of its line and of the text."""
-        if line >= len(self._starts):
+        if line >= len(self._line_starts):
             return len(self.text)
-        start = self._starts[line]
-        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        start = self._line_starts[line]
+        end = self._line_starts[line + 1] if line + 1 < len(self._line_starts) else len(self.text)
         content = self.text[start:end].rstrip("\r\n")
         before = content.encode("utf-16-le", "surrogatepass")[: 2 * column]
         return start + len(before.decode("utf-16-le", "ignore"))
@@ -52,10 +52,10 @@ class Positions:
         """Return the extent of an error; the start of the text if it has no location."""
         if location is None:
             return 0, 0
-        line = min(location.line, len(self._our_starts)) - 1
-        start = min(self._our_starts[line] + location.column - 1, len(self.text))
+        line = min(location.line, len(self._error_line_starts)) - 1
+        start = min(self._error_line_starts[line] + location.column - 1, len(self.text))
         return start, min(start + location.length, len(self.text))
 
 
-def _units(text: str) -> int:
+def _utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

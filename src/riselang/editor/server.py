@@ -16,15 +16,15 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from riselang.editor.answers import Extent, Suggestion
+from riselang.editor.answers import Completion, Extent
 from riselang.editor.document import Document, open_document
 from riselang.editor.positions import Positions
 from riselang.support.errors import InternalError, RiseError
 from riselang.version import __version__
 
-PAUSE = 0.15
+DEBOUNCE_SECONDS = 0.15
 """Seconds without a change before a text is analyzed."""
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Longer texts are generated rather than typed, and are not analyzed."""
 AnswerT = TypeVar("AnswerT")
 _KINDS = {
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Looked:
+class AnalyzedText:
     """One version of a text, and its document."""
 
     version: int | None
@@ -59,80 +59,80 @@ class RiseServer(LanguageServer):
     def __init__(self) -> None:
         # Editors send whole texts: they are small, and editors disagree on what ends a line.
         super().__init__("rise", __version__, types.TextDocumentSyncKind.Full)
-        self.looked: dict[str, Looked] = {}
-        self.waiting: dict[str, asyncio.Task[None]] = {}
-        self.working = asyncio.Lock()
+        self.analyses: dict[str, AnalyzedText] = {}
+        self.pending: dict[str, asyncio.Task[None]] = {}
+        self.analysis_lock = asyncio.Lock()
 
-    def look(self, uri: str) -> Looked | None:
+    def analyze(self, uri: str) -> AnalyzedText | None:
         """Return the analysis of the current version of a text; None if it is not supported."""
         document = self.workspace.text_documents.get(uri)
-        if document is None or len(document.source) > MOST_CHARACTERS:
+        if document is None or len(document.source) > MAX_CHARACTERS:
             return None
-        known = self.looked.get(uri)
+        known = self.analyses.get(uri)
         if known is not None and known.version == document.version:
             return known
         before = None if known is None else known.document
-        looked = looked_at(document.source, uri, document.version, before)
-        if looked is not None:
-            self.looked[uri] = looked
-        return looked
+        analyzed = analyze_text(document.source, uri, document.version, before)
+        if analyzed is not None:
+            self.analyses[uri] = analyzed
+        return analyzed
 
-    def change(self, uri: str) -> None:
+    def schedule_analysis(self, uri: str) -> None:
         """Schedule the analysis of a changed text, after a pause."""
-        if (waiting := self.waiting.pop(uri, None)) is not None:
+        if (waiting := self.pending.pop(uri, None)) is not None:
             waiting.cancel()
-        self.waiting[uri] = asyncio.get_running_loop().create_task(self._after_pause(uri))
+        self.pending[uri] = asyncio.get_running_loop().create_task(self._analyze_after_pause(uri))
 
-    async def _after_pause(self, uri: str) -> None:
-        await asyncio.sleep(PAUSE)
-        del self.waiting[uri]  # from here on it is not cancelled
-        async with self.working:
+    async def _analyze_after_pause(self, uri: str) -> None:
+        await asyncio.sleep(DEBOUNCE_SECONDS)
+        del self.pending[uri]  # from here on it is not cancelled
+        async with self.analysis_lock:
             document = self.workspace.text_documents.get(uri)
-            if document is None or len(document.source) > MOST_CHARACTERS or uri in self.waiting:
+            if document is None or len(document.source) > MAX_CHARACTERS or uri in self.pending:
                 return
             text, version = document.source, document.version
-            known = self.looked.get(uri)
+            known = self.analyses.get(uri)
             if known is not None and known.version == version:  # a request analyzed it
                 self.publish(uri, known)
                 return
             before = None if known is None else known.document
-            looked = await asyncio.to_thread(looked_at, text, uri, version, before)
-        if looked is not None and self._is_current(uri, version):
-            self.looked[uri] = looked
-            self.publish(uri, looked)
+            analyzed = await asyncio.to_thread(analyze_text, text, uri, version, before)
+        if analyzed is not None and self._is_current(uri, version):
+            self.analyses[uri] = analyzed
+            self.publish(uri, analyzed)
 
     def _is_current(self, uri: str, version: int | None) -> bool:
         document = self.workspace.text_documents.get(uri)
         return document is not None and document.version == version
 
-    def publish(self, uri: str, looked: Looked) -> None:
-        found = [_diagnostic(problem, looked) for problem in looked.document.problems]
+    def publish(self, uri: str, analyzed: AnalyzedText) -> None:
+        found = [_diagnostic(problem, analyzed) for problem in analyzed.document.problems]
         self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri, found, version=looked.version)
+            types.PublishDiagnosticsParams(uri, found, version=analyzed.version)
         )
 
     def forget(self, uri: str) -> None:
         """Discard a closed text, and clear its diagnostics."""
-        if (waiting := self.waiting.pop(uri, None)) is not None:
+        if (waiting := self.pending.pop(uri, None)) is not None:
             waiting.cancel()
-        self.looked.pop(uri, None)
+        self.analyses.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
-def looked_at(
+def analyze_text(
     text: str, uri: str, version: int | None, before: Document | None = None
-) -> Looked | None:
+) -> AnalyzedText | None:
     """Analyze a text. An internal error becomes a diagnostic, and does not stop the server."""
     name = to_fs_path(uri) or uri
     try:
         document = open_document(text, name, before)
     except Exception as error:
         _log.exception("while analyzing %s", name)
-        document = _Unknown(InternalError(f"{type(error).__name__}: {error}"))
-    return None if document is None else Looked(version, Positions(text), document)
+        document = _FailedDocument(InternalError(f"{type(error).__name__}: {error}"))
+    return None if document is None else AnalyzedText(version, Positions(text), document)
 
 
-class _Unknown:
+class _FailedDocument:
     """A text whose analysis failed with an internal error."""
 
     def __init__(self, problem: RiseError):
@@ -144,18 +144,18 @@ class _Unknown:
     def definition(self, offset: int) -> None:
         return None
 
-    def suggestions(self, offset: int) -> list[Suggestion]:
+    def completions(self, offset: int) -> list[Completion]:
         return []
 
-    def formatted(self) -> None:
+    def format(self) -> None:
         return None
 
 
-def _diagnostic(problem: RiseError, looked: Looked) -> types.Diagnostic:
+def _diagnostic(problem: RiseError, analyzed: AnalyzedText) -> types.Diagnostic:
     message = "\n".join([problem.message, *(f"note: {note}" for note in problem.notes)])
-    extent = looked.positions.extent(problem.location)
+    extent = analyzed.positions.extent(problem.location)
     return types.Diagnostic(
-        looked.range(extent), message, severity=types.DiagnosticSeverity.Error, source="rise"
+        analyzed.range(extent), message, severity=types.DiagnosticSeverity.Error, source="rise"
     )
 
 
@@ -164,59 +164,63 @@ def make_server() -> RiseServer:
     server = RiseServer()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.change(params.text_document.uri)
+    async def on_open(params: types.DidOpenTextDocumentParams) -> None:
+        server.schedule_analysis(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    async def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.change(params.text_document.uri)
+    async def on_change(params: types.DidChangeTextDocumentParams) -> None:
+        server.schedule_analysis(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    async def closed(params: types.DidCloseTextDocumentParams) -> None:
+    async def on_close(params: types.DidCloseTextDocumentParams) -> None:
         server.forget(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
-        return answer(server, params, _hover)
+        return answer_request(server, params, _hover)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:
-        return answer(server, params, _definition)
+        return answer_request(server, params, _definition)
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions([".", "%", "!", "#"]))
     def completion(params: types.CompletionParams) -> list[types.CompletionItem] | None:
-        return answer(server, params, _completion)
+        return answer_request(server, params, _completion)
 
     @server.feature(types.TEXT_DOCUMENT_FORMATTING)
     def formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-        return answer(server, params, _formatting)
+        return answer_request(server, params, _formatting)
 
     return server
 
 
-def answer(
-    server: RiseServer, params: Any, reply: Callable[[Looked, Any], AnswerT]
+def answer_request(
+    server: RiseServer, params: Any, reply: Callable[[AnalyzedText, Any], AnswerT]
 ) -> AnswerT | None:
     """Answer a request about a text; None if the text is not supported."""
-    looked = server.look(params.text_document.uri)
-    return None if looked is None else reply(looked, params)
+    analyzed = server.analyze(params.text_document.uri)
+    return None if analyzed is None else reply(analyzed, params)
 
 
-def _hover(looked: Looked, params: types.HoverParams) -> types.Hover | None:
-    found = looked.document.hover(looked.offset(params.position))
+def _hover(analyzed: AnalyzedText, params: types.HoverParams) -> types.Hover | None:
+    found = analyzed.document.hover(analyzed.offset(params.position))
     if found is None:
         return None
     content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-    return types.Hover(content, looked.range(found.extent))
+    return types.Hover(content, analyzed.range(found.extent))
 
 
-def _definition(looked: Looked, params: types.DefinitionParams) -> types.Location | None:
-    found = looked.document.definition(looked.offset(params.position))
-    return None if found is None else types.Location(params.text_document.uri, looked.range(found))
+def _definition(analyzed: AnalyzedText, params: types.DefinitionParams) -> types.Location | None:
+    found = analyzed.document.definition(analyzed.offset(params.position))
+    return (
+        None if found is None else types.Location(params.text_document.uri, analyzed.range(found))
+    )
 
 
-def _completion(looked: Looked, params: types.CompletionParams) -> list[types.CompletionItem]:
-    found = looked.document.suggestions(looked.offset(params.position))
+def _completion(
+    analyzed: AnalyzedText, params: types.CompletionParams
+) -> list[types.CompletionItem]:
+    found = analyzed.document.completions(analyzed.offset(params.position))
     return [
         types.CompletionItem(
             each.label,
@@ -229,9 +233,9 @@ def _completion(looked: Looked, params: types.CompletionParams) -> list[types.Co
 
 
 def _formatting(
-    looked: Looked, params: types.DocumentFormattingParams
+    analyzed: AnalyzedText, params: types.DocumentFormattingParams
 ) -> list[types.TextEdit] | None:
-    text, formatted = looked.positions.text, looked.document.formatted()
+    text, formatted = analyzed.positions.text, analyzed.document.format()
     if formatted is None or formatted == text:
         return None
-    return [types.TextEdit(looked.range((0, len(text))), formatted)]
+    return [types.TextEdit(analyzed.range((0, len(text))), formatted)]

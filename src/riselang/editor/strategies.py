@@ -7,9 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from riselang.editor.answers import Extent, Hover, Suggestion
+from riselang.editor.answers import Completion, Extent, Hover
 from riselang.editor.words import word_at
-from riselang.rewrite.glossary import called, conditions, schedules, whole_strategies, words_of
+from riselang.rewrite.glossary import (
+    definitions_of,
+    format_conditions,
+    format_rule,
+    schedules,
+    whole_strategies,
+)
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES
 from riselang.rewrite.text import parse_strategy
@@ -35,7 +41,7 @@ class StrategyDocument:
 
     def hover(self, offset: int) -> Hover | None:
         found = word_at(self.text, offset, _NAME)
-        known = {each.label: each for each in strategy_words()}
+        known = {each.label: each for each in strategy_completions()}
         if found is None or found[0] not in known:
             return None
         word = known[found[0]]
@@ -49,33 +55,33 @@ class StrategyDocument:
         named = re.search(rf"^({re.escape(found[0])})\s*=(?!=)", self.text, re.MULTILINE)
         return None if named is None else named.span(1)
 
-    def suggestions(self, offset: int) -> Sequence[Suggestion]:
+    def completions(self, offset: int) -> Sequence[Completion]:
         named = re.findall(r"^([^\W\d]\w*)\s*=(?!=)", self.text, re.MULTILINE)
-        return [*(Suggestion(name, "variable") for name in named), *strategy_words()]
+        return [*(Completion(name, "variable") for name in named), *strategy_completions()]
 
-    def formatted(self) -> str | None:
+    def format(self) -> str | None:
         return None
 
 
 @cache
-def strategy_words() -> tuple[Suggestion, ...]:
+def strategy_completions() -> tuple[Completion, ...]:
     """Return the rules, schedules and combinators."""
-    return tuple(_strategy_words())
+    return tuple(_make_strategy_completions())
 
 
-def _strategy_words() -> Iterator[Suggestion]:
+def _make_strategy_completions() -> Iterator[Completion]:
     load_all()
     for rule in RULES.values():
-        condition = conditions(rule)
+        condition = format_conditions(rule)
         needs = f", where {condition}" if condition else ""
         text = f"`{rule.law}`{needs}"
-        yield Suggestion(rule.name, "function", called(rule), text)
+        yield Completion(rule.name, "function", format_rule(rule), text)
     kinds = ("combinators", "traversals", "addresses", "normal forms")
     words = [
         *schedules(),
         *whole_strategies(),
-        *(word for kind in kinds for word in words_of(kind)),
+        *(word for kind in kinds for word in definitions_of(kind)),
     ]
     for word in words:
         if _NAME.fullmatch(word.name):
-            yield Suggestion(word.name, "function", str(word), word.summary)
+            yield Completion(word.name, "function", str(word), word.summary)

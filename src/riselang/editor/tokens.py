@@ -19,7 +19,7 @@ LITERALS = ("true", "false", "inf", "nan")
 """The keywords that are values."""
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """The kind of a token; its value is the scope name in TextMate grammars."""
 
     COMMENT = "comment.line.double-slash"
@@ -43,12 +43,12 @@ class Kind(Enum):
 class Token:
     """A rule for one kind of token; one with an `end` extends over lines up to it."""
 
-    kind: Kind
+    kind: TokenKind
     pattern: str
     end: str | None = None
 
 
-def words(names: Iterable[str]) -> str:
+def words_pattern(names: Iterable[str]) -> str:
     """Return a regular expression for any of these words, longer ones first."""
     ordered = sorted(names, key=lambda name: (-len(name), name))
     return rf"\b(?:{'|'.join(map(re.escape, ordered))})\b"
@@ -56,35 +56,38 @@ def words(names: Iterable[str]) -> str:
 
 NOTATION: Sequence[Token] = (
     # After an operand on the same line, '//' is a division.
-    Token(Kind.OPERATOR, r'(?<=[\w)\]"])[^\S\n]*//'),
-    Token(Kind.COMMENT, r"//[^\n]*"),
-    Token(Kind.BLOCK_COMMENT, r"/\*", r"\*/"),
-    Token(Kind.STRING, r'"(?:\\.|[^"\\])*"'),
-    Token(Kind.DEFINED, r"(?<=\bdef )[^\W\d]\w*"),
-    Token(Kind.KEYWORD, words(KEYWORDS - set(LITERALS))),
-    Token(Kind.LITERAL, words(LITERALS)),
-    Token(Kind.TYPE, words([*SCALARS, "idx", "vec", "nat", "data"])),
-    Token(Kind.PATTERN, words(PATTERNS)),
-    Token(Kind.FUNCTION, words([*FUNCTIONS, EMBED])),
-    Token(Kind.NUMBER, r"\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:_[a-z]\w*)?"),
-    Token(Kind.NAME, r"[^\W\d]\w*"),
-    Token(Kind.OPERATOR, r"\|>|->|=>|[<>=!]=|[-+*/%&|^<>=@]"),
-    Token(Kind.PUNCTUATION, r"[()\[\],.:;]"),
+    Token(TokenKind.OPERATOR, r'(?<=[\w)\]"])[^\S\n]*//'),
+    Token(TokenKind.COMMENT, r"//[^\n]*"),
+    Token(TokenKind.BLOCK_COMMENT, r"/\*", r"\*/"),
+    Token(TokenKind.STRING, r'"(?:\\.|[^"\\])*"'),
+    Token(TokenKind.DEFINED, r"(?<=\bdef )[^\W\d]\w*"),
+    Token(TokenKind.KEYWORD, words_pattern(KEYWORDS - set(LITERALS))),
+    Token(TokenKind.LITERAL, words_pattern(LITERALS)),
+    Token(TokenKind.TYPE, words_pattern([*SCALARS, "idx", "vec", "nat", "data"])),
+    Token(TokenKind.PATTERN, words_pattern(PATTERNS)),
+    Token(TokenKind.FUNCTION, words_pattern([*FUNCTIONS, EMBED])),
+    Token(TokenKind.NUMBER, r"\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:_[a-z]\w*)?"),
+    Token(TokenKind.NAME, r"[^\W\d]\w*"),
+    Token(TokenKind.OPERATOR, r"\|>|->|=>|[<>=!]=|[-+*/%&|^<>=@]"),
+    Token(TokenKind.PUNCTUATION, r"[()\[\],.:;]"),
 )
 MLIR: Sequence[Token] = (
-    Token(Kind.COMMENT, r"//[^\n]*"),
-    Token(Kind.STRING, r'"[^"\n]*"?'),
-    Token(Kind.VALUE, r"%[\w$.-]+"),
-    Token(Kind.DEFINED, r"@[\w$.-]+"),
-    Token(Kind.LABEL, r"\^[\w$.-]+"),
-    Token(Kind.TYPE, r"[!#][\w.]+"),
+    Token(TokenKind.COMMENT, r"//[^\n]*"),
+    Token(TokenKind.STRING, r'"[^"\n]*"?'),
+    Token(TokenKind.VALUE, r"%[\w$.-]+"),
+    Token(TokenKind.DEFINED, r"@[\w$.-]+"),
+    Token(TokenKind.LABEL, r"\^[\w$.-]+"),
+    Token(TokenKind.TYPE, r"[!#][\w.]+"),
     Token(
-        Kind.TYPE, r"(?:(?<!\w)|(?<=[\d?]x))(?:memref|tensor|vector|index|bf16|f16|f32|f64|i\d+)\b"
+        TokenKind.TYPE,
+        r"(?:(?<!\w)|(?<=[\d?]x))(?:memref|tensor|vector|index|bf16|f16|f32|f64|i\d+)\b",
     ),
-    Token(Kind.NUMBER, r"(?:(?<!\w)|(?<=[\d?]x))\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:x(?=[\w?]))?"),
-    Token(Kind.PATTERN, words(f"rise.{name}" for name in PATTERNS)),
-    Token(Kind.KEYWORD, r"\b[a-z_]\w*(?:\.\w+)+"),
-    Token(Kind.NAME, r"[^\W\d]\w*"),
-    Token(Kind.OPERATOR, r"->|<-|[-+*/=]"),
-    Token(Kind.PUNCTUATION, r"[()\[\]{}<>,.:;?]"),
+    Token(
+        TokenKind.NUMBER, r"(?:(?<!\w)|(?<=[\d?]x))\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:x(?=[\w?]))?"
+    ),
+    Token(TokenKind.PATTERN, words_pattern(f"rise.{name}" for name in PATTERNS)),
+    Token(TokenKind.KEYWORD, r"\b[a-z_]\w*(?:\.\w+)+"),
+    Token(TokenKind.NAME, r"[^\W\d]\w*"),
+    Token(TokenKind.OPERATOR, r"->|<-|[-+*/=]"),
+    Token(TokenKind.PUNCTUATION, r"[()\[\]{}<>,.:;?]"),
 )

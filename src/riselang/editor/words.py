@@ -8,7 +8,7 @@ from functools import cache
 
 from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
 from riselang.dialects.rise.types import SCALARS
-from riselang.editor.answers import Extent, Suggestion
+from riselang.editor.answers import Completion, Extent
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -29,12 +29,12 @@ def called(spec: PatternSpec) -> str:
     return f"{spec.name}({', '.join(spec.explicit)})" if spec.explicit else spec.name
 
 
-def pattern_text(spec: PatternSpec) -> str:
+def describe_pattern(spec: PatternSpec) -> str:
     """Describe a pattern, in Markdown."""
     return f"```rise\n{spec!r}\n```\n{spec.description[0].upper()}{spec.description[1:]}."
 
 
-def function_text(function: ScalarFunction) -> str:
+def describe_function(function: ScalarFunction) -> str:
     """Describe a function on scalars, in Markdown."""
     needs = f", with {function.needs} in brackets" if function.needs else ""
     operands = "operand" if function.arity == 1 else "operands"
@@ -42,19 +42,19 @@ def function_text(function: ScalarFunction) -> str:
 
 
 @cache
-def notation_words() -> tuple[Suggestion, ...]:
+def notation_completions() -> tuple[Completion, ...]:
     """Return the patterns, functions on scalars, types and keywords of the notation."""
-    return tuple(_notation_words())
+    return tuple(_make_notation_completions())
 
 
-def _notation_words() -> Iterator[Suggestion]:
+def _make_notation_completions() -> Iterator[Completion]:
     for spec in PATTERNS.values():
-        yield Suggestion(spec.name, "function", repr(spec), pattern_text(spec))
+        yield Completion(spec.name, "function", repr(spec), describe_pattern(spec))
     for function in FUNCTIONS.values():
         if function.name not in PATTERNS:
-            yield Suggestion(function.name, "operator", "scalars", function_text(function))
-    yield Suggestion(EMBED, "operator", 'embed[f32]("...", a)', "Ops of other dialects on scalars.")
+            yield Completion(function.name, "operator", "scalars", describe_function(function))
+    yield Completion(EMBED, "operator", 'embed[f32]("...", a)', "Ops of other dialects on scalars.")
     for name in SCALARS:
-        yield Suggestion(name, "type", "a scalar type")
+        yield Completion(name, "type", "a scalar type")
     for word in sorted(KEYWORDS):
-        yield Suggestion(word, "keyword")
+        yield Completion(word, "keyword")

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
 from riselang.dialects.locations import file_location
 from riselang.dialects.module import walk
-from riselang.explorer.explored import Document, document
-from riselang.explorer.numbering import FILE
+from riselang.explorer.explored import PageData, make_page_data
+from riselang.explorer.numbering import PARTS_FILE
 from riselang.explorer.places import Places
 from riselang.explorer.stages import Stage, code_stages, module_lines
 from riselang.explorer.subject import SourceText
@@ -15,12 +15,12 @@ from riselang.frontends.c.building import CProgram
 from riselang.support.errors import SourceLocation
 
 
-def explored_loops(program: CProgram, source: SourceText) -> Document:
+def explore_c_loops(program: CProgram, source: SourceText) -> PageData:
     """Return the data of a page for C regions without statements that are lifted to patterns."""
     places = Places(source)
     shown, linked = program.module, program.linked_module()
     for module in (shown, linked):
-        _number(module, places)
+        _number_ops(module, places)
     stages = [
         Stage("affine", "Affine", "mlir", "loops with loads and stores", module_lines(shown)),
         *code_stages(lambda: program.located_ir(linked)),
@@ -28,7 +28,7 @@ def explored_loops(program: CProgram, source: SourceText) -> Document:
     reasons = program.text("report").rstrip("\n").split("\n")
     said = ["// No statement is lifted to patterns, so there is nothing to rewrite:", "//"]
     lines = [(text, ()) for text in (*said, *(f"// {reason}" for reason in reasons))]
-    return document(
+    return make_page_data(
         title=", ".join(scop.name for scop in program.regions), source=source, places=places,
         options=program.options, strategy="none", stages=stages,
         parts=[["", number] for number in range(len(places.numbers))],
@@ -37,11 +37,11 @@ def explored_loops(program: CProgram, source: SourceText) -> Document:
     )  # fmt: skip
 
 
-def _number(module: ModuleOp, places: Places) -> None:
+def _number_ops(module: ModuleOp, places: Places) -> None:
     """Replace the location of each op by the number of its source location, as for programs."""
     for op in walk(module):
         place = op.location
         if isinstance(place, FileLineColLoc):
             file, line, column = place.filename.data, place.line.data, place.column.data
             number = places.at(SourceLocation(file, line, column))
-            op.location = file_location(FILE, number + 1, 1)
+            op.location = file_location(PARTS_FILE, number + 1, 1)

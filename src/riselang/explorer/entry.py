@@ -28,17 +28,17 @@ def explore(
     """
     from dataclasses import replace
 
-    from riselang.api.lowered import as_strategy
-    from riselang.explorer.explored import explored
+    from riselang.api.lowered import resolve_strategy
+    from riselang.explorer.explored import explore_program
     from riselang.explorer.page import Page
-    from riselang.explorer.sources import source_of, traced_program
-    from riselang.explorer.subject import traced_subject
+    from riselang.explorer.sources import find_source, trace_program
+    from riselang.explorer.subject import make_subject
 
-    traced = traced_program(program, arguments, sizes)
-    traced = replace(traced, strategy=as_strategy(strategy, traced.strategy))
-    subject = traced_subject(traced, source_of(traced.term), sizes)
+    traced = trace_program(program, arguments, sizes)
+    traced = replace(traced, strategy=resolve_strategy(strategy, traced.strategy))
+    subject = make_subject(traced, find_source(traced.term), sizes)
     if not bench:
-        return Page(explored(subject))
-    from riselang.explorer.speed import measured
+        return Page(explore_program(subject))
+    from riselang.explorer.speed import measure_versions
 
-    return Page(explored(subject, measured(traced, rivals or {})))
+    return Page(explore_program(subject, measure_versions(traced, rivals or {})))

@@ -6,43 +6,43 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.explorer.numbering import numbered
+from riselang.explorer.numbering import number_parts
 from riselang.explorer.places import Places
-from riselang.explorer.stages import Stage, stages_of
-from riselang.explorer.states import CONTRACTION, Line, State, states_of
+from riselang.explorer.stages import Stage, make_stages
+from riselang.explorer.states import CONTRACTION, Line, State, make_states
 from riselang.explorer.subject import SourceText, Subject
 from riselang.rewrite.core import Step
 from riselang.rewrite.derivation import Derivation
-from riselang.rewrite.paths import written
+from riselang.rewrite.paths import format_path
 from riselang.rewrite.rule import Rule
 from riselang.support.config import Options
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 from riselang.term.nodes import Lambda, Pattern, Scalar, Term
 from riselang.version import __version__
 
-Document = dict[str, Any]
+PageData = dict[str, Any]
 
 
-def explored(subject: Subject, speed: Document | None = None) -> Document:
+def explore_program(subject: Subject, speed: PageData | None = None) -> PageData:
     """Return the data of the page of a program, as JSON."""
     derivation = subject.derivation()
-    last = numbered(derivation.end)
+    last = number_parts(derivation.end)
     places = Places(subject.source)
-    with timed("print the steps"):
-        states = states_of(derivation, subject.term, places, last)
-    with timed("make the stages"):
-        stages = stages_of(subject.compilation(last.term))
-    return document(
+    with time_span("print the steps"):
+        states = make_states(derivation, subject.term, places, last)
+    with time_span("make the stages"):
+        stages = make_stages(subject.compilation(last.term))
+    return make_page_data(
         title=subject.name, source=subject.source, places=places, options=subject.options,
         strategy=derivation.strategy, stages=stages, speed=speed,
         sizes=dict(subject.sizes), notes=list(subject.notes),
-        parts=[[_name(part), places.of(part)] for part in last.origins],
-        lines=list(states.lines), states=[_state(state) for state in states.states],
-        **_steps(derivation, contracts=subject.term != derivation.start),
+        parts=[[_part_name(part), places.of(part)] for part in last.origins],
+        lines=list(states.lines), states=[_state_data(state) for state in states.states],
+        **_steps_data(derivation, contracts=subject.term != derivation.start),
     )  # fmt: skip
 
 
-def document(
+def make_page_data(
     *,
     title: str,
     source: SourceText,
@@ -53,12 +53,12 @@ def document(
     parts: list[list[Any]],
     lines: Sequence[Line],
     states: list[list[Any]],
-    rules: list[Document],
+    rules: list[PageData],
     steps: list[list[Any]],
     sizes: Mapping[str, int] | None = None,
     notes: Sequence[str] = (),
-    speed: Document | None = None,
-) -> Document:
+    speed: PageData | None = None,
+) -> PageData:
     """Return the data that the page reads; see `assets/model.js`."""
     return {
         "version": __version__,
@@ -80,12 +80,12 @@ def document(
         "states": states,
         "rules": rules,
         "steps": steps,
-        "stages": [_stage(stage) for stage in stages],
+        "stages": [_stage_data(stage) for stage in stages],
         "speed": speed,
     }
 
 
-def _name(part: Term) -> str:
+def _part_name(part: Term) -> str:
     """Return the name of a part of the program."""
     match part:
         case Pattern(spec):
@@ -98,40 +98,42 @@ def _name(part: Term) -> str:
             return ""
 
 
-def _state(state: State) -> list[Any]:
-    return [state.first, state.removed, list(state.lines), state.made, state.next]
+def _state_data(state: State) -> list[Any]:
+    return [state.first, state.removed, list(state.lines), state.produced, state.next]
 
 
-def _steps(derivation: Derivation, *, contracts: bool) -> Document:
+def _steps_data(derivation: Derivation, *, contracts: bool) -> PageData:
     """Return the steps, each as the number of its rule and its path, and the rules."""
-    rules: dict[str, Document] = {}
+    rules: dict[str, PageData] = {}
     steps: list[list[Any]] = []
     if contracts:
         summary = "A multiplication and an addition become one operation, which rounds once."
-        rules["contract"] = _rule("contract", CONTRACTION, "float permission", "contract", summary)
+        rules["contract"] = _rule_data(
+            "contract", CONTRACTION, "float permission", "contract", summary
+        )
         steps.append([0, ""])
     numbers = {name: number for number, name in enumerate(rules)}
     for step in derivation.steps:
         name = str(step.rule)
         if name not in rules:
             numbers[name] = len(rules)
-            rules[name] = _rule_of(step)
-        steps.append([numbers[name], written(step.path)])
+            rules[name] = _step_rule_data(step)
+        steps.append([numbers[name], format_path(step.path)])
     return {"rules": list(rules.values()), "steps": steps}
 
 
-def _rule_of(step: Step) -> Document:
+def _step_rule_data(step: Step) -> PageData:
     rule: Rule = step.rule
-    return _rule(str(rule), str(rule.law), rule.family, rule.permission.value, rule.summary)
+    return _rule_data(str(rule), str(rule.law), rule.family, rule.permission.value, rule.summary)
 
 
-def _rule(name: str, law: str, family: str, permission: str, summary: str) -> Document:
+def _rule_data(name: str, law: str, family: str, permission: str, summary: str) -> PageData:
     return {
         "name": name, "law": law, "family": family, "permission": permission, "summary": summary,
     }  # fmt: skip
 
 
-def _stage(stage: Stage) -> Document:
+def _stage_data(stage: Stage) -> PageData:
     """Return a stage as JSON, with its lines as one string, which is faster to parse."""
     return {
         "key": stage.key,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.explorer.places import NOWHERE
+from riselang.explorer.places import NO_LOCATION
 
 _ATTACHED = re.compile(r",? !dbg (?P<node>!\d+)")
 _LOCATION = re.compile(
@@ -21,8 +21,8 @@ def llvm_lines(ir: str) -> list[tuple[str, int]]:
         if _METADATA.match(line) or (not line and (not lines or not lines[-1][0])):
             continue
         found = _ATTACHED.search(line)
-        number = numbers.get(found["node"], NOWHERE) if found is not None else NOWHERE
-        lines.append((_ATTACHED.sub("", line), max(number, NOWHERE)))
+        number = numbers.get(found["node"], NO_LOCATION) if found is not None else NO_LOCATION
+        lines.append((_ATTACHED.sub("", line), max(number, NO_LOCATION)))
     while lines and not lines[-1][0]:
         lines.pop()
     return lines

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.explorer.relocation import relocated
+from riselang.explorer.relocation import relocate
 from riselang.support.errors import SourceLocation
 from riselang.term.nodes import Term
 
-FILE = "<parts>"
+PARTS_FILE = "<parts>"
 """The file name of part numbers: part `n` is on line `n + 1`, since line 0 means no location."""
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedProgram:
     """A program whose parts have their numbers as locations."""
 
     term: Term
@@ -21,20 +21,20 @@ class Numbered:
     """The original parts by number, with their source locations."""
 
 
-def numbered(term: Term) -> Numbered:
+def number_parts(term: Term) -> NumberedProgram:
     """Number the parts of a program."""
     origins: list[Term] = []
 
     def place(part: Term) -> SourceLocation:
         origins.append(part)
-        return SourceLocation(FILE, len(origins))
+        return SourceLocation(PARTS_FILE, len(origins))
 
-    return Numbered(relocated(term, place), tuple(origins))
+    return NumberedProgram(relocate(term, place), tuple(origins))
 
 
 def number_at(file: str, line: int) -> int | None:
     """Return the part number that a location encodes, or None."""
-    return line - 1 if file == FILE and line > 0 else None
+    return line - 1 if file == PARTS_FILE and line > 0 else None
 
 
 def part_number(term: Term) -> int | None:

@@ -37,13 +37,13 @@ class Page:
     def html(self) -> str:
         """The page as self-contained HTML."""
         title = f"{self.data['title']} · riselang explorer"
-        script = "\n".join(_asset(name) for name in SCRIPTS)
-        return _filled(
-            _asset("page.html"),
+        script = "\n".join(_read_asset(name) for name in SCRIPTS)
+        return _fill_template(
+            _read_asset("page.html"),
             {
                 "title": html.escape(title),
-                "style": _asset("style.css"),
-                "data": _as_json(self.data),
+                "style": _read_asset("style.css"),
+                "data": _to_json(self.data),
                 "script": f'(() => {{\n"use strict";\n{script}}})();',
             },
         )
@@ -64,7 +64,7 @@ class Page:
         return f"<page of {self.data['title']}: {count} step{'' if count == 1 else 's'}>"
 
 
-def _filled(template: str, parts: dict[str, str]) -> str:
+def _fill_template(template: str, parts: dict[str, str]) -> str:
     """Replace each `{{name}}` once, from left to right, so that parts may contain braces."""
     result: list[str] = []
     rest = template
@@ -75,12 +75,12 @@ def _filled(template: str, parts: dict[str, str]) -> str:
     return "".join([*result, rest])
 
 
-def _as_json(data: dict[str, Any]) -> str:
+def _to_json(data: dict[str, Any]) -> str:
     """Return JSON that cannot end the surrounding script element, whatever it contains."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 @cache
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return resources.files("riselang.explorer").joinpath("assets", name).read_text("utf-8")

@@ -11,9 +11,9 @@ from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 _NAME = re.compile(r"[\w.]+|\|>|[^\s\w]")
-BY_STATEMENT = ("mlir", "stablehlo", "c")
+STATEMENT_LANGUAGES = ("mlir", "stablehlo", "c")
 """Languages in which a location is that of an op or a statement, up to the end of its line."""
-NOWHERE = -1
+NO_LOCATION = -1
 
 
 @dataclass
@@ -31,14 +31,14 @@ class Places:
 
     def at(self, location: SourceLocation | None) -> int:
         if location is None:
-            return NOWHERE
+            return NO_LOCATION
         column = location.column
         if self.source.language == "python" and location.file == self.source.file:
-            column += _last_stage(self._written(location))
+            column += _last_stage_offset(self._source_text(location))
         key = (location.file, location.line, column)
         return self.numbers.setdefault(key, len(self.numbers))
 
-    def _written(self, location: SourceLocation) -> str:
+    def _source_text(self, location: SourceLocation) -> str:
         """Return the source text at a location."""
         line = self._lines[location.line - 1] if location.line <= len(self._lines) else ""
         return line[location.column - 1 :][: location.length]
@@ -60,22 +60,22 @@ class Places:
         words: dict[int, dict[int, tuple[int, int, int]]] = {}
         for (file, line, column), number in self.numbers.items():
             if file == self.source.file and 0 < line <= len(lines):
-                length = self._length(lines[line - 1], column)
+                length = self._word_length(lines[line - 1], column)
                 words.setdefault(line, {})[column] = (column - 1, length, number)
         return [
-            (text, _flat(sorted(words.get(number, {}).values())))
+            (text, _remove_overlaps(sorted(words.get(number, {}).values())))
             for number, text in enumerate(lines, 1)
         ]
 
-    def _length(self, line: str, column: int) -> int:
+    def _word_length(self, line: str, column: int) -> int:
         rest = line[column - 1 :]
-        if self.source.language in BY_STATEMENT:
+        if self.source.language in STATEMENT_LANGUAGES:
             return max(1, len(rest.rstrip()))
         found = _NAME.match(rest)
         return len(found[0]) if found is not None else 1
 
 
-def _last_stage(text: str) -> int:
+def _last_stage_offset(text: str) -> int:
     """Return the offset of `f` in `x | f`, which is the location of the expression in Python."""
     depth, found = 0, 0
     for at, character in enumerate(text):
@@ -85,7 +85,7 @@ def _last_stage(text: str) -> int:
     return found
 
 
-def _flat(words: list[tuple[int, int, int]]) -> tuple[int, ...]:
+def _remove_overlaps(words: list[tuple[int, int, int]]) -> tuple[int, ...]:
     """Return words without overlap: a word that begins inside another ends it."""
     result: list[int] = []
     for position, (start, length, number) in enumerate(words):

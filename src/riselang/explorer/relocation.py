@@ -23,7 +23,7 @@ from riselang.term.recursion import recursive
 
 
 @recursive
-def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
+def relocate(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
     """Return the program with the locations that `place` gives its parts, called top-down."""
 
     def visit(part: Term) -> Term:
@@ -31,12 +31,12 @@ def relocated(term: Term, place: Callable[[Term], SourceLocation | None]) -> Ter
         children: list[Term] = []
         for child in part.children:
             children.append(visit(child))
-        return _located(part, children, location)
+        return _relocate_node(part, children, location)
 
     return visit(term)
 
 
-def _located(term: Term, children: list[Term], location: SourceLocation | None) -> Term:
+def _relocate_node(term: Term, children: list[Term], location: SourceLocation | None) -> Term:
     """Return a node with new children, equal to its own, and a new location."""
     match term:
         case Bound(index):

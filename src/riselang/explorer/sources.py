@@ -24,13 +24,13 @@ LANGUAGES = {".rise": "rise", ".py": "python", ".mlir": "mlir", ".c": "c"}
 """Languages by file extension; any other file is a notebook cell, or MLIR."""
 
 
-def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, int]) -> Traced:
+def trace_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, int]) -> Traced:
     """Return the traced program of a kernel, a model, or a stage of one."""
-    from riselang.api.load import LoadedProgram, chosen_kernel
+    from riselang.api.load import LoadedProgram, main_kernel
     from riselang.frontends.stablehlo.model.model import Model
 
     if isinstance(program, LoadedProgram):
-        program = chosen_kernel(program)
+        program = main_kernel(program)
     if isinstance(program, Kernel):
         return program.trace(*arguments, **sizes)
     if arguments or sizes:
@@ -49,11 +49,11 @@ def traced_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str,
     )
 
 
-def source_of(term: Term, name: str | None = None) -> SourceText:
+def find_source(term: Term, name: str | None = None) -> SourceText:
     """Return the file that most of a program comes from, or its notation if that is not found."""
-    file = name or _file_of(term)
+    file = name or _main_file(term)
     if file is not None:
-        text = "".join(linecache.getlines(file)) or _read(file)
+        text = "".join(linecache.getlines(file)) or _read_text(file)
         if text:
             return SourceText(file, language_of(file, text), text.rstrip("\n"))
     return SourceText(name or "<program>", "rise", show_term(term))
@@ -64,7 +64,7 @@ def language_of(file: str, text: str) -> str:
     return "stablehlo" if found == "mlir" and "stablehlo." in text else found
 
 
-def _file_of(term: Term) -> str | None:
+def _main_file(term: Term) -> str | None:
     counts: dict[str, int] = {}
     for part in subterms(term):
         if part.location is not None:
@@ -72,7 +72,7 @@ def _file_of(term: Term) -> str | None:
     return max(counts, key=lambda file: counts[file]) if counts else None
 
 
-def _read(file: str) -> str:
+def _read_text(file: str) -> str:
     try:
         return Path(file).read_text("utf-8")
     except (OSError, ValueError):
@@ -89,20 +89,20 @@ def module_subject(
     from riselang.compiler.compilation import Compilation as Stages
     from riselang.dialects.module import functions
     from riselang.lowering.units import replace_unit
-    from riselang.term.from_dialect import units
+    from riselang.term.from_dialect import read_units
 
     def program(module: Any) -> Any:
         (found,) = (each for each in functions(module) if each.sym_name.data == function)
-        (unit,) = units(found)
+        (unit,) = read_units(found)
         return unit
 
     def lower(term: Term, options: Options) -> Compilation:
         from riselang.dialects.rise.types import uncurry
-        from riselang.rewrite.eta import eta_expanded
+        from riselang.rewrite.eta import eta_expand
 
         module = compilation.module.clone()
         place, unit = program(module)
-        replace_unit(place, unit, eta_expanded(term, len(uncurry(unit.term.type)[0])))
+        replace_unit(place, unit, eta_expand(term, len(uncurry(unit.term.type)[0])))
         return Stages(module, options)
 
     unit = program(compilation.module)[1]

@@ -16,16 +16,22 @@ import numpy as np
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, uncurry
-from riselang.explorer.peaks import ROUNDS, peaks
+from riselang.explorer.peaks import REPETITIONS, measure_peaks
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import NatError
 from riselang.native.llvm import codegen as llvm
 from riselang.rewrite.combinators import Sequence as InSequence
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.derivation import attempted
+from riselang.rewrite.derivation import try_derive
 from riselang.runtime.arrays import Array
-from riselang.support.benchmarking import Action, calls_for, interleaved, rounds_for, seconds_of
+from riselang.support.benchmarking import (
+    Action,
+    calls_per_sample,
+    round_count,
+    seconds_per_call,
+    time_interleaved,
+)
 from riselang.support.errors import UserError
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
@@ -42,26 +48,26 @@ class _Version:
     call: Action
 
 
-def measured(
-    traced: Traced, rivals: Rivals, rounds: int = 15, share: float = 1.0
+def measure_versions(
+    traced: Traced, rivals: Rivals, repetitions: int = 15, share: float = 1.0
 ) -> dict[str, Any]:
     """Measure each version and rival in interleaved calls with the same random arrays."""
-    arrays = random_arrays(uncurry(traced.term.type)[0][: _inputs(traced)])
-    versions = [*_versions(traced, arrays), *_rivals(traced, rivals, arrays)]
-    most = peaks(ROUNDS if share == 1.0 else 2, share)
+    arrays = random_arrays(uncurry(traced.term.type)[0][: _input_count(traced)])
+    versions = [*_make_versions(traced, arrays), *_make_rivals(traced, rivals, arrays)]
+    most = measure_peaks(REPETITIONS if share == 1.0 else 2, share)
     for version in versions:
         version.call()
-    called = [(each.call, calls_for(seconds_of(each.call))) for each in versions]
-    one_round = sum(seconds_of(call, calls) * calls for call, calls in called)
-    rounds = rounds_for(one_round, rounds)
-    taken = interleaved(called, rounds)
+    called = [(each.call, calls_per_sample(seconds_per_call(each.call))) for each in versions]
+    seconds_per_repetition = sum(seconds_per_call(call, calls) * calls for call, calls in called)
+    repetitions = round_count(seconds_per_repetition, repetitions)
+    taken = time_interleaved(called, repetitions)
     cost = traced.cost_analysis()
     flops = cost.flops if isinstance(cost.flops, int) and cost.flops > 0 else None
     moved = sum(each.nbytes for each in arrays) + _result_bytes(versions[0])
     shapes = ", ".join("x".join(map(str, each.shape)) or "scalar" for each in arrays)
     return {
         "versions": [
-            _figures(version, samples, flops, moved)
+            _summarize(version, samples, flops, moved)
             for version, samples in zip(versions, taken, strict=True)
         ],
         "peak": most.operations / 1e9,
@@ -72,16 +78,16 @@ def measured(
         "intensity": flops / moved if flops is not None else None,
         "machine": llvm.host().cpu,
         "threads": most.threads,
-        "rounds": rounds,
+        "rounds": repetitions,
         "note": f"called with arrays of {shapes}; GB/s counts inputs and results once each",
     }  # fmt: skip
 
 
-def _inputs(traced: Traced) -> int:
+def _input_count(traced: Traced) -> int:
     return len(uncurry(traced.term.type)[0])
 
 
-def _figures(
+def _summarize(
     version: _Version, samples: Sequence[float], flops: int | None, moved: int
 ) -> dict[str, Any]:
     median = statistics.median(samples)
@@ -98,25 +104,27 @@ def _figures(
 
 
 def _result_bytes(version: _Version) -> int:
-    return sum(each.nbytes for each in _flat(version.call()))
+    return sum(each.nbytes for each in _flatten_result(version.call()))
 
 
-def _flat(result: Any) -> list[Array]:
+def _flatten_result(result: Any) -> list[Array]:
     if isinstance(result, tuple):
-        return [array for part in result for array in _flat(part)]
+        return [array for part in result for array in _flatten_result(part)]
     return [np.asarray(result)]
 
 
 # Versions of the program
 
 
-def rungs(term: Term, strategy: Strategy | None, float: str) -> list[tuple[str, Strategy | None]]:
+def strategy_versions(
+    term: Term, strategy: Strategy | None, float: str
+) -> list[tuple[str, Strategy | None]]:
     """Return strategies by name, from none to the chosen one, that give different programs."""
     start = term if float == "strict" else contract(term)
     seen: set[Term] = {start}
     found: list[tuple[str, Strategy | None]] = [(AS_WRITTEN, None)]
     for candidate in _candidates(strategy):
-        derivation = attempted(start, candidate, Setting(float))
+        derivation = try_derive(start, candidate, Setting(float))
         if derivation is not None and derivation.end not in seen:
             seen.add(derivation.end)
             found.append((str(candidate), candidate))
@@ -135,53 +143,53 @@ def _candidates(strategy: Strategy | None) -> list[Strategy]:
     return [strategy]
 
 
-def _versions(traced: Traced, arrays: Sequence[Array]) -> list[_Version]:
-    found = rungs(traced.term, traced.strategy, traced.options.float)
+def _make_versions(traced: Traced, arrays: Sequence[Array]) -> list[_Version]:
+    found = strategy_versions(traced.term, traced.strategy, traced.options.float)
     versions: list[_Version] = []
     for at, (name, strategy) in enumerate(found):
-        short = _short(name, found[at - 1][0] if at else "")
+        short = _abbreviate(name, found[at - 1][0] if at else "")
         kind = "chosen" if at == len(found) - 1 else "version"
-        versions.append(_Version(short, kind, _call(traced, strategy, arrays)))
+        versions.append(_Version(short, kind, _compile_call(traced, strategy, arrays)))
     return versions
 
 
-def _short(name: str, before: str) -> str:
+def _abbreviate(name: str, before: str) -> str:
     """Abbreviate the name of a prefix to the part that it adds."""
     return (
         f"… >> {name[len(before) + 4 :]}" if before and name.startswith(f"{before} >> ") else name
     )
 
 
-def _call(traced: Traced, strategy: Strategy | None, arrays: Sequence[Array]) -> Action:
+def _compile_call(traced: Traced, strategy: Strategy | None, arrays: Sequence[Array]) -> Action:
     options = traced.options
     lowered = Lowered(traced.name, traced.term, traced.results, options, strategy)
-    prepared = lowered.compile().prepared()
+    prepared = lowered.compile().prepare_call()
     return lambda: prepared(arrays)
 
 
 # Rivals
 
 
-def _rivals(traced: Traced, rivals: Rivals, arrays: Sequence[Array]) -> list[_Version]:
+def _make_rivals(traced: Traced, rivals: Rivals, arrays: Sequence[Array]) -> list[_Version]:
     """Return the given rivals, and NumPy if the program is a matrix multiplication."""
-    given = [_Version(name, "rival", _bound(rival, arrays)) for name, rival in rivals.items()]
-    if _is_product(traced, arrays):
-        given.append(_Version("numpy a @ b", "rival", _bound(np.matmul, arrays)))
+    given = [_Version(name, "rival", _bind_arrays(rival, arrays)) for name, rival in rivals.items()]
+    if _is_matmul(traced, arrays):
+        given.append(_Version("numpy a @ b", "rival", _bind_arrays(np.matmul, arrays)))
     return given
 
 
-def _bound(function: Callable[..., Any], arrays: Sequence[Array]) -> Action:
+def _bind_arrays(function: Callable[..., Any], arrays: Sequence[Array]) -> Action:
     return lambda: function(*arrays)
 
 
-def _is_product(traced: Traced, arrays: Sequence[Array]) -> bool:
+def _is_matmul(traced: Traced, arrays: Sequence[Array]) -> bool:
     """Whether the program computes the same as `np.matmul`, decided by running both."""
     if len(arrays) != 2 or any(each.ndim != 2 or each.dtype.kind != "f" for each in arrays):
         return False
     a, b = arrays
     if a.shape[1] != b.shape[0]:
         return False
-    ours = _flat(_call(traced, None, arrays)())
+    ours = _flatten_result(_compile_call(traced, None, arrays)())
     if len(ours) != 1 or ours[0].shape != (a.shape[0], b.shape[1]):
         return False
     return bool(np.allclose(ours[0], a @ b, rtol=1e-3, atol=1e-3 * a.shape[1]))
@@ -190,10 +198,10 @@ def _is_product(traced: Traced, arrays: Sequence[Array]) -> bool:
 def random_arrays(types: Sequence[RiseType]) -> list[Array]:
     """Return random arrays for parameters of these types, whose sizes have to be constants."""
     source = np.random.default_rng(0)
-    return [_random(source, type, position) for position, type in enumerate(types)]
+    return [_random_array(source, type, position) for position, type in enumerate(types)]
 
 
-def _random(source: np.random.Generator, type: RiseType, position: int) -> Array:
+def _random_array(source: np.random.Generator, type: RiseType, position: int) -> Array:
     shape: list[int] = []
     element = type
     while isinstance(element, ArrayType):

@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 from riselang.explorer.assembly import assembly_lines
 from riselang.explorer.llvm_lines import llvm_lines
 from riselang.explorer.numbering import number_at
-from riselang.explorer.places import NOWHERE
-from riselang.lowering.explanation import located_lines
+from riselang.explorer.places import NO_LOCATION
+from riselang.lowering.explanation import lines_with_ops
 from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import InternalError, RiseError
 
@@ -37,12 +37,12 @@ class Stage:
     """Why the stage cannot be made, if it cannot."""
 
 
-def stages_of(compilation: Compilation) -> list[Stage]:
+def make_stages(compilation: Compilation) -> list[Stage]:
     """Return all stages; one that cannot be made has an error, and the later ones are omitted."""
     modules: Mapping[str, Callable[[], Lines]] = {
-        key: lambda key=key: _numbered(compilation.located(key)) for key in MODULES
+        key: lambda key=key: _number_lines(compilation.lines_with_ops(key)) for key in MODULE_STAGES
     }
-    made = _made(MODULES, modules)
+    made = _make_each(MODULE_STAGES, modules)
     if made[-1].error:
         return made
     return [*made, *code_stages(lambda: compilation.llvm_ir, compilation.options.effort)]
@@ -52,13 +52,13 @@ def code_stages(llvm_ir: Callable[[], str], effort: str = "default") -> list[Sta
     """Return the stages from LLVM IR on."""
     made: Mapping[str, Callable[[], Lines]] = {
         "llvm": lambda: llvm_lines(llvm_ir()),
-        "optimized": lambda: llvm_lines(llvm.optimise(llvm_ir(), effort)),
+        "optimized": lambda: llvm_lines(llvm.optimize(llvm_ir(), effort)),
         "asm": lambda: assembly_lines(llvm.assembly(llvm_ir(), effort)),
     }
-    return _made(CODE, made)
+    return _make_each(CODE_STAGES, made)
 
 
-def _made(
+def _make_each(
     stages: Mapping[str, tuple[str, str, str]], made: Mapping[str, Callable[[], Lines]]
 ) -> list[Stage]:
     found: list[Stage] = []
@@ -75,29 +75,29 @@ def _made(
 
 def module_lines(module: Operation) -> Lines:
     """Return the lines of a module."""
-    return _numbered(located_lines(module))
+    return _number_lines(lines_with_ops(module))
 
 
-def _numbered(lines: list[tuple[str, Operation | None]]) -> Lines:
-    return [(text, number_of(op)) for text, op in lines]
+def _number_lines(lines: list[tuple[str, Operation | None]]) -> Lines:
+    return [(text, part_number_of(op)) for text, op in lines]
 
 
-def number_of(op: Operation | None) -> int:
+def part_number_of(op: Operation | None) -> int:
     """Return the number of the part of the program that an op implements."""
     place = None if op is None else op.location
     place = place.location if isinstance(place, NameLoc) else place
     if not isinstance(place, FileLineColLoc):
-        return NOWHERE
+        return NO_LOCATION
     number = number_at(place.filename.data, place.line.data)
-    return NOWHERE if number is None else number
+    return NO_LOCATION if number is None else number
 
 
-MODULES: Mapping[str, tuple[str, str, str]] = {
+MODULE_STAGES: Mapping[str, tuple[str, str, str]] = {
     "rise": ("RISE dialect", "mlir", "the last program as MLIR ops"),
     "imperative": ("Imperative", "mlir", "loops and access paths"),
     "affine": ("Affine & vector", "mlir", "loops with loads and stores"),
 }
-CODE: Mapping[str, tuple[str, str, str]] = {
+CODE_STAGES: Mapping[str, tuple[str, str, str]] = {
     "llvm": ("LLVM IR", "llvm", "as MLIR translates it"),
     "optimized": ("LLVM -O3", "llvm", "optimized for this machine"),
     "asm": ("Assembly", "asm", "the machine code"),

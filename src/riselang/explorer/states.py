@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from riselang.explorer.numbering import Numbered, part_number
-from riselang.explorer.places import NOWHERE, Places
-from riselang.notation.places import Extent, PlacedText, placed_text
+from riselang.explorer.numbering import NumberedProgram, part_number
+from riselang.explorer.places import NO_LOCATION, Places
+from riselang.notation.places import Extent, TermText, format_with_extents
 from riselang.rewrite.core import Path
 from riselang.rewrite.derivation import Derivation
-from riselang.rewrite.paths import at_path, replaced
+from riselang.rewrite.paths import replace_at, subterm_at
 from riselang.term.nodes import Term
 
 Line = tuple[str, tuple[int, ...]]
@@ -33,7 +33,7 @@ class State:
     removed: int
     lines: tuple[int, ...]
     """The lines that replace them, by number."""
-    made: Mark | None
+    produced: Mark | None
     """The part that the step to this state has produced."""
     next: Mark | None
     """The part that the next step changes."""
@@ -48,35 +48,39 @@ class States:
     states: list[State] = field(default_factory=list[State])
     _before: tuple[int, ...] = ()
 
-    def add(self, term: Term, made: Path | None, next: Path | None, last: Numbered | None) -> None:
+    def add(
+        self, term: Term, made: Path | None, next: Path | None, last: NumberedProgram | None
+    ) -> None:
         """Add a state; the last one is the program whose parts are numbered."""
         whole = term if last is None else last.term
         for path in (made, next):
             if path is not None:
                 # An interned part may occur several times; copy it to find this occurrence.
-                whole = replaced(whole, path, copy.copy(at_path(whole, path)))
-        text = placed_text(whole)
+                whole = replace_at(whole, path, copy.copy(subterm_at(whole, path)))
+        text = format_with_extents(whole)
         now = tuple(
             self.lines.setdefault(line, len(self.lines)) for line in self._lines(text, last)
         )
-        first, removed, added = _difference(self._before, now)
-        marks = [None if path is None else _mark(text, whole, path) for path in (made, next)]
+        first, removed, added = _line_difference(self._before, now)
+        marks = [None if path is None else _find_mark(text, whole, path) for path in (made, next)]
         self.states.append(State(first, removed, added, marks[0], marks[1]))
         self._before = now
 
-    def _lines(self, text: PlacedText, last: Numbered | None) -> list[Line]:
+    def _lines(self, text: TermText, last: NumberedProgram | None) -> list[Line]:
         words: dict[int, list[int]] = {}
         for word in text.words:
-            part = NOWHERE if last is None else part_number(word.term)
+            part = NO_LOCATION if last is None else part_number(word.term)
             origin = word.term if last is None or part is None else last.origins[part]
             place = self.places.of(origin)
-            part = NOWHERE if part is None else part
-            if place != NOWHERE or part != NOWHERE:
+            part = NO_LOCATION if part is None else part
+            if place != NO_LOCATION or part != NO_LOCATION:
                 words.setdefault(word.line, []).extend((word.column, word.length, place, part))
         return [(line, tuple(words.get(n, ()))) for n, line in enumerate(text.text.split("\n"))]
 
 
-def states_of(derivation: Derivation, written: Term, places: Places, last: Numbered) -> States:
+def make_states(
+    derivation: Derivation, written: Term, places: Places, last: NumberedProgram
+) -> States:
     """Return the program as written, contracted if that changes it, and after each step."""
     states = States(places)
     paths = [step.path for step in derivation.steps]
@@ -91,7 +95,9 @@ def states_of(derivation: Derivation, written: Term, places: Places, last: Numbe
     return states
 
 
-def _difference(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
+def _line_difference(
+    before: tuple[int, ...], now: tuple[int, ...]
+) -> tuple[int, int, tuple[int, ...]]:
     """Return the first line that differs, the number of lines removed, and the lines added."""
     most = min(len(before), len(now))
     first = 0
@@ -103,11 +109,11 @@ def _difference(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int
     return first, len(before) - first - same, now[first : len(now) - same]
 
 
-def _mark(text: PlacedText, whole: Term, path: Path) -> Mark:
+def _find_mark(text: TermText, whole: Term, path: Path) -> Mark:
     """Return the extent of the part at a path, or of the smallest printed part around it."""
     found: Extent | None = None
     while found is None:
-        found = text.extent(at_path(whole, path))
+        found = text.extent(subterm_at(whole, path))
         if not path:
             break
         path = path[:-1]

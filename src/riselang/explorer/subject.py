@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from riselang.compiler.pipeline import arranged, rewrite
+from riselang.compiler.pipeline import prepare_for_lowering, rewrite
 from riselang.compiler.values import Program
 from riselang.rewrite.derivation import Derivation
 
@@ -62,7 +62,7 @@ class Subject:
         return self.lower(term, options)
 
 
-def traced_subject(
+def make_subject(
     traced: Traced, source: SourceText, sizes: Mapping[str, int], notes: tuple[str, ...] = ()
 ) -> Subject:
     """Return the subject of a kernel, for given or symbolic sizes."""
@@ -71,7 +71,7 @@ def traced_subject(
         from riselang.compiler.compilation import Compilation
         from riselang.compiler.sources import TermSource
 
-        program = arranged(Program(traced.name, term, traced.results), options)
+        program = prepare_for_lowering(Program(traced.name, term, traced.results), options)
         return Compilation(TermSource(program.name, program.term, program.results), options)
 
     return Subject(

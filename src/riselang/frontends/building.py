@@ -31,8 +31,8 @@ from riselang.support.errors import SourceLocation
 from riselang.term import build
 from riselang.term.build import Node
 
-Function = Callable[[Node], Node]
-Function2 = Callable[[Node, Node], Node]
+UnaryFunction = Callable[[Node], Node]
+BinaryFunction = Callable[[Node, Node], Node]
 
 
 def length_of(node: Node) -> Nat:
@@ -63,7 +63,7 @@ class Builder:
             self.scope = outer
 
     @contextmanager
-    def located(self, location: SourceLocation | None) -> Generator[None]:
+    def at_location(self, location: SourceLocation | None) -> Generator[None]:
         """Set the location of everything that is built in this context."""
         outer, self.location = self.location, location
         try:
@@ -108,7 +108,7 @@ class Builder:
                 for type, name in zip(types, names, strict=True)
             ]
             result = body(*variables)
-        shorter = _without_parameter(variables, result)
+        shorter = _eta_reduce(variables, result)
         if shorter is not None:
             return shorter
         return build.Function(
@@ -138,37 +138,37 @@ class Builder:
             result, use, list(arguments), scope=self.scope, location=self.location
         )
 
-    def map(self, function: Function, xs: Node, name: str = "x") -> Node:
+    def map(self, function: UnaryFunction, xs: Node, name: str = "x") -> Node:
         made = self.function([element_of(xs.type)], [name], function)
         if isinstance(made, build.Function) and made.body is made.parameters[0]:
             return xs
-        return self._mapped(pattern_registry.MAP, made, xs)
+        return self._apply_map(pattern_registry.MAP, made, xs)
 
-    def map_seq(self, function: Function, xs: Node, name: str = "x") -> Node:
+    def map_seq(self, function: UnaryFunction, xs: Node, name: str = "x") -> Node:
         """Map in one sequential loop, which also copies if the function is the identity."""
         made = self.function([element_of(xs.type)], [name], function)
-        return self._mapped(pattern_registry.MAP_SEQ, made, xs)
+        return self._apply_map(pattern_registry.MAP_SEQ, made, xs)
 
-    def map_seq_unroll(self, function: Function, xs: Node, name: str = "x") -> Node:
+    def map_seq_unroll(self, function: UnaryFunction, xs: Node, name: str = "x") -> Node:
         made = self.function([element_of(xs.type)], [name], function)
-        return self._mapped(pattern_registry.MAP_SEQ_UNROLL, made, xs)
+        return self._apply_map(pattern_registry.MAP_SEQ_UNROLL, made, xs)
 
-    def _mapped(self, spec: PatternSpec, function: Node, xs: Node) -> Node:
+    def _apply_map(self, spec: PatternSpec, function: Node, xs: Node) -> Node:
         _, output = uncurry(function.type)
         return self.apply(spec, [length_of(xs), element_of(xs.type), output], function, xs)
 
-    def map_at(self, depth: int, function: Function, xs: Node) -> Node:
+    def map_at(self, depth: int, function: UnaryFunction, xs: Node) -> Node:
         """Map a function under `depth` dimensions."""
         if depth == 0:
             return function(xs)
         return self.map(lambda x: self.map_at(depth - 1, function, x), xs)
 
-    def map_pairs_at(self, depth: int, function: Function, xs: Node, ys: Node) -> Node:
+    def map_pairs_at(self, depth: int, function: UnaryFunction, xs: Node, ys: Node) -> Node:
         """Map a function over the pairs of elements of two arrays at `depth`."""
         if depth == 0:
             return function(self.pair(xs, ys))
         return self.map(
-            lambda both: self.map_pairs_at(depth - 1, function, *self.parts(both, 2)),
+            lambda both: self.map_pairs_at(depth - 1, function, *self.unpack_tuple(both, 2)),
             self.zip(xs, ys),
         )
 
@@ -192,7 +192,7 @@ class Builder:
             result = self.pair(part, result)
         return result
 
-    def parts(self, value: Node, count: int) -> list[Node]:
+    def unpack_tuple(self, value: Node, count: int) -> list[Node]:
         """Return the components of a tuple of `count`."""
         found: list[Node] = []
         for _ in range(count - 1):
@@ -201,7 +201,7 @@ class Builder:
             value = self.apply(pattern_registry.SND, [first, second], value)
         return [*found, value]
 
-    def reduce(self, function: Function2, start: Node, xs: Node) -> Node:
+    def reduce(self, function: BinaryFunction, start: Node, xs: Node) -> Node:
         """Reduce from left to right; the function takes (accumulator, element)."""
         element, result = element_of(xs.type), start.type
         made = self.function([result, element], ["total", "x"], function)
@@ -209,22 +209,24 @@ class Builder:
             pattern_registry.REDUCE, [length_of(xs), element, result], made, start, xs
         )
 
-    def generate(self, length: Nat | int, function: Function, name: str = "i") -> Node:
+    def generate(self, length: Nat | int, function: UnaryFunction, name: str = "i") -> Node:
         made = self.function([idx(length)], [name], function)
         _, element = uncurry(made.type)
         return self.apply(pattern_registry.GENERATE, [as_nat(length), element], made)
 
-    def while_(self, condition: Function, step: Function, start: Node) -> Node:
+    def while_(self, condition: UnaryFunction, step: UnaryFunction, start: Node) -> Node:
         conditions = self.function([start.type], ["state"], condition)
         steps = self.function([start.type], ["state"], step)
         return self.apply(pattern_registry.WHILE, [start.type], conditions, steps, start)
 
-    def sort(self, before: Function2, xs: Node) -> Node:
+    def sort(self, before: BinaryFunction, xs: Node) -> Node:
         element = element_of(xs.type)
         made = self.function([element, element], ["a", "b"], before)
         return self.apply(pattern_registry.SORT, [length_of(xs), element], made, xs)
 
-    def scatter_with(self, function: Function2, indices: Node, start: Node, values: Node) -> Node:
+    def scatter_with(
+        self, function: BinaryFunction, indices: Node, start: Node, values: Node
+    ) -> Node:
         """Combine each value with the one at its index, by f(old, new)."""
         element = element_of(start.type)
         made = self.function([element, element], ["old", "new"], function)
@@ -238,7 +240,7 @@ class Builder:
     # Views
 
     def transpose(self, xss: Node) -> Node:
-        if _uses(xss, pattern_registry.TRANSPOSE):
+        if _is_application_of(xss, pattern_registry.TRANSPOSE):
             return xss.arguments[0]
         inner = element_of(xss.type)
         assert isinstance(inner, ArrayType)
@@ -307,24 +309,24 @@ class Builder:
     def to_mem(self, value: Node) -> Node:
         return self.apply(pattern_registry.TO_MEM, ["heap", value.type], value)
 
-    def stored(self, value: Node) -> Node:
+    def store_if_computed(self, value: Node) -> Node:
         """Store a value that is read often in memory, unless reading it is free."""
-        return value if build.is_view(value) else self.to_mem(value)
+        return value if build.is_view_node(value) else self.to_mem(value)
 
 
-def unstored(node: Node) -> Node:
+def drop_to_mem(node: Node) -> Node:
     """Drop a `toMem` whose value is stored anyway."""
-    return node.arguments[0] if _uses(node, pattern_registry.TO_MEM) else node
+    return node.arguments[0] if _is_application_of(node, pattern_registry.TO_MEM) else node
 
 
-def _uses(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
+def _is_application_of(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:
     """Whether this is a pattern applied to its arguments."""
     if not isinstance(node, build.Application) or not isinstance(node.function, build.PatternUse):
         return False
     return node.function.spec is spec and len(node.arguments) == spec.arity
 
 
-def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node | None:
+def _eta_reduce(variables: Sequence[build.Variable], body: Node) -> Node | None:
     """Eta-reduce: `fun(x, x |> transpose)` is `transpose`."""
     if len(variables) != 1 or not isinstance(body, build.Application):
         return None
@@ -333,7 +335,7 @@ def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node 
         return None
     if not given:
         return body.function
-    if len(given) == 1 and _is_partial(given[0]):
+    if len(given) == 1 and _is_partial_application(given[0]):
         return build.Application(
             fun(variables[0].type, body.type), body.function, given,
             scope=body.scope, location=body.location,
@@ -341,12 +343,12 @@ def _without_parameter(variables: Sequence[build.Variable], body: Node) -> Node 
     return None
 
 
-def _is_partial(node: Node) -> bool:
+def _is_partial_application(node: Node) -> bool:
     """Whether this is a pattern without its argument that mentions no variable."""
     if isinstance(node, build.PatternUse):
         return True
     return (
         isinstance(node, build.Application)
         and isinstance(node.function, build.PatternUse)
-        and all(_is_partial(argument) for argument in node.arguments)
+        and all(_is_partial_application(argument) for argument in node.arguments)
     )

@@ -90,7 +90,7 @@ def from_jax(
     """
     from riselang.frontends.jax import read_jax
 
-    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
+    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_jax(function, specs, choices)
 
 
@@ -115,7 +115,7 @@ def from_tensorflow(
     """
     from riselang.frontends.tensorflow import read_tensorflow
 
-    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
+    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_tensorflow(function, specs, choices)
 
 
@@ -140,7 +140,7 @@ def from_torch(
     """
     from riselang.frontends.torch import read_torch
 
-    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
+    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_torch(module, arguments, choices)
 
 
@@ -164,7 +164,7 @@ def from_onnx(
     """
     from riselang.frontends.onnx import read_onnx
 
-    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
+    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_onnx(source, choices)
 
 
@@ -189,7 +189,7 @@ def from_keras(
     """
     from riselang.frontends.keras import read_keras
 
-    choices = _choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
+    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
     return read_keras(model, specs, choices)
 
 
@@ -225,7 +225,7 @@ def from_c(
     return load_function(source, function, defines, include, float, schedule, library, checks)
 
 
-def _choices(
+def _model_choices(
     backend: str,
     float: str | None,
     loops: str | None,

@@ -13,27 +13,27 @@ from riselang.nat import Nat
 from riselang.support.errors import UserError
 
 
-def framework(name: str, extra: str, what: str) -> Any:
+def import_framework(name: str, extra: str, what: str) -> Any:
     """Import a module of a framework; raises an error that says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise _missing(extra, what, f"cannot be imported ({error})") from None
+        raise _missing_framework(extra, what, f"cannot be imported ({error})") from None
 
 
-def require(name: str, extra: str, what: str) -> None:
+def require_framework(name: str, extra: str, what: str) -> None:
     """Check that a framework module is installed, without importing it."""
     if importlib.util.find_spec(name) is None:
-        raise _missing(extra, what, "is not installed")
+        raise _missing_framework(extra, what, "is not installed")
 
 
-def _missing(extra: str, what: str, reason: str) -> UserError:
+def _missing_framework(extra: str, what: str, reason: str) -> UserError:
     return UserError(
         f"{what} needs {extra}, which {reason}; install it with pip install 'riselang[{extra}]'"
     )
 
 
-def dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], ScalarType]:
+def spec_dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], ScalarType]:
     """Return the lengths and the element type of `rl.Array["N", 4, rl.f32]`."""
     type: RiseType = spec.type if isinstance(spec, ArraySpec) else spec
     lengths: list[Nat] = []
@@ -45,9 +45,9 @@ def dimensions(spec: ArraySpec | ScalarType, what: str) -> tuple[list[Nat], Scal
     return lengths, type
 
 
-def fixed_shape(spec: ArraySpec | ScalarType, what: str) -> tuple[tuple[int, ...], Any]:
+def constant_shape(spec: ArraySpec | ScalarType, what: str) -> tuple[tuple[int, ...], Any]:
     """Return the shape and dtype of a spec with constant lengths."""
-    lengths, element = dimensions(spec, what)
+    lengths, element = spec_dimensions(spec, what)
     if not all(length.is_constant for length in lengths):
         raise UserError(f"{what}: the lengths of {spec!r} must be constants here")
     return tuple(length.constant for length in lengths), numpy_dtype(element)

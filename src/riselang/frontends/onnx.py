@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from riselang.frontends.frameworks import require
+from riselang.frontends.frameworks import require_framework
 from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.native.mlir.onnx_models import import_onnx
-from riselang.native.mlir.torch_modules import ONNX, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import ONNX_PASSES, convert_to_stablehlo
 from riselang.support.errors import UserError
 
-WHAT = "from_onnx"
+FRONT_END = "from_onnx"
 
 
 def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     """Read the model in a file, in bytes, or an `onnx.ModelProto`; its weights are constants."""
-    require("onnx", "onnx", WHAT)
-    module = import_onnx(_path_or_bytes(source), WHAT)
-    return read_model(convert_to_stablehlo(module, ONNX, WHAT), name="<onnx>", **choices)
+    require_framework("onnx", "onnx", FRONT_END)
+    module = import_onnx(_path_or_bytes(source), FRONT_END)
+    return read_model(
+        convert_to_stablehlo(module, ONNX_PASSES, FRONT_END), name="<onnx>", **choices
+    )
 
 
 def _path_or_bytes(source: Any) -> str | bytes:
@@ -28,12 +30,13 @@ def _path_or_bytes(source: Any) -> str | bytes:
         return str(Path(source).absolute())
     if not hasattr(source, "SerializeToString"):
         raise UserError(
-            f"{WHAT}: expected a path, bytes or an onnx.ModelProto, found {type(source).__name__}"
+            f"{FRONT_END}: expected a path, bytes or an onnx.ModelProto, "
+            f"found {type(source).__name__}"
         )
     try:
         return source.SerializeToString()
     except ValueError as error:
         raise UserError(
-            f"{WHAT}: the model is too large to be passed ({error}); save it to a file, with its "
-            "weights in another one, and pass its path"
+            f"{FRONT_END}: the model is too large to be passed ({error}); save it to a file, with "
+            "its weights in another one, and pass its path"
         ) from None

@@ -13,35 +13,35 @@ import numpy as np
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
-from riselang.frontends.frameworks import fixed_shape, framework
+from riselang.frontends.frameworks import constant_shape, import_framework
 from riselang.frontends.stablehlo.model.model_reader import read_model
-from riselang.native.mlir.torch_modules import TORCH, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import TORCH_PASSES, convert_to_stablehlo
 from riselang.support.errors import LimitationError
 
-WHAT = "from_torch"
+FRONT_END = "from_torch"
 
 
 def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -> Any:
     """Create the model of a module for arguments like these; its weights are constants."""
-    torch = framework("torch", "torch", WHAT)
-    importer = framework("torch_mlir.fx", "torch", WHAT)
-    given = [_tensor(torch, each) for each in arguments]
+    torch = import_framework("torch", "torch", FRONT_END)
+    importer = import_framework("torch_mlir.fx", "torch", FRONT_END)
+    given = [_example_tensor(torch, each) for each in arguments]
     try:
         with torch.no_grad():
             made = importer.export_and_import(module, *given, output_type="raw")
     except Exception as error:  # from PyTorch, torch-mlir or the module itself: any type
         reason = str(error).strip().splitlines()
         raise LimitationError(
-            f"{WHAT}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
+            f"{FRONT_END}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
         ) from error
     module = io.BytesIO()
     made.operation.write_bytecode(module)
-    text = convert_to_stablehlo(module.getvalue(), TORCH, WHAT)
+    text = convert_to_stablehlo(module.getvalue(), TORCH_PASSES, FRONT_END)
     return read_model(text, name="<torch>", **choices)
 
 
-def _tensor(torch: Any, value: Any) -> Any:
+def _example_tensor(torch: Any, value: Any) -> Any:
     if isinstance(value, ArraySpec | ScalarType):
-        shape, dtype = fixed_shape(value, WHAT)
+        shape, dtype = constant_shape(value, FRONT_END)
         return torch.zeros(shape, dtype=getattr(torch, np.dtype(dtype).name))
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value

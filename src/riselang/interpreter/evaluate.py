@@ -39,7 +39,7 @@ from riselang.term.nodes import (
     scalar_type,
 )
 from riselang.term.recursion import recursive
-from riselang.term.sizes import at_argument
+from riselang.term.sizes import apply_dependent
 
 Environment = tuple[Any, ...]
 """The value of the innermost variable, and the enclosing environment; empty at the top.
@@ -49,15 +49,15 @@ With this representation, entering a lambda takes the same time at every depth.
 
 
 @recursive
-def run(term: Term, arguments: Sequence[Any]) -> Any:
+def run_term(term: Term, arguments: Sequence[Any]) -> Any:
     """Apply the closed `term` to values; arrays are nested lists of scalars."""
-    result = evaluate(term, ())
+    result = evaluate_term(term, ())
     for argument in arguments:
         result = result(argument)
     return result
 
 
-def evaluate(term: Term, environment: Environment) -> Any:
+def evaluate_term(term: Term, environment: Environment) -> Any:
     match term:
         case Bound(index):
             for _ in range(index):
@@ -65,25 +65,25 @@ def evaluate(term: Term, environment: Environment) -> Any:
             return environment[0]
         case Lambda():
             body = term.body
-            return lambda value: evaluate(body, (value, environment))
+            return lambda value: evaluate_term(body, (value, environment))
         case Apply():
-            function = evaluate(term.function, environment)
-            return function(evaluate(term.argument, environment))
+            function = evaluate_term(term.function, environment)
+            return function(evaluate_term(term.argument, environment))
         case DepLambda():
-            return lambda argument: evaluate(at_argument(term, argument), environment)
+            return lambda argument: evaluate_term(apply_dependent(term, argument), environment)
         case DepApply():
-            return evaluate(term.function, environment)(term.argument)
+            return evaluate_term(term.function, environment)(term.argument)
         case Literal():
-            return scalars.constant(term.number, scalar_type(term))
+            return scalars.make_constant(term.number, scalar_type(term))
         case Pattern():
-            return _curried(MEANINGS[term.spec.name], term, term.spec.arity, ())
+            return _curry(MEANINGS[term.spec.name], term, term.spec.arity, ())
         case Scalar():
             operands: list[Any] = []
             for operand in term.operands:
-                operands.append(evaluate(operand, environment))
+                operands.append(evaluate_term(operand, environment))
             if isinstance(term.type, VectorType):
-                return [_operation(term, lanes) for lanes in zip(*operands, strict=True)]
-            return _operation(term, operands)
+                return [_evaluate_operation(term, lanes) for lanes in zip(*operands, strict=True)]
+            return _evaluate_operation(term, operands)
         case Embed():
             raise LimitationError(
                 "the interpreter cannot run an embed with ops other than arith and math",
@@ -95,20 +95,20 @@ def evaluate(term: Term, environment: Environment) -> Any:
             raise TypeError(f"{term!r} is not a term")
 
 
-def _operation(term: Scalar, operands: Sequence[Any]) -> Any:
+def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:
     """Evaluate an operation on scalars, or on one lane of vectors."""
     source = scalar_type(term.operands[-1])
-    return scalars.evaluate(term.op, operands, source, scalar_type(term), term.predicate)
+    return scalars.evaluate_op(term.op, operands, source, scalar_type(term), term.predicate)
 
 
-def _curried(
-    meaning: Callable[..., Any], pattern: Pattern, arity: int, given: tuple[Any, ...]
+def _curry(
+    meaning: Callable[..., Any], pattern: Pattern, arity: int, arguments_so_far: tuple[Any, ...]
 ) -> Callable[[Any], Any]:
     def take(argument: Any) -> Any:
-        arguments = (*given, argument)
+        arguments = (*arguments_so_far, argument)
         if len(arguments) == arity:
             return meaning(pattern, *arguments)
-        return _curried(meaning, pattern, arity, arguments)
+        return _curry(meaning, pattern, arity, arguments)
 
     return take
 
@@ -122,7 +122,7 @@ def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any
         count = len(list(leaves(first)))
         return from_buffers(first, buffers[:count]), from_buffers(second, buffers[count:])
     if isinstance(type, IdxType):
-        return _checked_index(int(buffers[0].reshape(())[()]), type)
+        return _check_index(int(buffers[0].reshape(())[()]), type)
     assert isinstance(type, ArrayType | VectorType)
     element = type.element
     return [
@@ -131,7 +131,7 @@ def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any
     ]
 
 
-def _checked_index(number: int, type: IdxType) -> int:
+def _check_index(number: int, type: IdxType) -> int:
     """Check an index that comes from outside, and may be out of range."""
     if not 0 <= number < type.bound.constant:
         raise UserError(f"the index {number} is not in [0, {type.bound})")
@@ -144,11 +144,11 @@ def to_buffers(type: RiseType, value: Any) -> list[np.ndarray[Any, Any]]:
     for lengths, leaf in leaves(type):
         shape = tuple(length.constant for length in lengths)
         arrays.append(np.zeros(shape, scalars.numpy_dtype(leaf)))
-    _fill(type, value, arrays, ())
+    _fill_buffers(type, value, arrays, ())
     return arrays
 
 
-def _fill(
+def _fill_buffers(
     type: RiseType, value: Any, arrays: Sequence[np.ndarray[Any, Any]], at: tuple[int, ...]
 ) -> None:
     if isinstance(type, ScalarType):
@@ -158,9 +158,9 @@ def _fill(
     elif isinstance(type, TupleType):
         first, second = components(type)
         count = len(list(leaves(first)))
-        _fill(first, value[0], arrays[:count], at)
-        _fill(second, value[1], arrays[count:], at)
+        _fill_buffers(first, value[0], arrays[:count], at)
+        _fill_buffers(second, value[1], arrays[count:], at)
     else:
         assert isinstance(type, ArrayType | VectorType)
         for index, element in enumerate(value):
-            _fill(type.element, element, arrays, (*at, index))
+            _fill_buffers(type.element, element, arrays, (*at, index))

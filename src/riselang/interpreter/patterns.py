@@ -14,7 +14,7 @@ List = list[Any]
 Function = Callable[[Any], Any]
 
 
-def _size(pattern: Pattern, name: str) -> int:
+def _size_argument(pattern: Pattern, name: str) -> int:
     value = pattern.argument(name)
     assert isinstance(value, Nat)
     if not value.is_constant:
@@ -48,7 +48,7 @@ def _unzip(pattern: Pattern, pairs: List) -> tuple[List, List]:
 
 
 def _split(pattern: Pattern, xs: List) -> List:
-    chunk = _size(pattern, "m")
+    chunk = _size_argument(pattern, "m")
     return [xs[start : start + chunk] for start in range(0, len(xs), chunk)]
 
 
@@ -57,16 +57,16 @@ def _join(pattern: Pattern, xss: List) -> List:
 
 
 def _transpose(pattern: Pattern, xss: List) -> List:
-    return [[xs[column] for xs in xss] for column in range(_size(pattern, "m"))]
+    return [[xs[column] for xs in xss] for column in range(_size_argument(pattern, "m"))]
 
 
 def _slide(pattern: Pattern, xs: List) -> List:
-    size, step = _size(pattern, "sz"), _size(pattern, "sp")
-    return [xs[i * step : i * step + size] for i in range(_size(pattern, "n"))]
+    size, step = _size_argument(pattern, "sz"), _size_argument(pattern, "sp")
+    return [xs[i * step : i * step + size] for i in range(_size_argument(pattern, "n"))]
 
 
 def _pad(pattern: Pattern, xs: List) -> List:
-    return [xs[0]] * _size(pattern, "l") + xs + [xs[-1]] * _size(pattern, "r")
+    return [xs[0]] * _size_argument(pattern, "l") + xs + [xs[-1]] * _size_argument(pattern, "r")
 
 
 def _let(pattern: Pattern, value: Any, body: Function) -> Any:
@@ -83,21 +83,21 @@ def _scan(pattern: Pattern, function: Function, init: Any, xs: List) -> List:
 
 
 def _pad_const(pattern: Pattern, value: Any, xs: List) -> List:
-    return [value] * _size(pattern, "l") + xs + [value] * _size(pattern, "r")
+    return [value] * _size_argument(pattern, "l") + xs + [value] * _size_argument(pattern, "r")
 
 
 def _pad_wrap(pattern: Pattern, xs: List) -> List:
-    return xs[len(xs) - _size(pattern, "l") :] + xs + xs[: _size(pattern, "r")]
+    return xs[len(xs) - _size_argument(pattern, "l") :] + xs + xs[: _size_argument(pattern, "r")]
 
 
 def _pad_reflect(pattern: Pattern, xs: List) -> List:
-    left, right, last = _size(pattern, "l"), _size(pattern, "r"), len(xs) - 1
+    left, right, last = _size_argument(pattern, "l"), _size_argument(pattern, "r"), len(xs) - 1
     before = [xs[i] for i in range(left, 0, -1)]
     return before + xs + [xs[last - i] for i in range(1, right + 1)]
 
 
 def _slice_at(pattern: Pattern, start: int, xs: List) -> List:
-    return xs[start : start + _size(pattern, "k")]
+    return xs[start : start + _size_argument(pattern, "k")]
 
 
 def _update_at(pattern: Pattern, start: int, new: List, xs: List) -> List:
@@ -122,11 +122,11 @@ def _scatter_with(
 
 
 def _generate(pattern: Pattern, function: Function) -> List:
-    return [function(i) for i in range(_size(pattern, "n"))]
+    return [function(i) for i in range(_size_argument(pattern, "n"))]
 
 
 def _iterate(pattern: Pattern, function: Function, value: Any) -> Any:
-    for _ in range(_size(pattern, "k")):
+    for _ in range(_size_argument(pattern, "k")):
         value = function(value)
     return value
 
@@ -148,12 +148,12 @@ def _sort(pattern: Pattern, before: Function, xs: List) -> List:
         merged: List = []
         for start in range(0, len(xs), 2 * width):
             middle = start + width
-            merged += _merged(before, xs[start:middle], xs[middle : middle + width])
+            merged += _merge(before, xs[start:middle], xs[middle : middle + width])
         xs, width = merged, 2 * width
     return xs
 
 
-def _merged(before: Function, left: List, right: List) -> List:
+def _merge(before: Function, left: List, right: List) -> List:
     """Merge two runs; the left element comes first unless the right one orders before it."""
     result: List = []
     i = j = 0
@@ -167,40 +167,40 @@ def _merged(before: Function, left: List, right: List) -> List:
     return result + left[i:] + right[j:]
 
 
-def _integer(pattern: Pattern, number: int) -> int:
+def _integer_value(pattern: Pattern, number: int) -> int:
     """The value of an integer; true of type i1 is 1, although it is represented as -1."""
     return abs(number) if pattern.argument("t") == i1 else number
 
 
 def _clamp_idx(pattern: Pattern, number: int) -> int:
-    return min(max(_integer(pattern, number), 0), _size(pattern, "n") - 1)
+    return min(max(_integer_value(pattern, number), 0), _size_argument(pattern, "n") - 1)
 
 
 def _check_idx(pattern: Pattern, number: int) -> int:
-    bound = _size(pattern, "n")
-    number = _integer(pattern, number)
+    bound = _size_argument(pattern, "n")
+    number = _integer_value(pattern, number)
     if not 0 <= number < bound:
         raise OutOfRangeError(number, bound, pattern.location)
     return number
 
 
-CHUNK = 4096
+CHUNK_LENGTH = 4096
 """The length of the chunks of reducePar, which fixes the order of the reduction."""
 
 
 def _reduce_par(pattern: Pattern, function: Function, init: Any, xs: List) -> Any:
-    chunks = [xs[start : start + CHUNK] for start in range(0, len(xs), CHUNK)]
+    chunks = [xs[start : start + CHUNK_LENGTH] for start in range(0, len(xs), CHUNK_LENGTH)]
     return _reduce(pattern, function, init, [_reduce(pattern, function, init, c) for c in chunks])
 
 
 def _chunks(pattern: Pattern, xs: List) -> List:
-    length = _size(pattern, "k")
+    length = _size_argument(pattern, "k")
     return [xs[start : start + length] for start in range(0, len(xs), length)]
 
 
 def _windows(pattern: Pattern, function: Function, xs: List) -> List:
-    size, mapped = _size(pattern, "sz"), _map(pattern, function, xs)
-    return [mapped[i : i + size] for i in range(_size(pattern, "n"))]
+    size, mapped = _size_argument(pattern, "sz"), _map(pattern, function, xs)
+    return [mapped[i : i + size] for i in range(_size_argument(pattern, "n"))]
 
 
 MEANINGS: Mapping[str, Callable[..., Any]] = {
@@ -222,8 +222,8 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "padWrap": _pad_wrap,
     "padReflect": _pad_reflect,
     "prefetch": lambda pattern, xs: xs,
-    "take": lambda pattern, xs: xs[: _size(pattern, "k")],
-    "drop": lambda pattern, xs: xs[_size(pattern, "k") :],
+    "take": lambda pattern, xs: xs[: _size_argument(pattern, "k")],
+    "drop": lambda pattern, xs: xs[_size_argument(pattern, "k") :],
     "concat": lambda pattern, xs, ys: xs + ys,
     "at": lambda pattern, i, xs: xs[i],
     "sliceAt": _slice_at,
@@ -239,7 +239,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "clampIdx": _clamp_idx,
     "checkIdx": _check_idx,
     "fromIdx": lambda pattern, i: i,
-    "sizeOf": lambda pattern, xs: _size(pattern, "n"),
+    "sizeOf": lambda pattern, xs: _size_argument(pattern, "n"),
     "let": _let,
     "toMem": lambda pattern, value: value,
     "mapSeq": _map,
@@ -256,7 +256,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "iterateSeq": _iterate,
     "asVector": _chunks,
     "asScalar": _join,
-    "vectorFromScalar": lambda pattern, value: [value] * _size(pattern, "k"),
+    "vectorFromScalar": lambda pattern, value: [value] * _size_argument(pattern, "k"),
     "circularBuffer": _windows,
     "rotateValues": _windows,
 }

@@ -38,19 +38,19 @@ def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
     )  # fmt: skip
 
 
-def wrap(number: int, type: ScalarType) -> int:
+def wrap_integer(number: int, type: ScalarType) -> int:
     """Wrap `number` to the type's width, in two's complement."""
     width = INTEGER_WIDTHS[SCALAR_NAMES[type]]
     number &= (1 << width) - 1
     return number - (1 << width) if number >> (width - 1) else number
 
 
-def unsigned(number: int, type: ScalarType) -> int:
+def to_unsigned(number: int, type: ScalarType) -> int:
     return number & ((1 << INTEGER_WIDTHS[SCALAR_NAMES[type]]) - 1)
 
 
-def constant(number: float, type: ScalarType) -> Any:
-    return numpy_dtype(type).type(number) if is_float(type) else wrap(int(number), type)
+def make_constant(number: float, type: ScalarType) -> Any:
+    return numpy_dtype(type).type(number) if is_float(type) else wrap_integer(int(number), type)
 
 
 def from_numpy(value: Any, type: ScalarType) -> Any:
@@ -63,7 +63,7 @@ def to_numpy(value: Any, type: ScalarType) -> Any:
     return bool(value) if SCALAR_NAMES[type] == "i1" else value
 
 
-def evaluate(
+def evaluate_op(
     op: str, operands: Sequence[Any], source: ScalarType, target: ScalarType, predicate: str | None
 ) -> Any:
     """The result of the MLIR op `op`; `source` is the type of its last operand."""
@@ -76,16 +76,18 @@ def evaluate(
     if op in CONVERSIONS:
         return CONVERSIONS[op](operands[0], source, target)
     if op in LIBRARY_FUNCTIONS:
-        return _library_call(LIBRARY_FUNCTIONS[op], operands, target)
+        return _call_library(LIBRARY_FUNCTIONS[op], operands, target)
     if op in FLOAT_OPS:
         with np.errstate(all="ignore"):
             return numpy_dtype(target).type(FLOAT_OPS[op](*operands))
     if op in INTEGER_OPS:
-        return wrap(INTEGER_OPS[op](*operands), target)
+        return wrap_integer(INTEGER_OPS[op](*operands), target)
     if op in UNSIGNED_OPS:
-        return wrap(UNSIGNED_OPS[op](*(unsigned(x, target) for x in operands)), target)
+        return wrap_integer(UNSIGNED_OPS[op](*(to_unsigned(x, target) for x in operands)), target)
     if op in SHIFTS:
-        return wrap(SHIFTS[op](operands[0], unsigned(operands[1], target), target), target)
+        return wrap_integer(
+            SHIFTS[op](operands[0], to_unsigned(operands[1], target), target), target
+        )
     raise LimitationError(f"the interpreter has no {op}")
 
 
@@ -108,7 +110,7 @@ def _minimum(a: Any, b: Any) -> Any:
     return a if a < b else b
 
 
-def _ignoring_nan(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _ignore_nan(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: b if a != a else a if b != b else choose(a, b)
 
 
@@ -135,10 +137,10 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
         signed_zero = float(np.copysign(0.0, a)) * float(np.copysign(1.0, b))
         zero_product = float(product) if product else signed_zero
         return type(a)(zero_product + float(c))
-    return _nearest(exact, type(a))
+    return _round_to_nearest(exact, type(a))
 
 
-def _nearest(exact: Fraction, kind: Any) -> Any:
+def _round_to_nearest(exact: Fraction, kind: Any) -> Any:
     """The float of type `kind` nearest to `exact`, ties to even."""
     with np.errstate(all="ignore"):
         guess = kind(_to_float(exact))
@@ -170,8 +172,8 @@ FLOAT_OPS: Mapping[str, Callable[..., Any]] = {
     "arith.negf": lambda a: -a,
     "arith.maximumf": _maximum,
     "arith.minimumf": _minimum,
-    "arith.maxnumf": _ignoring_nan(_maximum),
-    "arith.minnumf": _ignoring_nan(_minimum),
+    "arith.maxnumf": _ignore_nan(_maximum),
+    "arith.minnumf": _ignore_nan(_minimum),
     "math.absf": abs,
     "math.sqrt": np.sqrt,
     "math.floor": np.floor,
@@ -196,7 +198,7 @@ def _library_function(name: str, arity: int, single: bool) -> Any:
     return function
 
 
-def _library_call(name: str, operands: Sequence[Any], type: ScalarType) -> Any:
+def _call_library(name: str, operands: Sequence[Any], type: ScalarType) -> Any:
     function = _library_function(name, len(operands), SCALAR_NAMES[type] != "f64")
     with np.errstate(all="ignore"):
         return numpy_dtype(type).type(function(*(float(operand) for operand in operands)))
@@ -210,10 +212,10 @@ def _compare_floats(predicate: str, a: Any, b: Any) -> bool:
         return unordered == (predicate == "uno")
     if unordered:
         return predicate.startswith("u")
-    return _holds(predicate[1:], a, b)
+    return _compare(predicate[1:], a, b)
 
 
-def _holds(relation: str, a: Any, b: Any) -> bool:
+def _compare(relation: str, a: Any, b: Any) -> bool:
     answers = {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
     return bool(answers[relation])
 
@@ -223,8 +225,8 @@ def _holds(relation: str, a: Any, b: Any) -> bool:
 
 def _compare_integers(predicate: str, a: int, b: int, type: ScalarType) -> bool:
     if predicate.startswith("u"):
-        return _holds(predicate[1:], unsigned(a, type), unsigned(b, type))
-    return _holds(predicate.removeprefix("s"), a, b)
+        return _compare(predicate[1:], to_unsigned(a, type), to_unsigned(b, type))
+    return _compare(predicate.removeprefix("s"), a, b)
 
 
 def _truncated_quotient(a: int, b: int) -> int:
@@ -273,7 +275,7 @@ def _shift_right(a: int, amount: int, type: ScalarType) -> int:
 SHIFTS: Mapping[str, Callable[[int, int, ScalarType], int]] = {
     "arith.shli": _shift_left,
     "arith.shrsi": _shift_right,
-    "arith.shrui": lambda a, amount, type: _shift_right(unsigned(a, type), amount, type),
+    "arith.shrui": lambda a, amount, type: _shift_right(to_unsigned(a, type), amount, type),
 }
 
 # Conversions
@@ -286,8 +288,8 @@ def _float_to_integer(value: Any, target: ScalarType, signed: bool) -> int:
     if value != value:
         return 0
     if not np.isfinite(value):
-        return wrap(high if value > 0 else low, target)
-    return wrap(min(max(math.trunc(float(value)), low), high), target)
+        return wrap_integer(high if value > 0 else low, target)
+    return wrap_integer(min(max(math.trunc(float(value)), low), high), target)
 
 
 def _to_float_type(value: Any, target: ScalarType) -> Any:
@@ -301,7 +303,7 @@ def _integer_to_float(number: int, target: ScalarType) -> Any:
         return np.float64(number)
     if number == 0:
         return numpy_dtype(target).type(0)
-    return _nearest(Fraction(number), numpy_dtype(target).type)
+    return _round_to_nearest(Fraction(number), numpy_dtype(target).type)
 
 
 def _bitcast(value: Any, source: ScalarType, target: ScalarType) -> Any:
@@ -315,13 +317,13 @@ CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
     "arith.truncf": lambda value, source, target: _to_float_type(value, target),
     "arith.sitofp": lambda value, source, target: _integer_to_float(value, target),
     "arith.uitofp": lambda value, source, target: _integer_to_float(
-        unsigned(value, source), target
+        to_unsigned(value, source), target
     ),
     "arith.fptosi": lambda value, source, target: _float_to_integer(value, target, True),
     "arith.fptoui": lambda value, source, target: _float_to_integer(value, target, False),
     "arith.extsi": lambda value, source, target: value,
-    "arith.extui": lambda value, source, target: wrap(unsigned(value, source), target),
-    "arith.trunci": lambda value, source, target: wrap(value, target),
-    "arith.index_cast": lambda value, source, target: wrap(value, target),
+    "arith.extui": lambda value, source, target: wrap_integer(to_unsigned(value, source), target),
+    "arith.trunci": lambda value, source, target: wrap_integer(value, target),
+    "arith.index_cast": lambda value, source, target: wrap_integer(value, target),
     "arith.bitcast": _bitcast,
 }

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from riselang.dialects.arith import CmpfOp, SelectOp, with_truths
+from riselang.dialects.arith import CmpfOp, SelectOp, with_i1_result
 
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """A multiplication and an addition may become one `fma`."""
@@ -32,89 +32,89 @@ class Arithmetic:
     type: Attribute
 
     @property
-    def _integers(self) -> Attribute:
+    def _integer_type(self) -> Attribute:
         return VectorType(i32, self.type.get_shape()) if isinstance(self.type, VectorType) else i32
 
-    def _of(self, op: Operation) -> SSAValue:
+    def _insert(self, op: Operation) -> SSAValue:
         return self.builder.insert(op).results[0]
 
-    def number(self, value: float) -> SSAValue:
+    def float_constant(self, value: float) -> SSAValue:
         return self._constant(value, FloatAttr(value, f32), self.type)
 
-    def integer(self, value: int) -> SSAValue:
-        return self._constant(value, IntegerAttr(value, i32), self._integers)
+    def integer_constant(self, value: int) -> SSAValue:
+        return self._constant(value, IntegerAttr(value, i32), self._integer_type)
 
     def _constant(
         self, value: float, attribute: FloatAttr | IntegerAttr, type: Attribute
     ) -> SSAValue:
         if isinstance(type, VectorType):
             repeated = DenseIntOrFPElementsAttr.from_list(type, [value])
-            return self._of(arith.ConstantOp(repeated, type))
-        return self._of(arith.ConstantOp(attribute, type))
+            return self._insert(arith.ConstantOp(repeated, type))
+        return self._insert(arith.ConstantOp(attribute, type))
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.AddfOp(a, b, CONTRACT))
+        return self._insert(arith.AddfOp(a, b, CONTRACT))
 
     def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.SubfOp(a, b, CONTRACT))
+        return self._insert(arith.SubfOp(a, b, CONTRACT))
 
     def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.MulfOp(a, b, CONTRACT))
+        return self._insert(arith.MulfOp(a, b, CONTRACT))
 
     def div(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.DivfOp(a, b))
+        return self._insert(arith.DivfOp(a, b))
 
     def max(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.MaximumfOp(a, b))
+        return self._insert(arith.MaximumfOp(a, b))
 
     def min(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.MinimumfOp(a, b))
+        return self._insert(arith.MinimumfOp(a, b))
 
     def polynomial(self, coefficients: Sequence[float], x: SSAValue) -> SSAValue:
         """Evaluate a polynomial whose coefficients are given from the highest degree down."""
         first, *others = coefficients
-        value = self.number(first)
+        value = self.float_constant(first)
         for each in others:
-            value = self.add(self.mul(value, x), self.number(each))
+            value = self.add(self.mul(value, x), self.float_constant(each))
         return value
 
     def abs(self, x: SSAValue) -> SSAValue:
-        return self._of(math.AbsFOp(x))
+        return self._insert(math.AbsFOp(x))
 
-    def with_sign_of(self, x: SSAValue, other: SSAValue) -> SSAValue:
-        return self._of(math.CopySignOp(x, other))
+    def copysign(self, x: SSAValue, other: SSAValue) -> SSAValue:
+        return self._insert(math.CopySignOp(x, other))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(SelectOp(condition, a, b))
+        return self._insert(SelectOp(condition, a, b))
 
     def less(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(with_truths(CmpfOp(a, b, "olt")))
+        return self._insert(with_i1_result(CmpfOp(a, b, "olt")))
 
     def equal(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(with_truths(CmpfOp(a, b, "oeq")))
+        return self._insert(with_i1_result(CmpfOp(a, b, "oeq")))
 
     def is_nan(self, x: SSAValue) -> SSAValue:
-        return self._of(with_truths(CmpfOp(x, x, "uno")))
+        return self._insert(with_i1_result(CmpfOp(x, x, "uno")))
 
-    def bits(self, x: SSAValue) -> SSAValue:
+    def bitcast_to_int(self, x: SSAValue) -> SSAValue:
         """Bitcast a float to an integer."""
-        return self._of(arith.BitcastOp(x, self._integers))
+        return self._insert(arith.BitcastOp(x, self._integer_type))
 
-    def floats(self, x: SSAValue) -> SSAValue:
+    def bitcast_to_float(self, x: SSAValue) -> SSAValue:
         """Bitcast an integer to a float."""
-        return self._of(arith.BitcastOp(x, self.type))
+        return self._insert(arith.BitcastOp(x, self.type))
 
     def from_int(self, x: SSAValue) -> SSAValue:
-        return self._of(arith.SIToFPOp.create(operands=[x], result_types=[self.type]))
+        return self._insert(arith.SIToFPOp.create(operands=[x], result_types=[self.type]))
 
     def add_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.AddiOp(a, b))
+        return self._insert(arith.AddiOp(a, b))
 
     def sub_int(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._of(arith.SubiOp(a, b))
+        return self._insert(arith.SubiOp(a, b))
 
     def shift_left(self, x: SSAValue, by: int) -> SSAValue:
-        return self._of(arith.ShLIOp(x, self.integer(by)))
+        return self._insert(arith.ShLIOp(x, self.integer_constant(by)))
 
     def shift_right(self, x: SSAValue, by: int) -> SSAValue:
-        return self._of(arith.ShRSIOp(x, self.integer(by)))
+        return self._insert(arith.ShRSIOp(x, self.integer_constant(by)))

@@ -27,48 +27,50 @@ from xdsl.ir.affine import (
 from riselang.lowering.nests import Loop, Nest, Subscripts
 from riselang.support.lazy import cached_property
 
-MOST_PRODUCTS = 8
+MAX_TERMS = 8
 """Sums of more terms than this do not become library calls."""
 
 
-class NoSumOfProducts(Exception):
+class NotAContraction(Exception):
     """The reason why a value is not a contraction."""
 
 
 @dataclass(frozen=True)
-class Place:
+class LinearAccess:
     """An element of a buffer: its stride for each loop index, and its constant offset."""
 
     buffer: SSAValue
-    steps: Mapping[SSAValue, int]
+    strides: Mapping[SSAValue, int]
     offset: int
 
     @staticmethod
-    def of(access: affine.LoadOp | affine.StoreOp) -> Place:
+    def of(access: affine.LoadOp | affine.StoreOp) -> LinearAccess:
         subscripts = Subscripts.of(access)
         type = subscripts.buffer.type
         assert isinstance(type, MemRefType)
-        if not is_whole(subscripts.buffer):
-            raise NoSumOfProducts("a buffer is a part of another one")
+        if not is_whole_buffer(subscripts.buffer):
+            raise NotAContraction("a buffer is a part of another one")
         shape = type.get_shape()
         if min(shape, default=0) < 0:
-            raise NoSumOfProducts("the length of a buffer is not known")
+            raise NotAContraction("the length of a buffer is not known")
         steps: dict[SSAValue, int] = {}
         offset = 0
-        for dimension, formula in enumerate(subscripts.formulas):
+        for dimension, formula in enumerate(subscripts.expressions):
             stride = prod(shape[dimension + 1 :])
-            factors, constant = _linear(formula)
+            factors, constant = _linear_coefficients(formula)
             offset += stride * constant
             for position, factor in factors.items():
                 index = subscripts.indices[position]
                 steps[index] = steps.get(index, 0) + stride * factor
-        return Place(subscripts.buffer, {i: step for i, step in steps.items() if step}, offset)
+        return LinearAccess(
+            subscripts.buffer, {i: step for i, step in steps.items() if step}, offset
+        )
 
-    def step(self, index: SSAValue) -> int:
-        return self.steps.get(index, 0)
+    def stride(self, index: SSAValue) -> int:
+        return self.strides.get(index, 0)
 
 
-def is_whole(buffer: SSAValue) -> bool:
+def is_whole_buffer(buffer: SSAValue) -> bool:
     """Whether a buffer is contiguous, and not a view of another buffer."""
     owner, type = buffer.owner, buffer.type
     if isinstance(owner, Block):
@@ -78,7 +80,7 @@ def is_whole(buffer: SSAValue) -> bool:
     return is_own and isinstance(type, MemRefType) and isinstance(type.layout, NoneAttr)
 
 
-def _linear(formula: AffineExpr) -> tuple[dict[int, int], int]:
+def _linear_coefficients(formula: AffineExpr) -> tuple[dict[int, int], int]:
     """Return the coefficient of each dimension, and the constant term."""
     match formula:
         case AffineConstantExpr():
@@ -86,16 +88,16 @@ def _linear(formula: AffineExpr) -> tuple[dict[int, int], int]:
         case AffineDimExpr():
             return {formula.position: 1}, 0
         case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
-            factors, constant = _linear(left)
-            others, other = _linear(right)
+            factors, constant = _linear_coefficients(left)
+            others, other = _linear_coefficients(right)
             for position, factor in others.items():
                 factors[position] = factors.get(position, 0) + factor
             return factors, constant + other
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr() as by):
-            factors, constant = _linear(left)
+            factors, constant = _linear_coefficients(left)
             return {at: factor * by.value for at, factor in factors.items()}, constant * by.value
         case _:
-            raise NoSumOfProducts("an index is divided")
+            raise NotAContraction("an index is divided")
 
 
 @dataclass(frozen=True)
@@ -105,30 +107,30 @@ class Factor:
     load: affine.LoadOp
 
     @cached_property
-    def place(self) -> Place:
-        return Place.of(self.load)
+    def place(self) -> LinearAccess:
+        return LinearAccess.of(self.load)
 
 
 @dataclass(frozen=True)
 class Product:
     """A constant times scalars times buffer elements, summed over loop indices."""
 
-    number: float
+    coefficient: float
     scalars: tuple[SSAValue, ...] = ()
     factors: tuple[Factor, ...] = ()
-    over: tuple[Nest, ...] = ()
+    reduction_loops: tuple[Nest, ...] = ()
 
     @property
-    def is_nothing(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether it is the constant zero; zero times an element is not, since it may be NaN."""
-        return self.number == 0.0 and not self.scalars and not self.factors
+        return self.coefficient == 0.0 and not self.scalars and not self.factors
 
-    def times(self, other: Product) -> Product:
+    def multiply(self, other: Product) -> Product:
         return Product(
-            self.number * other.number,
+            self.coefficient * other.coefficient,
             self.scalars + other.scalars,
             self.factors + other.factors,
-            self.over + other.over,
+            self.reduction_loops + other.reduction_loops,
         )
 
 
@@ -147,17 +149,17 @@ class Assignment:
         return self.loops[0].loop if self.loops else self.store
 
     @cached_property
-    def target(self) -> Place:
-        return Place.of(self.store)
+    def target(self) -> LinearAccess:
+        return LinearAccess.of(self.store)
 
     @cached_property
     def value(self) -> Sum:
         """The stored value."""
-        return self.products_of(self.store.value)
+        return self.contraction_of(self.store.value)
 
-    def products_of(self, value: SSAValue) -> Sum:
+    def contraction_of(self, value: SSAValue) -> Sum:
         """Read a value of the innermost loop as a contraction."""
-        return _Reader(self.root).sum_of(value)
+        return _ContractionReader(self.root).sum_of(value)
 
     def reductions(self) -> list[affine.ForOp]:
         """Return the loops with results in an iteration."""
@@ -182,24 +184,27 @@ def assignment_of(nest: Nest) -> Assignment | None:
         return Assignment(tuple(loops), stores[0])
 
 
-_AFFINE = affine.ForOp | affine.YieldOp | affine.LoadOp
+_PURE_AFFINE_OPS = affine.ForOp | affine.YieldOp | affine.LoadOp
 
 
 def is_pure(ops: Sequence[Operation]) -> bool:
     """Whether ops only read and compute."""
     for op in ops:
         for inner in op.walk():
-            if not isinstance(inner, _AFFINE) and inner.name.split(".")[0] not in ("arith", "math"):
+            if not isinstance(inner, _PURE_AFFINE_OPS) and inner.name.split(".")[0] not in (
+                "arith",
+                "math",
+            ):
                 return False
     return True
 
 
 def sum_of_reduction(loop: affine.ForOp) -> Sum:
     """Read the result of a loop as a contraction."""
-    return _Reader(loop).sum_of(loop.results[0])
+    return _ContractionReader(loop).sum_of(loop.results[0])
 
 
-class _Reader:
+class _ContractionReader:
     """Reads values as contractions; values from outside of `root` are scalars."""
 
     def __init__(self, root: Operation):
@@ -211,8 +216,8 @@ class _Reader:
 
     def sum_of(self, value: SSAValue) -> Sum:
         found = self._sum_of(value)
-        if len(found) > MOST_PRODUCTS:
-            raise NoSumOfProducts("the sum is too long")
+        if len(found) > MAX_TERMS:
+            raise NotAContraction("the sum is too long")
         return found
 
     def _sum_of(self, value: SSAValue) -> Sum:
@@ -225,24 +230,24 @@ class _Reader:
             case affine.LoadOp():
                 return (Product(1.0, (), (Factor(op),)),)
             case affine.ForOp():
-                return self.reduction(op)
+                return self.read_reduction(op)
             case arith.AddfOp():
                 return self.sum_of(op.lhs) + self.sum_of(op.rhs)
             case arith.SubfOp():
-                return self.sum_of(op.lhs) + _negated(self.sum_of(op.rhs))
+                return self.sum_of(op.lhs) + _negate(self.sum_of(op.rhs))
             case arith.NegfOp():
-                return _negated(self.sum_of(op.operand))
+                return _negate(self.sum_of(op.operand))
             case arith.MulfOp():
-                return _times(self.sum_of(op.lhs), self.sum_of(op.rhs))
+                return _multiply(self.sum_of(op.lhs), self.sum_of(op.rhs))
             case math.FmaOp():
-                return _times(self.sum_of(op.a), self.sum_of(op.b)) + self.sum_of(op.c)
+                return _multiply(self.sum_of(op.a), self.sum_of(op.b)) + self.sum_of(op.c)
             case _:
-                raise NoSumOfProducts(f"it has {op.name}")
+                raise NotAContraction(f"it has {op.name}")
 
-    def reduction(self, op: affine.ForOp) -> Sum:
+    def read_reduction(self, op: affine.ForOp) -> Sum:
         """Return the initial value, and the terms that each iteration adds to it."""
         if len(op.results) != 1:
-            raise NoSumOfProducts("a loop has several results")
+            raise NotAContraction("a loop has several results")
         _, before = op.body.block.args
         last = op.body.block.last_op
         assert isinstance(last, affine.YieldOp)
@@ -250,19 +255,19 @@ class _Reader:
         kept = 0
         for product in self.sum_of(last.arguments[0]):
             if before not in product.scalars:
-                added.append(replace(product, over=(*product.over, Nest(op))))
+                added.append(replace(product, reduction_loops=(*product.reduction_loops, Nest(op))))
             elif product == Product(1.0, (before,)):
                 kept += 1
             else:
-                raise NoSumOfProducts("a loop multiplies its accumulator")
+                raise NotAContraction("a loop multiplies its accumulator")
         if kept != 1:
-            raise NoSumOfProducts("a loop does not add to its accumulator")
+            raise NotAContraction("a loop does not add to its accumulator")
         return self.sum_of(op.inits[0]) + tuple(added)
 
 
-def _negated(sum: Sum) -> Sum:
-    return tuple(replace(product, number=-product.number) for product in sum)
+def _negate(sum: Sum) -> Sum:
+    return tuple(replace(product, coefficient=-product.coefficient) for product in sum)
 
 
-def _times(left: Sum, right: Sum) -> Sum:
-    return tuple(one.times(other) for one in left for other in right)
+def _multiply(left: Sum, right: Sum) -> Sum:
+    return tuple(one.multiply(other) for one in left for other in right)

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.lanes import Lanes, unwrapped
+from riselang.dialects.rise.lanes import Lanes, unwrap_type
 from riselang.dialects.rise.types import (
     ArrayType,
     DataType,
@@ -28,15 +28,15 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
-from riselang.lowering.checks import Checks, Places
+from riselang.lowering.checks import CheckLocations, Checks
 from riselang.lowering.loops import Emitter
-from riselang.lowering.noalias import mark_distinct
+from riselang.lowering.noalias import mark_noalias
 from riselang.lowering.sizes import Sizes
 from riselang.term.nodes import Lambda
 
 Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]
 """Lowers a closed function, given its inputs, its target and its insertion point."""
-PREFIX = "rise_function"
+FUNCTION_PREFIX = "rise_function"
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ def callee_of(function: Lambda) -> Callee | None:
     """Return a closed function on arrays of constant sizes and scalars; None for any other."""
     inputs, result = uncurry(function.type)
     is_called = not function.open and contains_array(result)
-    if not is_called or not all(_is_plain(type) for type in (*inputs, result)):
+    if not is_called or not all(_has_constant_sizes(type) for type in (*inputs, result)):
         return None
     return Callee(function, inputs, result)
 
 
-def _is_plain(type: RiseType) -> bool:
+def _has_constant_sizes(type: RiseType) -> bool:
     return isinstance(type, DataType) and all(
         length.is_constant for lengths, _ in leaves(type) for length in lengths
     )
@@ -66,48 +66,48 @@ def _is_plain(type: RiseType) -> bool:
 class Callees:
     """The functions that have been added to a module."""
 
-    def __init__(self, module: ModuleOp, places: Places, fill: Fill):
+    def __init__(self, module: ModuleOp, places: CheckLocations, fill: Fill):
         self.checks: list[Checks] = []
         self._module = module
         self._places = places
         self._fill = fill
         self._names: dict[Lambda, str] = {}
-        self._written: list[tuple[func.FuncOp, int]] = []
+        self._functions: list[tuple[func.FuncOp, int]] = []
 
-    def name(self, callee: Callee) -> str:
+    def function_name(self, callee: Callee) -> str:
         """Return the name of the function, which is added to the module on first use."""
         if callee.function not in self._names:
             self._names[callee.function] = self._new_name()
-            self._make(callee, self._names[callee.function])
+            self._add_function(callee, self._names[callee.function])
         return self._names[callee.function]
 
-    def mark_distinct(self) -> None:
+    def mark_noalias(self) -> None:
         """Mark the result buffers of the functions: they overlap no other buffer."""
-        for function, outputs in self._written:
-            mark_distinct(function, range(outputs))
+        for function, outputs in self._functions:
+            mark_noalias(function, range(outputs))
 
     def _new_name(self) -> str:
         taken = {op.sym_name.data for op in self._module.ops if isinstance(op, func.FuncOp)}
         taken.update(self._names.values())
         number = len(self._names)
-        while (name := f"{PREFIX}_{number}") in taken:
+        while (name := f"{FUNCTION_PREFIX}_{number}") in taken:
             number += 1
         return name
 
-    def _make(self, callee: Callee, name: str) -> None:
+    def _add_function(self, callee: Callee, name: str) -> None:
         outputs = buffer_types(callee.result)
-        types = [*outputs, *(each for type in callee.inputs for each in passed_types(type))]
+        types = [*outputs, *(each for type in callee.inputs for each in argument_types(type))]
         block = Block(arg_types=types)
         function = func.FuncOp(name, (types, []), Region(block), visibility="private")
         self._module.body.block.add_op(function)
-        self._written.append((function, len(outputs)))
+        self._functions.append((function, len(outputs)))
         last = func.ReturnOp()
         block.add_op(last)
         point = InsertPoint.before(last)
         emitter = Emitter(point)
         arguments: list[SSAValue] = list(block.args)
-        target = emitter.add(codegen.CastOp(_take(arguments, len(outputs)), callee.result))
-        inputs = [_received(type, arguments, emitter) for type in callee.inputs]
+        target = emitter.add(codegen.CastOp(_pop_front(arguments, len(outputs)), callee.result))
+        inputs = [_build_parameter(type, arguments, emitter) for type in callee.inputs]
         checks = Checks(block, self._places)
         self.checks.append(checks)
         self._fill(callee.function, inputs, target.results[0], point, Sizes(function, []), checks)
@@ -121,30 +121,30 @@ def buffer_types(type: RiseType) -> list[Attribute]:
     ]
 
 
-def passed_types(type: RiseType) -> list[Attribute]:
+def argument_types(type: RiseType) -> list[Attribute]:
     """Return the types of the arguments that a value of a type is passed as."""
     if isinstance(type, TupleType):
-        return [each for part in components(type) for each in passed_types(part)]
+        return [each for part in components(type) for each in argument_types(part)]
     if isinstance(type, ArrayType):
         return buffer_types(type)
     if isinstance(type, IdxType):
         return [IndexType()]
     assert isinstance(type, Lanes)
-    return [unwrapped(type)]
+    return [unwrap_type(type)]
 
 
-def _received(type: RiseType, arguments: list[SSAValue], emitter: Emitter) -> SSAValue:
+def _build_parameter(type: RiseType, arguments: list[SSAValue], emitter: Emitter) -> SSAValue:
     """Build a parameter from the next arguments, removing them from the list."""
     if isinstance(type, TupleType):
         first_type, second_type = components(type)
-        first = _received(first_type, arguments, emitter)
-        second = _received(second_type, arguments, emitter)
+        first = _build_parameter(first_type, arguments, emitter)
+        second = _build_parameter(second_type, arguments, emitter)
         return emitter.add(codegen.TupleOp(first, second)).results[0]
-    parts = _take(arguments, len(passed_types(type)))
+    parts = _pop_front(arguments, len(argument_types(type)))
     return emitter.add(codegen.CastOp(parts, type)).results[0]
 
 
-def _take(arguments: list[SSAValue], count: int) -> list[SSAValue]:
+def _pop_front(arguments: list[SSAValue], count: int) -> list[SSAValue]:
     taken = arguments[:count]
     del arguments[:count]
     return taken

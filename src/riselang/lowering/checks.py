@@ -36,21 +36,21 @@ CHECKS = "rise.checks"
 """The module attribute with the location of each check."""
 FAILURE_ARGUMENT = "rise.failure"
 """The attribute of the function parameter that is the failure buffer."""
-FAILURE = MemRefType(i64, [4])
+FAILURE_TYPE = MemRefType(i64, [4])
 """The number of failed checks; the first one's number, from 1, its index and its bound."""
-REPORT = "rise_index_error"
+REPORT_FUNCTION = "rise_index_error"
 """The function that a failed check calls."""
-ADD_INTEGERS = 1
+ATOMIC_ADDI = 1
 """`addi` among the kinds of `memref.atomic_rmw`."""
 
 
-class Places:
+class CheckLocations:
     """The locations of a module's checks; a check is identified by its number in this list."""
 
     def __init__(self) -> None:
         self.locations: list[SourceLocation | None] = []
 
-    def number(self, location: SourceLocation | None) -> int:
+    def add_location(self, location: SourceLocation | None) -> int:
         self.locations.append(location)
         return len(self.locations)
 
@@ -58,7 +58,7 @@ class Places:
 class Checks:
     """The checks of one function, given its entry block."""
 
-    def __init__(self, entry: Block, places: Places):
+    def __init__(self, entry: Block, places: CheckLocations):
         self.entry = entry
         self.places = places
         self.failure: SSAValue | None = None
@@ -67,32 +67,34 @@ class Checks:
     def are_used(self) -> bool:
         return self.failure is not None
 
-    def buffer(self) -> SSAValue:
+    def failure_buffer(self) -> SSAValue:
         """Return the failure buffer, which becomes the last parameter of the function."""
         if self.failure is None:
-            self.failure = self.entry.insert_arg(FAILURE, len(self.entry.args))
+            self.failure = self.entry.insert_arg(FAILURE_TYPE, len(self.entry.args))
             self.failure.name_hint = "failure"
         return self.failure
 
-    def index(
+    def check_index(
         self, number: SSAValue, bound: SSAValue, location: SourceLocation | None, builder: Builder
     ) -> SSAValue:
         """Return the index `number` if it is below `bound`; else report a failure, and return 0."""
         is_outside = builder.insert(arith.CmpiOp(number, bound, "uge")).results[0]
-        check = IntegerAttr(self.places.number(location), i64)
+        check = IntegerAttr(self.places.add_location(location), i64)
         block = Block()
         inner = Builder(InsertPoint.at_end(block))
         position = inner.insert(arith.ConstantOp(check)).results[0]
-        inner.insert(func.CallOp(REPORT, [self.buffer(), position, number, bound], []))
+        inner.insert(
+            func.CallOp(REPORT_FUNCTION, [self.failure_buffer(), position, number, bound], [])
+        )
         inner.insert(scf.YieldOp())
         builder.insert(scf.IfOp(is_outside, [], Region(block)))
         zero = _constant(0, builder)
         return builder.insert(arith.SelectOp(is_outside, zero, number)).results[0]
 
-    def none_failed(self, builder: Builder) -> SSAValue:
+    def emit_all_passed(self, builder: Builder) -> SSAValue:
         """Emit whether all checks so far have passed, so that a while loop can end otherwise."""
         zero = _constant(0, builder)
-        count = builder.insert(memref.LoadOp.get(self.buffer(), [zero])).results[0]
+        count = builder.insert(memref.LoadOp.get(self.failure_buffer(), [zero])).results[0]
         none = builder.insert(arith.ConstantOp(IntegerAttr(0, i64))).results[0]
         return builder.insert(arith.CmpiOp(count, none, "eq")).results[0]
 
@@ -101,12 +103,14 @@ def _constant(number: int, builder: Builder) -> SSAValue:
     return builder.insert(arith.ConstantOp.from_int_and_width(number, IndexType())).results[0]
 
 
-def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None:
+def add_failure_parameters(
+    module: ModuleOp, checks: Sequence[Checks], places: CheckLocations
+) -> None:
     """Add failure parameters to functions with checks and their callers, and the locations."""
     if not places.locations:
         return
     failing = {check.entry: check for check in checks if check.are_used}
-    _pass_on(module, failing, places)
+    _propagate_failures(module, failing, places)
     for entry in failing:
         function = entry.parent_op()
         assert isinstance(function, func.FuncOp)
@@ -118,7 +122,9 @@ def complete(module: ModuleOp, checks: Sequence[Checks], places: Places) -> None
     module.attributes[CHECKS] = ArrayAttr([location_attribute(place) for place in places.locations])
 
 
-def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> None:
+def _propagate_failures(
+    module: ModuleOp, failing: dict[Block, Checks], places: CheckLocations
+) -> None:
     """Pass the failure buffer to calls of functions that can fail; the caller then can, too."""
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
     done: set[Operation] = set()
@@ -129,9 +135,9 @@ def _pass_on(module: ModuleOp, failing: dict[Block, Checks], places: Places) -> 
             return
         for call in found:
             done.add(call)
-            entry = _entry_around(call)
+            entry = _enclosing_entry(call)
             caller = failing.setdefault(entry, Checks(entry, places))
-            call.operands = [*call.operands, caller.buffer()]
+            call.operands = [*call.operands, caller.failure_buffer()]
 
 
 def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
@@ -143,7 +149,7 @@ def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
     function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in known)
 
 
-def failure_of(function: func.FuncOp) -> SSAValue | None:
+def failure_parameter(function: func.FuncOp) -> SSAValue | None:
     """Return the failure buffer that a function takes after its parameters, if it does."""
     marked = function.arg_attrs.data if function.arg_attrs is not None else ()
     if not marked or FAILURE_ARGUMENT not in marked[-1].data:
@@ -151,9 +157,9 @@ def failure_of(function: func.FuncOp) -> SSAValue | None:
     return function.body.blocks[0].args[-1]
 
 
-def is_report(op: Operation) -> bool:
+def is_failure_report(op: Operation) -> bool:
     """Whether the op reports a failed check."""
-    return isinstance(op, func.CallOp) and _callee(op) == REPORT
+    return isinstance(op, func.CallOp) and _callee(op) == REPORT_FUNCTION
 
 
 def _callee(call: func.CallOp) -> str:
@@ -166,7 +172,7 @@ def _function_of(entry: Block) -> func.FuncOp:
     return function
 
 
-def _entry_around(op: Operation) -> Block:
+def _enclosing_entry(op: Operation) -> Block:
     parent = op.parent_op()
     while not isinstance(parent, func.FuncOp):
         assert parent is not None
@@ -176,7 +182,7 @@ def _entry_around(op: Operation) -> Block:
 
 def _report_function() -> func.FuncOp:
     """Build the function that counts a failure; of concurrent ones, exactly one is the first."""
-    types: list[Attribute] = [FAILURE, i64, IndexType(), IndexType()]
+    types: list[Attribute] = [FAILURE_TYPE, i64, IndexType(), IndexType()]
     block = Block(arg_types=types)
     failure, number, index, bound = block.args
     builder = Builder(InsertPoint.at_end(block))
@@ -185,7 +191,7 @@ def _report_function() -> func.FuncOp:
     place = _constant(0, builder)
     count = memref.AtomicRMWOp(
         operands=[one, failure, [place]],
-        properties={"kind": IntegerAttr(ADD_INTEGERS, i64)},
+        properties={"kind": IntegerAttr(ATOMIC_ADDI, i64)},
         result_types=[i64],
     )
     earlier = builder.insert(count).results[0]
@@ -199,7 +205,9 @@ def _report_function() -> func.FuncOp:
     builder.insert(scf.IfOp(is_first, [], Region(body)))
     builder.insert(func.ReturnOp())
     function_type = FunctionType.from_lists(types, [])
-    return func.FuncOp(REPORT, function_type, Region(block), visibility=StringAttr("private"))
+    return func.FuncOp(
+        REPORT_FUNCTION, function_type, Region(block), visibility=StringAttr("private")
+    )
 
 
 def check_locations(module: ModuleOp) -> list[SourceLocation | None]:

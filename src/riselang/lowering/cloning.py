@@ -12,23 +12,25 @@ from xdsl.ir import Block, Operation, SSAValue
 from riselang.dialects.module import functions, walk
 from riselang.dialects.rise.interface_ops import LoweringUnitOp
 from riselang.lowering.passes.convert_rise_to_imperative import Units
-from riselang.term.from_dialect import Unit, units
+from riselang.term.from_dialect import Unit, read_units
 
 
-def copy_to_lower(
+def clone_for_lowering(
     module: ModuleOp, chosen: Sequence[Operation]
 ) -> tuple[ModuleOp, dict[FuncOp, Units]]:
     """Copy ops to a module with empty lowering units; return it and the programs of the units."""
     if any(len(region.blocks) > 1 for op in chosen for each in walk(op) for region in each.regions):
         # With several blocks, a value may be used in the text before its definition.
         copy = ModuleOp([op.clone() for op in chosen], dict(module.attributes))
-        return copy, {function: units(function) for function in functions(copy)}
+        return copy, {function: read_units(function) for function in functions(copy)}
     copier = _Copier()
-    copy = ModuleOp([copier.copied(op) for op in chosen], dict(module.attributes))
+    copy = ModuleOp([copier.copy_op(op) for op in chosen], dict(module.attributes))
     wanted = [op for op in chosen if isinstance(op, FuncOp)]
     both = zip([op for op in wanted if not op.is_declaration], functions(copy), strict=True)
     return copy, {
-        copied: [(copier.ops[place], copier.unit(unit)) for place, unit in units(function)]
+        copied: [
+            (copier.ops[place], copier.copy_unit(unit)) for place, unit in read_units(function)
+        ]
         for function, copied in both
     }
 
@@ -38,26 +40,26 @@ class _Copier:
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     ops: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
 
-    def copied(self, op: Operation) -> Operation:
+    def copy_op(self, op: Operation) -> Operation:
         copy = op.clone_without_regions(self.values)
         self.ops[op] = copy
         if isinstance(op, LoweringUnitOp):
             return copy
         for region, target in zip(op.regions, copy.regions, strict=True):
             for block in region.blocks:
-                target.add_block(self.block(block))
+                target.add_block(self.copy_block(block))
         return copy
 
-    def block(self, block: Block) -> Block:
+    def copy_block(self, block: Block) -> Block:
         copy = Block(arg_types=block.arg_types)
         for old, new in zip(block.args, copy.args, strict=True):
             new.name_hint = old.name_hint
             self.values[old] = new
         for op in block.ops:
-            copy.add_op(self.copied(op))
+            copy.add_op(self.copy_op(op))
         return copy
 
-    def unit(self, unit: Unit) -> Unit:
+    def copy_unit(self, unit: Unit) -> Unit:
         """Return the same program, with the buffers of the copy."""
         inputs, outputs = (
             tuple(tuple(self.values[buffer] for buffer in group) for group in groups)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from riselang.dialects.locations import file_location
 from riselang.dialects.module import functions, walk
 
-NO_FILE = "<unknown>"
+UNKNOWN_FILE = "<unknown>"
 
 
 def complete_locations(module: ModuleOp) -> None:
@@ -19,31 +19,31 @@ def complete_locations(module: ModuleOp) -> None:
     An op without a location gets that of its parent; a function, that of the first op in it that
     has one. Without any, the line is 0, which means "no source line" in line tables.
     """
-    places = {function: _first_place(function) for function in functions(module)}
+    places = {function: _first_location(function) for function in functions(module)}
     known = next((place for place in places.values() if place is not None), None)
-    file = known.filename.data if known is not None else NO_FILE
+    file = known.filename.data if known is not None else UNKNOWN_FILE
     module.location = file_location(file, 0, 0)
     for function, place in places.items():
         function.location = place or module.location
         for op in walk(function):
             parent = op.parent_op()
             if op is not function and parent is not None:
-                op.location = _place(op.location) or parent.location
+                op.location = _as_file_location(op.location) or parent.location
 
 
-def _first_place(function: Operation) -> FileLineColLoc | None:
+def _first_location(function: Operation) -> FileLineColLoc | None:
     """Return the location of the function, or else of the first op in it that has one."""
-    places = (_place(op.location) for op in walk(function))
+    places = (_as_file_location(op.location) for op in walk(function))
     return next((place for place in places if place is not None), None)
 
 
-def _place(location: LocationAttr) -> FileLineColLoc | None:
+def _as_file_location(location: LocationAttr) -> FileLineColLoc | None:
     place = location.location if isinstance(location, NameLoc) else location
     if not isinstance(place, FileLineColLoc):
         return None
-    return file_location(_absolute(place.filename.data), place.line.data, place.column.data)
+    return file_location(_absolute_path(place.filename.data), place.line.data, place.column.data)
 
 
-def _absolute(file: str) -> str:
+def _absolute_path(file: str) -> str:
     """Return the absolute path of a file; names such as `<text>` are not files."""
     return file if file.startswith("<") else os.path.abspath(file)

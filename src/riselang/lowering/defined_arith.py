@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.term.embedding import scalar_operation
+from riselang.term.embedding import create_scalar_op
 from riselang.term.scalars import CMPF_PREDICATES
 
 Add = Callable[[Operation], SSAValue]
@@ -38,7 +38,7 @@ DIVISIONS = {
 }  # fmt: skip
 SHIFTS = {"arith.shli", "arith.shrsi", "arith.shrui"}
 FLOAT_TO_INTEGER = {"arith.fptosi", "arith.fptoui"}
-NUMBERS = {"arith.maxnumf": "arith.maximumf", "arith.minnumf": "arith.minimumf"}
+NAN_IGNORING_OPS = {"arith.maxnumf": "arith.maximumf", "arith.minnumf": "arith.minimumf"}
 """Ops that ignore a NaN, and those that propagate it and order zeros. In the former, the order of
 zeros depends on the target."""
 
@@ -46,10 +46,10 @@ zeros depends on the target."""
 def is_partial(op: Operation) -> bool:
     """Whether the op must be replaced before MLIR lowers it."""
     is_named = op.name in DIVISIONS or op.name in SHIFTS or op.name in FLOAT_TO_INTEGER
-    return is_named or op.name in NUMBERS or _decided(op) is not None
+    return is_named or op.name in NAN_IGNORING_OPS or _constant_result(op) is not None
 
 
-def _decided(op: Operation) -> bool | None:
+def _constant_result(op: Operation) -> bool | None:
     """Return the result of a comparison that does not depend on its operands, else None.
 
     MLIR's canonicalizer turns such a comparison into `!=` if one operand is an integer converted
@@ -64,7 +64,7 @@ def _decided(op: Operation) -> bool | None:
 def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: Helpers) -> SSAValue:
     """Emit the total form of the partial op `op` on `operands`."""
     type = op.results[0].type
-    if (decided := _decided(op)) is not None:
+    if (decided := _constant_result(op)) is not None:
         return add(arith.ConstantOp(IntegerAttr(int(decided), IntegerType(1))))
     if op.name in DIVISIONS and not _is_safe_divisor(operands[1]):
         # Out of line (`native.llvm.ir_text` prevents inlining): CPUs have no vector division, and
@@ -73,14 +73,14 @@ def emit_total(op: Operation, operands: Sequence[SSAValue], add: Add, helpers: H
         if name not in helpers:
             helpers[name] = _division_function(name, op.name, type)
         return add(func.CallOp(name, list(operands), [type]))
-    maker = _Maker(add, type)
+    maker = _TotalOpBuilder(add, type)
     if op.name in DIVISIONS:
-        return maker.op(op.name, *operands)
+        return maker.emit(op.name, *operands)
     if op.name in SHIFTS:
-        return maker.shift(op.name, operands[0], operands[1])
-    if op.name in NUMBERS:
-        return maker.number(NUMBERS[op.name], operands[0], operands[1])
-    return maker.to_integer(op.name, operands[0])
+        return maker.emit_shift(op.name, operands[0], operands[1])
+    if op.name in NAN_IGNORING_OPS:
+        return maker.emit_ignoring_nan(NAN_IGNORING_OPS[op.name], operands[0], operands[1])
+    return maker.emit_to_integer(op.name, operands[0])
 
 
 def _is_safe_divisor(divisor: SSAValue) -> bool:
@@ -94,99 +94,99 @@ def _is_safe_divisor(divisor: SSAValue) -> bool:
 def _division_function(name: str, op: str, type: Attribute) -> func.FuncOp:
     block = Block(arg_types=[type, type])
     builder = Builder(InsertPoint.at_end(block))
-    maker = _Maker(lambda op: builder.insert(op).results[0], type)
-    block.add_op(func.ReturnOp(maker.division(op, block.args[0], block.args[1])))
+    maker = _TotalOpBuilder(lambda op: builder.insert(op).results[0], type)
+    block.add_op(func.ReturnOp(maker.emit_division(op, block.args[0], block.args[1])))
     types = FunctionType.from_lists([type, type], [type])
     return func.FuncOp(name, types, Region(block), visibility=StringAttr("private"))
 
 
-def _width(type: Attribute) -> int:
+def _bit_width(type: Attribute) -> int:
     return 64 if isinstance(type, IndexType) else cast(IntegerType, type).width.data
 
 
-class _Maker:
+class _TotalOpBuilder:
     def __init__(self, add: Add, type: Attribute):
         self.add = add
         self.type = type
 
-    def op(
+    def emit(
         self,
         name: str,
         *operands: SSAValue,
         type: Attribute | None = None,
         predicate: str | None = None,
     ) -> SSAValue:
-        return self.add(scalar_operation(name, operands, type or operands[-1].type, predicate))
+        return self.add(create_scalar_op(name, operands, type or operands[-1].type, predicate))
 
-    def integer(self, number: int) -> SSAValue:
+    def integer_constant(self, number: int) -> SSAValue:
         return self.add(arith.ConstantOp(IntegerAttr(number, cast(IntegerType, self.type))))
 
     def compare(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        return self.op("arith.cmpi", left, right, type=IntegerType(1), predicate=predicate)
+        return self.emit("arith.cmpi", left, right, type=IntegerType(1), predicate=predicate)
 
-    def division(self, name: str, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
-        zero, one = self.integer(0), self.integer(1)
+    def emit_division(self, name: str, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
+        zero, one = self.integer_constant(0), self.integer_constant(1)
         is_zero = self.compare("eq", divisor, zero)
         unsafe = is_zero
         if not name.endswith("ui"):
-            smallest = self.integer(-(1 << (_width(self.type) - 1)))
-            overflows = self.op(
+            smallest = self.integer_constant(-(1 << (_bit_width(self.type) - 1)))
+            overflows = self.emit(
                 "arith.andi",
                 self.compare("eq", dividend, smallest),
-                self.compare("eq", divisor, self.integer(-1)),
+                self.compare("eq", divisor, self.integer_constant(-1)),
             )
-            unsafe = self.op("arith.ori", is_zero, overflows)
+            unsafe = self.emit("arith.ori", is_zero, overflows)
         # In the overflow case, dividing by 1 gives the wrapped quotient, and the remainder 0.
-        result = self.op(name, dividend, self.op("arith.select", unsafe, one, divisor))
+        result = self.emit(name, dividend, self.emit("arith.select", unsafe, one, divisor))
         at_zero = dividend if "rem" in name else zero
-        return self.op("arith.select", is_zero, at_zero, result)
+        return self.emit("arith.select", is_zero, at_zero, result)
 
-    def shift(self, name: str, value: SSAValue, amount: SSAValue) -> SSAValue:
-        width = _width(self.type)
+    def emit_shift(self, name: str, value: SSAValue, amount: SSAValue) -> SSAValue:
+        width = _bit_width(self.type)
         if width == 1:
-            fits = self.compare("eq", amount, self.integer(0))
+            fits = self.compare("eq", amount, self.integer_constant(0))
         else:
-            fits = self.compare("ult", amount, self.integer(width))
+            fits = self.compare("ult", amount, self.integer_constant(width))
         if name == "arith.shrsi":
-            most = self.integer(width - 1 if width > 1 else 0)
-            return self.op(name, value, self.op("arith.select", fits, amount, most))
-        zero = self.integer(0)
-        shifted = self.op(name, value, self.op("arith.select", fits, amount, zero))
-        return self.op("arith.select", fits, shifted, zero)
+            most = self.integer_constant(width - 1 if width > 1 else 0)
+            return self.emit(name, value, self.emit("arith.select", fits, amount, most))
+        zero = self.integer_constant(0)
+        shifted = self.emit(name, value, self.emit("arith.select", fits, amount, zero))
+        return self.emit("arith.select", fits, shifted, zero)
 
-    def number(self, name: str, left: SSAValue, right: SSAValue) -> SSAValue:
+    def emit_ignoring_nan(self, name: str, left: SSAValue, right: SSAValue) -> SSAValue:
         """Emit `name`, or the other operand if one is NaN."""
-        result = self.op(name, left, right)
-        result = self.op("arith.select", self.float_compare("uno", right, right), left, result)
-        return self.op("arith.select", self.float_compare("uno", left, left), right, result)
+        result = self.emit(name, left, right)
+        result = self.emit("arith.select", self.float_compare("uno", right, right), left, result)
+        return self.emit("arith.select", self.float_compare("uno", left, left), right, result)
 
-    def to_integer(self, name: str, value: SSAValue) -> SSAValue:
-        width = _width(self.type)
+    def emit_to_integer(self, name: str, value: SSAValue) -> SSAValue:
+        width = _bit_width(self.type)
         signed = name == "arith.fptosi"
         low = -(1 << (width - 1)) if signed else 0
         high = (1 << (width - 1)) if signed else (1 << width)
         is_nan = self.float_compare("uno", value, value)
         too_low = self.float_compare(
-            "ole", value, self.float(low - 1 if not signed else low, value)
+            "ole", value, self.float_constant(low - 1 if not signed else low, value)
         )
-        too_high = self.float_compare("oge", value, self.float(high, value))
-        outside = self.op("arith.ori", self.op("arith.ori", is_nan, too_low), too_high)
-        inside = self.op("arith.select", outside, self.float(0, value), value)
+        too_high = self.float_compare("oge", value, self.float_constant(high, value))
+        outside = self.emit("arith.ori", self.emit("arith.ori", is_nan, too_low), too_high)
+        inside = self.emit("arith.select", outside, self.float_constant(0, value), value)
         if width == 1:
-            result = self._bit(inside, signed=signed)
+            result = self._float_to_bit(inside, signed=signed)
         else:
-            result = self.op(name, inside, type=self.type)
-        result = self.op("arith.select", too_low, self.integer(low), result)
+            result = self.emit(name, inside, type=self.type)
+        result = self.emit("arith.select", too_low, self.integer_constant(low), result)
         highest = high - 1 if signed else -1
-        return self.op("arith.select", too_high, self.integer(highest), result)
+        return self.emit("arith.select", too_high, self.integer_constant(highest), result)
 
-    def _bit(self, value: SSAValue, *, signed: bool) -> SSAValue:
+    def _float_to_bit(self, value: SSAValue, *, signed: bool) -> SSAValue:
         """Convert a float to i1 with a comparison: LLVM's GPU code tests whether it is 0."""
         if signed:
-            return self.integer(0)  # between -1 and 1
-        return self.float_compare("oge", value, self.float(1, value))
+            return self.integer_constant(0)  # between -1 and 1
+        return self.float_compare("oge", value, self.float_constant(1, value))
 
-    def float(self, number: int, like: SSAValue) -> SSAValue:
+    def float_constant(self, number: int, like: SSAValue) -> SSAValue:
         value = float(number)
         type = cast(AnyFloat, like.type)
         if type.bitwidth == 16 and abs(value) > 65504 and str(type) == "f16":
@@ -194,4 +194,4 @@ class _Maker:
         return self.add(arith.ConstantOp(FloatAttr(value, type)))
 
     def float_compare(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        return self.op("arith.cmpf", left, right, type=IntegerType(1), predicate=predicate)
+        return self.emit("arith.cmpf", left, right, type=IntegerType(1), predicate=predicate)

@@ -10,37 +10,37 @@ from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from riselang.dialects.rise import codegen
-from riselang.support.profiling import timed
-from riselang.support.recursion import deep
+from riselang.support.profiling import time_span
+from riselang.support.recursion import with_deep_stack
 
-EXPLAINED = (
+COMMENTED_OPS = (
     affine.ForOp, affine.ParallelOp, affine.LoadOp, affine.StoreOp, scf.ForOp, scf.ParallelOp,
     scf.WhileOp, memref.LoadOp, memref.StoreOp, memref.AllocOp, memref.AllocaOp, codegen.IdxOp,
     codegen.AssignOp,
 )  # fmt: skip
 
 
-def explained_text(module: Operation) -> str:
+def format_with_comments(module: Operation) -> str:
     """Format a module with comments; the text parses back to the same module."""
     lines: list[str] = []
-    for line, op in located_lines(module):
-        comment = explanation(op) if isinstance(op, EXPLAINED) else None
+    for line, op in lines_with_ops(module):
+        comment = op_comment(op) if isinstance(op, COMMENTED_OPS) else None
         lines.append(line if comment is None else f"{line}  // {comment}")
     return "\n".join(lines) + "\n"
 
 
-@deep
-def located_lines(module: Operation) -> list[tuple[str, Operation | None]]:
+@with_deep_stack
+def lines_with_ops(module: Operation) -> list[tuple[str, Operation | None]]:
     """Return each line of the module's text with the op that starts on it, the innermost one."""
-    stream = _Lines()
+    stream = _LineCountingStream()
     printer = _Printer(stream=stream)
-    with timed("print"):
+    with time_span("print"):
         printer.print_op(module)
     lines = stream.getvalue().split("\n")
     return [(line, printer.ops.get(number)) for number, line in enumerate(lines)]
 
 
-def explanation(op: Operation) -> str | None:
+def op_comment(op: Operation) -> str | None:
     """Return `map at dot.rise:2` for an op that was emitted for a pattern."""
     location = op.location
     if not isinstance(location, NameLoc):
@@ -52,7 +52,7 @@ def explanation(op: Operation) -> str | None:
     return f"{name} at {file}:{place.line.data}"
 
 
-class _Lines(StringIO):
+class _LineCountingStream(StringIO):
     """A stream that counts the lines written to it."""
 
     number = 0
@@ -63,7 +63,7 @@ class _Lines(StringIO):
 
 
 class _Printer(Printer):
-    def __init__(self, stream: _Lines):
+    def __init__(self, stream: _LineCountingStream):
         super().__init__(stream=stream)
         self._lines = stream
         self.ops: dict[int, Operation] = {}

@@ -16,7 +16,7 @@ from riselang.lowering.callees import Callees
 from riselang.lowering.checks import Checks
 from riselang.lowering.loops import Emitter
 from riselang.lowering.rules.index_rules import IndexRules
-from riselang.lowering.rules.reduction_rules import FoldRules
+from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sizes import Sizes
@@ -26,7 +26,7 @@ from riselang.term.nodes import (
     Term,
 )
 
-ON_GPU = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.GPU)
+GPU_PATTERNS = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.GPU)
 
 
 def store_program(
@@ -51,7 +51,7 @@ def store_program(
     translator = _Translator(Emitter(point, sizes), loops, checks, callees)
     result = Delayed(body, tuple(inputs))
     if overlaps:
-        kept = translator.materialised(
+        kept = translator.materialize(
             data_type(target), lambda place: translator.store(result, place)
         )
         translator.copy(kept, target)
@@ -64,7 +64,7 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
+class _Translator(ReductionRules, ViewRules, IndexRules, SortRules):
     """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(
@@ -84,5 +84,5 @@ class _Translator(FoldRules, ViewRules, IndexRules, SortRules):
             **{name: getattr(self, rule) for name, rule in STORE_RULES.items()},
         }
         if self.for_gpu:
-            self.read_rules |= dict.fromkeys(ON_GPU, self.read_materialised)
-            self.store_rules |= dict.fromkeys(ON_GPU, self.store_map)
+            self.read_rules |= dict.fromkeys(GPU_PATTERNS, self.read_materialized)
+            self.store_rules |= dict.fromkeys(GPU_PATTERNS, self.store_map)

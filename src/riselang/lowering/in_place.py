@@ -25,17 +25,17 @@ from riselang.nat import as_nat
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine, subterms
 from riselang.term.substitution import shift
-from riselang.term.views import before_view
+from riselang.term.views import invert_step
 
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 
 
-def updates_in_place(function: Term) -> bool:
+def can_update_in_place(function: Term) -> bool:
     """Whether the function of a reduction may overwrite the accumulator that it reads."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return False
     accumulator = Bound(1, function.parameter)
-    return _is_safe(function.body.body, accumulator, accumulator)
+    return _can_store_in_place(function.body.body, accumulator, accumulator)
 
 
 def is_elementwise(function: Term) -> bool:
@@ -53,33 +53,35 @@ def _is_elementwise_pattern(pattern: Pattern) -> bool:
     return pattern.spec in (MAP, GENERATE)
 
 
-def _is_safe(body: Term, accumulator: Term, place: Term) -> bool:
+def _can_store_in_place(body: Term, accumulator: Term, place: Term) -> bool:
     """Whether the body may be stored to `place`: the accumulator, maybe in another layout.
 
     The accumulator is a component of a variable. Views at the end of the body are undone on
     `place`, so that the value before them is compared with its own target.
     """
-    if body == place or not _mentions(body, accumulator):
+    if body == place or not _uses_accumulator(body, accumulator):
         return True
     head, arguments = spine(body)
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return False
-    before = before_view(body, place) or _before_take(body, place)
+    before = invert_step(body, place) or _undo_take(body, place)
     if before is not None:
-        return _is_safe(before[0], accumulator, before[1])
+        return _can_store_in_place(before[0], accumulator, before[1])
     if head.spec.name in MAPS:
-        return _is_safe_map(arguments[0], arguments[1], accumulator, place)
+        return _can_map_in_place(arguments[0], arguments[1], accumulator, place)
     if head.spec.name in REDUCTIONS:
         function, start, xs = arguments
-        apart = not _mentions(function, accumulator) and not _mentions(xs, accumulator)
-        return apart and start == place and updates_in_place(function)
+        apart = not _uses_accumulator(function, accumulator) and not _uses_accumulator(
+            xs, accumulator
+        )
+        return apart and start == place and can_update_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
-        inner = _is_safe(arguments[1].body, shift(accumulator, 1), shift(place, 1))
-        return not _mentions(arguments[0], accumulator) and inner
+        inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(place, 1))
+        return not _uses_accumulator(arguments[0], accumulator) and inner
     return False
 
 
-def _before_take(body: Term, place: Term) -> tuple[Term, Term] | None:
+def _undo_take(body: Term, place: Term) -> tuple[Term, Term] | None:
     """Undo a `take`, also one of each row: pad `place` as the body may do.
 
     If an iteration reads padding that it has already overwritten, `take` drops the result.
@@ -93,7 +95,7 @@ def _before_take(body: Term, place: Term) -> tuple[Term, Term] | None:
     if head.spec is not MAP or not isinstance(arguments[0], Lambda):
         return None
     row = arguments[0].body
-    inner = _before_take(row, Bound(0, row.type)) if isinstance(spine(row)[0], Pattern) else None
+    inner = _undo_take(row, Bound(0, row.type)) if isinstance(spine(row)[0], Pattern) else None
     if inner is None or inner[0] != Bound(0, arguments[0].parameter):
         return None
     function = Lambda("row", row.type, inner[1])
@@ -103,42 +105,42 @@ def _before_take(body: Term, place: Term) -> tuple[Term, Term] | None:
     )
 
 
-def _is_safe_map(function: Term, xs: Term, accumulator: Term, place: Term) -> bool:
-    if not isinstance(function, Lambda) or _mentions(function, accumulator):
+def _can_map_in_place(function: Term, xs: Term, accumulator: Term, place: Term) -> bool:
+    if not isinstance(function, Lambda) or _uses_accumulator(function, accumulator):
         return False
-    element = _element(xs, accumulator, place, Bound(0, function.parameter))
+    element = _accumulator_component(xs, accumulator, place, Bound(0, function.parameter))
     if element is None:
         return False
-    return not contains_array(element.type) or _is_safe(function.body, element, element)
+    return not contains_array(element.type) or _can_store_in_place(function.body, element, element)
 
 
-def _element(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | None:
+def _accumulator_component(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | None:
     """Return the component of an element of `xs` that comes from `place`, if zipped in once."""
     if xs == place:
         return element
     head, arguments = spine(xs)
     if not isinstance(head, Pattern) or head.spec is not ZIP or len(arguments) != 2:
         return None
-    having = [part for part in arguments if _mentions(part, accumulator)]
+    having = [part for part in arguments if _uses_accumulator(part, accumulator)]
     if len(having) != 1:
         return None
     spec = FST if having[0] is arguments[0] else SND
     part = Apply(Pattern(spec, components(element_of(xs.type))), element)
-    return _element(having[0], accumulator, place, part)
+    return _accumulator_component(having[0], accumulator, place, part)
 
 
-def _mentions(term: Term, accumulator: Term) -> bool:
+def _uses_accumulator(term: Term, accumulator: Term) -> bool:
     """Whether a term uses the accumulator; other components of its variable do not count."""
-    variable, path = _part(accumulator)
+    variable, path = _split_component(accumulator)
     assert isinstance(variable, Bound)
     stack = [(term, variable.index)]
     while stack:
         current, level = stack.pop()
         if current.open <= level:
             continue
-        root, found = _part(current)
+        root, found = _split_component(current)
         if isinstance(root, Bound):
-            if root.index == level and not _are_apart(path, found):
+            if root.index == level and not _are_disjoint(path, found):
                 return True
             continue
         inner = level + 1 if isinstance(current, Lambda) else level
@@ -146,7 +148,7 @@ def _mentions(term: Term, accumulator: Term) -> bool:
     return False
 
 
-def _part(term: Term) -> tuple[Term, tuple[str, ...]]:
+def _split_component(term: Term) -> tuple[Term, tuple[str, ...]]:
     """Return the term that a term is a component of, and the component's path from outside."""
     path: list[str] = []
     while isinstance(term, Apply) and isinstance(term.function, Pattern):
@@ -157,6 +159,6 @@ def _part(term: Term) -> tuple[Term, tuple[str, ...]]:
     return term, tuple(reversed(path))
 
 
-def _are_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _are_disjoint(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether neither of two components contains the other."""
     return any(first != second for first, second in zip(one, other, strict=False))

@@ -17,20 +17,20 @@ KnownFacts = Callable[[Nat], Facts]
 """Returns the facts about the variables of an expression."""
 
 
-MAXIMUM_ATOMS = 64
-MAXIMUM_CHOICES = 6
+MAX_ATOMS = 64
+MAX_CHOICES = 6
 """Three padded dimensions: each is clamped by a min and a max, which gives 27 loads."""
 
 
-def is_small(expressions: Sequence[Nat]) -> bool:
+def fits_affine_map(expressions: Sequence[Nat]) -> bool:
     """Whether the expressions stay small in an affine map, which cannot share subexpressions."""
     known: dict[Nat, tuple[int, int]] = {}
-    sizes = [_written_out(expression, known) for expression in expressions]
+    sizes = [_expanded_size(expression, known) for expression in expressions]
     atoms, choices = (sum(column) for column in zip((0, 0), *sizes, strict=True))
-    return atoms <= MAXIMUM_ATOMS and choices <= MAXIMUM_CHOICES
+    return atoms <= MAX_ATOMS and choices <= MAX_CHOICES
 
 
-def _written_out(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
+def _expanded_size(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
     """Return the numbers of atoms and of min and max in an expression without sharing."""
     if expression not in known:
         atoms = choices = 0
@@ -38,7 +38,7 @@ def _written_out(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[in
             atoms += 1
             choices += isinstance(atom, Min | Max)
             for part in () if isinstance(atom, Variable) else _parts(atom):
-                inner = _written_out(part, known)
+                inner = _expanded_size(part, known)
                 atoms, choices = atoms + inner[0], choices + inner[1]
         known[expression] = atoms, choices
     return known[expression]
@@ -48,13 +48,13 @@ def _parts(atom: FloorDiv | Mod | Min | Max) -> tuple[Nat, ...]:
     return atom.arguments if isinstance(atom, Min | Max) else (atom.dividend, atom.divisor)
 
 
-def first_choice(expression: Nat) -> Min | Max | None:
+def first_min_max(expression: Nat) -> Min | Max | None:
     """Return an innermost min or max in `expression`, the one to decide first."""
     for atom in expression.atoms():
         if isinstance(atom, Variable):
             continue
         for part in _parts(atom):
-            if (choice := first_choice(part)) is not None:
+            if (choice := first_min_max(part)) is not None:
                 return choice
         if isinstance(atom, Min | Max):
             return atom
@@ -112,12 +112,12 @@ class IndexEmitter:
         self.add = add
         self.variables = variables
         self.facts = facts
-        self.done: dict[Nat, SSAValue] = {}
+        self.emitted_values: dict[Nat, SSAValue] = {}
 
     def value(self, expression: Nat) -> SSAValue:
-        if expression not in self.done:
-            self.done[expression] = self._emit(expression)
-        return self.done[expression]
+        if expression not in self.emitted_values:
+            self.emitted_values[expression] = self._emit(expression)
+        return self.emitted_values[expression]
 
     def _emit(self, expression: Nat) -> SSAValue:
         if expression.is_constant:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType, VectorType, components
-from riselang.lowering.indices import first_choice
+from riselang.lowering.indices import first_min_max
 from riselang.lowering.memory import Memory, Path, Side
 from riselang.nat import Nat, simplify
 
@@ -28,7 +28,7 @@ ReadLane = Callable[[Path], SSAValue]
 class LaneAccess(Memory):
     """Loads and stores of vectors."""
 
-    def lane(self, length: Nat) -> Nat:
+    def lane_variable(self, length: Nat) -> Nat:
         """Return the variable that ranges over the lanes of vectors of a length."""
         name = f"$lane{length}"
         self.bounds[name] = length - 1
@@ -40,124 +40,124 @@ class LaneAccess(Memory):
         """Load the vector whose lanes are at a path in buffers."""
         buffer, indices = self.place(op, path)
         type = self.vector_type(buffer, lane)
-        if not any(_depends(index, lane) for index in indices):
-            return self.repeated(read(at_lane(path, lane, 0)), type, builder)
-        start = self.start_of_lanes(indices, lane)
+        if not any(_depends_on(index, lane) for index in indices):
+            return self.broadcast_scalar(read(path_at_lane(path, lane, 0)), type, builder)
+        start = self.contiguous_start(indices, lane)
         if start is not None:
             return self.load_vector(buffer, start, type, builder)
         if self.is_column(buffer, indices, lane):
             *outer, last = indices
             starts = [
-                [*(at_number(each, lane, row) for each in outer), Nat.const(0)]
-                for row in range(self.lanes(lane))
+                [*(index_at_lane(each, lane, row) for each in outer), Nat.const(0)]
+                for row in range(self.lane_count(lane))
             ]
             rows = [self.load_vector(buffer, each, type, builder) for each in starts]
-            return column(rows, last.constant, builder)
-        return self.gathered(path, lane, type, read, builder)
+            return extract_column(rows, last.constant, builder)
+        return self.gather_lanes(path, lane, type, read, builder)
 
     def load_vector(
         self, buffer: SSAValue, start: Sequence[Nat], type: Attribute, builder: Builder
     ) -> SSAValue:
         assert isinstance(type, BuiltinVectorType)
-        if self.is_plainly_affine(start):
+        if self.is_single_affine_map(start):
             map, operands = self.affine_map(start)
             load = affine.VectorLoadOp.create(
                 operands=[buffer, *operands], properties={"map": map}, result_types=[type]
             )
             return builder.insert(load).results[0]
-        at = self.arithmetic(start, builder)
+        at = self.emit_indices(start, builder)
         return builder.insert(vector.LoadOp(buffer, at, type)).results[0]
 
-    def is_plainly_affine(self, indices: Sequence[Nat]) -> bool:
+    def is_single_affine_map(self, indices: Sequence[Nat]) -> bool:
         """Whether one affine map, without min and max, describes an access."""
-        return self.is_affine(indices) and all(first_choice(each) is None for each in indices)
+        return self.is_affine(indices) and all(first_min_max(each) is None for each in indices)
 
     def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
         """Whether the lanes are a column of a small temporary array, one from each of its rows.
 
         Such an array is likely to be in registers, and its other columns are likely to be read too.
         """
-        lanes, last = self.lanes(lane), indices[-1]
+        lanes, last = self.lane_count(lane), indices[-1]
         if not isinstance(buffer.owner, memref.AllocaOp) or not last.is_constant:
             return False
         assert isinstance(buffer.type, MemRefType)
         shape = buffer.type.get_shape()
-        is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MOST_VECTORS * lanes
+        is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MAX_VECTORS * lanes
         return is_small and shape[-1] == lanes and lanes.bit_count() == 1
 
     def store_vector_at(
         self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
     ) -> None:
         """Store a vector at the address where it starts."""
-        if self.is_plainly_affine(start):
+        if self.is_single_affine_map(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(
                 operands=[value, buffer, *operands], properties={"map": map}
             )
             builder.insert(store)
             return
-        builder.insert(vector.StoreOp(value, buffer, self.arithmetic(start, builder)))
+        builder.insert(vector.StoreOp(value, buffer, self.emit_indices(start, builder)))
 
-    def indices_at(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
+    def indices_at_lane(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
         """Return the buffer indices of one of the lanes."""
-        each = [at_number(index, lane, number) for index in indices]
+        each = [index_at_lane(index, lane, number) for index in indices]
         return [simplify(index, self.facts(index)) for index in each]
 
     def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return at_number(expression, lane, self.lanes(lane) - 1)
+        return index_at_lane(expression, lane, self.lane_count(lane) - 1)
 
-    def has_whole_lanes(self, gap: Nat, lane: Nat) -> bool:
+    def is_uniform_over_lanes(self, gap: Nat, lane: Nat) -> bool:
         """Whether a gap that decreases with the lane is negative for all lanes or for none."""
-        count = Nat.const(self.lanes(lane))
-        rest = (at_number(gap, lane, 0) + 1) % count
+        count = Nat.const(self.lane_count(lane))
+        rest = (index_at_lane(gap, lane, 0) + 1) % count
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
-    def start_of_lanes(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
+    def contiguous_start(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
         """Return the indices of the first lane if the lanes are contiguous, else None."""
         *outer, last = indices
-        if any(_depends(index, lane) for index in outer) or not self.rises_with(last, lane):
+        if any(_depends_on(index, lane) for index in outer) or not self.has_unit_stride(last, lane):
             return None
         return [*outer, self.at_first_lane(last, lane)]
 
-    def rises_with(self, index: Nat, lane: Nat) -> bool:
+    def has_unit_stride(self, index: Nat, lane: Nat) -> bool:
         """Whether consecutive lanes have consecutive indices."""
         rest = index - self.at_first_lane(index, lane) - lane
         return simplify(rest, self.facts(rest)) == Nat.const(0)
 
     def at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return at_number(expression, lane, 0)
+        return index_at_lane(expression, lane, 0)
 
     def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
         assert isinstance(buffer.type, MemRefType)
-        return BuiltinVectorType(buffer.type.element_type, [self.lanes(lane)])
+        return BuiltinVectorType(buffer.type.element_type, [self.lane_count(lane)])
 
-    def lanes(self, lane: Nat) -> int:
+    def lane_count(self, lane: Nat) -> int:
         """Return the number of lanes that a lane variable ranges over."""
         (name,) = lane.variables
         last = self.bounds[name]
         assert last is not None
         return last.constant + 1
 
-    def repeated(self, scalar: SSAValue, type: Attribute, builder: Builder) -> SSAValue:
+    def broadcast_scalar(self, scalar: SSAValue, type: Attribute, builder: Builder) -> SSAValue:
         assert isinstance(type, BuiltinVectorType)
         return builder.insert(vector.BroadcastOp(scalar, type)).results[0]
 
-    def gathered(
+    def gather_lanes(
         self, path: Path, lane: Nat, type: Attribute, read: ReadLane, builder: Builder
     ) -> SSAValue:
         """Build a vector from scalars that are read one by one."""
-        result = self.repeated(read(at_lane(path, lane, 0)), type, builder)
-        for number in range(1, self.lanes(lane)):
-            scalar = read(at_lane(path, lane, number))
-            result = builder.insert(_insert(scalar, result, number)).results[0]
+        result = self.broadcast_scalar(read(path_at_lane(path, lane, 0)), type, builder)
+        for number in range(1, self.lane_count(lane)):
+            scalar = read(path_at_lane(path, lane, number))
+            result = builder.insert(_insert_lane(scalar, result, number)).results[0]
         return result
 
-    def extracted(self, value: SSAValue, index: Nat, builder: Builder) -> SSAValue:
+    def extract_lane(self, value: SSAValue, index: Nat, builder: Builder) -> SSAValue:
         """Extract one lane of a vector."""
         assert isinstance(value.type, BuiltinVectorType)
         index = simplify(index, self.facts(index))
-        position = index.constant if index.is_constant else DYNAMIC
-        dynamic = [] if index.is_constant else self.arithmetic([index], builder)
+        position = index.constant if index.is_constant else DYNAMIC_POSITION
+        dynamic = [] if index.is_constant else self.emit_indices([index], builder)
         op = vector.ExtractOp.create(
             operands=[value, *dynamic],
             properties={"static_position": DenseArrayBase.from_list(i64, [position])},
@@ -166,7 +166,7 @@ class LaneAccess(Memory):
         return builder.insert(op).results[0]
 
 
-def column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
+def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
     """Return a column of a square tile, whose rows are as many vectors as they have lanes.
 
     Pairs of vectors are merged, then pairs of pairs. The columns of one tile share the first
@@ -178,25 +178,25 @@ def column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
         starts = [block * width for block in range(part, count // width, 2)]
         mask = [start + side + lane for start in starts for side in (0, count)
                 for lane in range(width)]  # fmt: skip
-        rows = [_shuffled(*pair, mask, builder) for pair in zip(rows[::2], rows[1::2], strict=True)]
+        rows = [_shuffle(*pair, mask, builder) for pair in zip(rows[::2], rows[1::2], strict=True)]
         width *= 2
     return rows[0]
 
 
-def _shuffled(first: SSAValue, second: SSAValue, mask: list[int], builder: Builder) -> SSAValue:
+def _shuffle(first: SSAValue, second: SSAValue, mask: list[int], builder: Builder) -> SSAValue:
     assert isinstance(first.type, BuiltinVectorType)
     order = DenseArrayBase.from_list(i64, mask)
     op = vector.ShuffleOp(first, second, order, result_type=first.type)
     return builder.insert(op).results[0]
 
 
-MOST_VECTORS = 32
+MAX_VECTORS = 32
 """The maximum number of vectors in a small array: the number of vector registers."""
-DYNAMIC = -(1 << 63)
+DYNAMIC_POSITION = -(1 << 63)
 """Marks a position that is given by a value."""
 
 
-def _insert(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
+def _insert_lane(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
     return vector.InsertOp.build(
         operands=[scalar, into, []],
         properties={"static_position": DenseArrayBase.from_list(i64, [position])},
@@ -204,7 +204,7 @@ def _insert(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
     )
 
 
-def vector_at(type: RiseType, path: Path) -> VectorType | None:
+def vector_type_at(type: RiseType, path: Path) -> VectorType | None:
     """Return the vector type at a path of tuple positions, if there is one."""
     for part in path:
         if not isinstance(part, Side):
@@ -214,19 +214,21 @@ def vector_at(type: RiseType, path: Path) -> VectorType | None:
 
 
 def depends_on_lane(path: Path, lane: Nat) -> bool:
-    return any(isinstance(part, Nat) and _depends(part, lane) for part in path)
+    return any(isinstance(part, Nat) and _depends_on(part, lane) for part in path)
 
 
-def at_lane(path: Path, lane: Nat, number: int) -> Path:
+def path_at_lane(path: Path, lane: Nat, number: int) -> Path:
     """Return the path of one lane."""
-    return tuple(at_number(part, lane, number) if isinstance(part, Nat) else part for part in path)
+    return tuple(
+        index_at_lane(part, lane, number) if isinstance(part, Nat) else part for part in path
+    )
 
 
-def at_number(index: Nat, lane: Nat, number: int) -> Nat:
+def index_at_lane(index: Nat, lane: Nat, number: int) -> Nat:
     """Return the index of one lane."""
     (name,) = lane.variables
     return index.substitute({name: Nat.const(number)})
 
 
-def _depends(index: Nat, lane: Nat) -> bool:
+def _depends_on(index: Nat, lane: Nat) -> bool:
     return bool(index.variables & lane.variables)

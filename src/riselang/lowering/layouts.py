@@ -16,10 +16,17 @@ from riselang.dialects.rise.codegen_views import STORE_OPS, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.pattern_registry import MAP
 from riselang.dialects.rise.types import ArrayType, NatAttr, array, element_of, uncurry
-from riselang.lowering.translation import Closure, Partial, Translation, Value, data_type, size
+from riselang.lowering.translation import (
+    Closure,
+    Partial,
+    Translation,
+    Value,
+    data_type,
+    size_argument,
+)
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 
-STORED_THROUGH: Mapping[str, type[ViewOp]] = {
+STORABLE_VIEWS: Mapping[str, type[ViewOp]] = {
     name: step
     for name, step in STORE_OPS.items()
     if isinstance(uncurry(step.SPEC.type)[1], ArrayType)
@@ -35,30 +42,32 @@ class Layout:
     """A layout among the views applies to each element."""
 
 
-def keeps_all(layout: Layout) -> bool:
+def is_lossless(layout: Layout) -> bool:
     """Whether a store through a layout stores every element."""
     views = layout.views
     return all(
-        keeps_all(view) if isinstance(view, Layout) else STORED_THROUGH[view.spec.name].ROOM is None
+        is_lossless(view)
+        if isinstance(view, Layout)
+        else STORABLE_VIEWS[view.spec.name].HEADROOM is None
         for view in views
     )
 
 
 def is_layout(function: Term) -> bool:
-    return _layout(function) is not None
+    return _term_layout(function) is not None
 
 
 def layout_of(function: Value) -> Layout | None:
     """Return the views that a function consists of, if it consists only of views."""
     if isinstance(function, Partial):
-        is_view = function.pattern.spec.name in STORED_THROUGH and not function.arguments
+        is_view = function.pattern.spec.name in STORABLE_VIEWS and not function.arguments
         return Layout((function.pattern,)) if is_view else None
-    return _layout(function.function) if isinstance(function, Closure) else None
+    return _term_layout(function.function) if isinstance(function, Closure) else None
 
 
-def _layout(function: Term) -> Layout | None:
+def _term_layout(function: Term) -> Layout | None:
     if isinstance(function, Pattern):
-        return Layout((function,)) if function.spec.name in STORED_THROUGH else None
+        return Layout((function,)) if function.spec.name in STORABLE_VIEWS else None
     if not isinstance(function, Lambda):
         return None
     views: list[Pattern | Layout] = []
@@ -67,9 +76,9 @@ def _layout(function: Term) -> Layout | None:
         head, arguments = spine(body)
         if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
             return None
-        view = head if head.spec.name in STORED_THROUGH else None
+        view = head if head.spec.name in STORABLE_VIEWS else None
         if head.spec is MAP:
-            view = _layout(arguments[0])
+            view = _term_layout(arguments[0])
         if view is None:
             return None
         views.append(view)
@@ -77,32 +86,32 @@ def _layout(function: Term) -> Layout | None:
     return Layout(tuple(views)) if body.index == 0 and views else None
 
 
-def kept_size(step: type[ViewOp], view: Pattern) -> NatAttr | None:
+def size_attribute(step: type[ViewOp], view: Pattern) -> NatAttr | None:
     """Return the size of a view that its step has as an attribute."""
-    kept = step.VIEW.kept
-    return None if kept is None else NatAttr(size(view, kept.parameter))
+    kept = step.VIEW.size_attribute
+    return None if kept is None else NatAttr(size_argument(view, kept.parameter))
 
 
 class LayoutRules(Translation):
     """Stores through maps of views."""
 
-    def before_map(self, layout: Layout, target: SSAValue) -> SSAValue:
+    def target_before_map(self, layout: Layout, target: SSAValue) -> SSAValue:
         """Return the target for the elements before a map of views is applied."""
         type = data_type(target)
         block = Block(arg_types=[element_of(type)])
         with self.emitter.inside(block):
-            place = self.before(layout, block.args[0])
+            place = self.target_before(layout, block.args[0])
             self.emitter.add(ReturnOp([place]))
         assert isinstance(type, ArrayType)
         result = array(type.length, data_type(place))
         return self.add(codegen.MapAccOp(target, Region(block), result))
 
-    def before(self, layout: Layout, target: SSAValue) -> SSAValue:
+    def target_before(self, layout: Layout, target: SSAValue) -> SSAValue:
         for view in layout.views:
             if isinstance(view, Layout):
-                target = self.before_map(view, target)
+                target = self.target_before_map(view, target)
             else:
                 (source,), _ = uncurry(view.type)
-                step = STORED_THROUGH[view.spec.name]
-                target = self.add(step(target, source, kept_size(step, view)))
+                step = STORABLE_VIEWS[view.spec.name]
+                target = self.add(step(target, source, size_attribute(step, view)))
         return target

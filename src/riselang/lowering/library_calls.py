@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float32Type, Float64Type, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
-from riselang.lowering.assignments import Assignment, Factor, Place, Product, Sum
+from riselang.lowering.assignments import Assignment, Factor, LinearAccess, Product, Sum
 from riselang.lowering.nests import Nest
-from riselang.lowering.noalias import is_distinct
+from riselang.lowering.noalias import is_noalias
 
-LARGEST = 2**31 - 1
+MAX_BLAS_INT = 2**31 - 1
 """Lengths and strides are 32-bit integers."""
 
 
-class NoCall(Exception):
+class NotALibraryCall(Exception):
     """The reason why an assignment is not a library call."""
 
 
@@ -32,15 +32,15 @@ class Axis:
     indices: tuple[SSAValue, ...]
     """The indices of those loops, the innermost last."""
 
-    def step(self, place: Place) -> int:
-        return place.step(self.indices[-1])
+    def stride(self, place: LinearAccess) -> int:
+        return place.stride(self.indices[-1])
 
 
 @dataclass(frozen=True)
 class Scale:
     """A constant times scalars."""
 
-    number: float
+    coefficient: float
     scalars: tuple[SSAValue, ...] = ()
     factors: tuple[Factor, ...] = ()
     """Loop-invariant elements."""
@@ -54,14 +54,14 @@ class Scale:
 class Matrix:
     """A matrix in memory, and whether it is passed as its transpose."""
 
-    place: Place
+    place: LinearAccess
     stride: int
     is_transposed: bool
 
 
 @dataclass(frozen=True)
 class Vector:
-    place: Place
+    place: LinearAccess
     stride: int
 
 
@@ -75,9 +75,9 @@ class Call:
     result: Matrix | Vector
     alpha: Scale
     beta: Scale
-    added: Factor | None
+    addend: Factor | None
     """The element that the result is added to, if it is not the target itself."""
-    inside: frozenset[SSAValue]
+    loop_indices: frozenset[SSAValue]
     """The indices of the loops that the routine replaces."""
     batch: tuple[Axis, ...] = ()
 
@@ -87,218 +87,222 @@ class Call:
         return f"{self.routine} {sizes}{times}"
 
 
-def element_type(place: Place) -> Attribute:
+def element_type(place: LinearAccess) -> Attribute:
     assert isinstance(place.buffer.type, MemRefType)
     return place.buffer.type.element_type
 
 
-def call_of(assignment: Assignment, value: Sum) -> Call:
+def match_call(assignment: Assignment, value: Sum) -> Call:
     """Return the call that stores `value`; raise `NoCall` with the reason if there is none."""
     target = assignment.target
     if not isinstance(element_type(target), Float32Type | Float64Type):
-        raise NoCall(f"there are no routines for {element_type(target)}")
-    if not is_distinct(target.buffer):
-        raise NoCall("the result may share memory with an operand")
-    main, added = _parts(value)
-    return _Matcher(assignment, main, added).call()
+        raise NotALibraryCall(f"there are no routines for {element_type(target)}")
+    if not is_noalias(target.buffer):
+        raise NotALibraryCall("the result may share memory with an operand")
+    main, added = _split_terms(value)
+    return _Matcher(assignment, main, added).find_call()
 
 
-def _parts(value: Sum) -> tuple[Product, Product | None]:
+def _split_terms(value: Sum) -> tuple[Product, Product | None]:
     """Return the product that a routine computes, and the one that it is added to."""
-    terms = [product for product in value if not product.is_nothing]
-    rest = [product for product in terms if not product.over]
-    main = [product for product in terms if product.over]
+    terms = [product for product in value if not product.is_zero]
+    rest = [product for product in terms if not product.reduction_loops]
+    main = [product for product in terms if product.reduction_loops]
     if not main:
         # Of two terms without a reduction, choose the one with more factors: x*y + C, 2*x + y.
-        rest.sort(key=lambda product: (len(product.factors), not _is_plain(product)), reverse=True)
+        rest.sort(
+            key=lambda product: (len(product.factors), not _has_unit_coefficient(product)),
+            reverse=True,
+        )
         main, rest = rest[:1], rest[1:]
     if len(main) != 1:
-        raise NoCall(f"it adds {len(main)} contractions" if main else "it is a constant")
+        raise NotALibraryCall(f"it adds {len(main)} contractions" if main else "it is a constant")
     if len(rest) > 1:
-        raise NoCall("it adds several terms to a contraction")
+        raise NotALibraryCall("it adds several terms to a contraction")
     return main[0], rest[0] if rest else None
 
 
-def _is_plain(product: Product) -> bool:
-    return product.number == 1.0 and not product.scalars
+def _has_unit_coefficient(product: Product) -> bool:
+    return product.coefficient == 1.0 and not product.scalars
 
 
 class _Matcher:
     """Finds the routine for a product that may be added to an element."""
 
     def __init__(self, assignment: Assignment, main: Product, added: Product | None):
-        indices = frozenset(nest.index for nest in (*assignment.loops, *main.over))
-        self.inside = indices
+        indices = frozenset(nest.index for nest in (*assignment.loops, *main.reduction_loops))
+        self.loop_indices = indices
         self.target = assignment.target
-        self.factors, self.alpha = _split(main, indices)
+        self.factors, self.alpha = _split_invariant(main, indices)
         self.beta = Scale(0.0)
-        self.added: Factor | None = None
+        self.addend: Factor | None = None
         if added is not None:
-            factors, self.beta = _split(added, indices)
+            factors, self.beta = _split_invariant(added, indices)
             if len(factors) != 1:
-                raise NoCall("it is added to a value that is not an element")
-            self.added = factors[0]
+                raise NotALibraryCall("it is added to a value that is not an element")
+            self.addend = factors[0]
         places = [self.target, *(factor.place for factor in self.factors)]
-        if self.added is not None:
-            places.append(self.added.place)
+        if self.addend is not None:
+            places.append(self.addend.place)
         read = (*self.factors, *self.alpha.factors, *self.beta.factors)
         if any(factor.place.buffer is self.target.buffer for factor in read):
-            raise NoCall("it reads the buffer that it writes")
-        self.rows = _axes(assignment.loops, places)
-        self.sums = _axes(main.over, places)
+            raise NotALibraryCall("it reads the buffer that it writes")
+        self.result_axes = _merge_axes(assignment.loops, places)
+        self.sum_axes = _merge_axes(main.reduction_loops, places)
 
-    def call(self) -> Call:
+    def find_call(self) -> Call:
         self._check_result()
-        match len(self.factors), len(self.sums):
+        match len(self.factors), len(self.sum_axes):
             case 2, 1:
-                return self._contraction(self.sums[0])
+                return self._match_contraction(self.sum_axes[0])
             case 2, 0:
-                return self._outer_product()
+                return self._match_ger()
             case 1, 0:
-                return self._scaled_sum()
+                return self._match_axpy()
             case _:
-                raise NoCall(
+                raise NotALibraryCall(
                     f"it multiplies {len(self.factors)} elements and sums over "
-                    f"{len(self.sums)} indices"
+                    f"{len(self.sum_axes)} indices"
                 )
 
     def _check_result(self) -> None:
-        if self.added is not None:
-            place = self.added.place
+        if self.addend is not None:
+            place = self.addend.place
             is_same = place == self.target
             if place.buffer is self.target.buffer and not is_same:
-                raise NoCall("it reads the buffer that it writes")
+                raise NotALibraryCall("it reads the buffer that it writes")
             if is_same:
-                self.added = None
-        steps = sorted((abs(axis.step(self.target)), axis.length) for axis in self.rows)
+                self.addend = None
+        steps = sorted((abs(axis.stride(self.target)), axis.length) for axis in self.result_axes)
         reached = 1
         for step, length in steps:
             if step < reached:
-                raise NoCall("iterations may write the same element")
+                raise NotALibraryCall("iterations may write the same element")
             reached = step * length
 
-    def _holders(self, axis: Axis) -> tuple[bool, bool]:
+    def _dependent_factors(self, axis: Axis) -> tuple[bool, bool]:
         """Return which of the two factors depend on the index."""
-        first, second = (axis.step(factor.place) != 0 for factor in self.factors)
+        first, second = (axis.stride(factor.place) != 0 for factor in self.factors)
         return first, second
 
-    def _contraction(self, inner: Axis) -> Call:
-        if self._holders(inner) != (True, True):
-            raise NoCall("a factor does not depend on the index of the sum")
+    def _match_contraction(self, inner: Axis) -> Call:
+        if self._dependent_factors(inner) != (True, True):
+            raise NotALibraryCall("a factor does not depend on the index of the sum")
         kinds: dict[tuple[bool, bool], list[Axis]] = {}
-        for axis in self.rows:
-            kinds.setdefault(self._holders(axis), []).append(axis)
+        for axis in self.result_axes:
+            kinds.setdefault(self._dependent_factors(axis), []).append(axis)
         if (False, False) in kinds:
-            raise NoCall("an index of the result is in no factor")
+            raise NotALibraryCall("an index of the result is in no factor")
         left, right = kinds.get((True, False), []), kinds.get((False, True), [])
         if left and right:
-            return self._product(inner, left, right)
+            return self._match_gemm(inner, left, right)
         if left or right:
-            return self._matrix_vector(inner, left or right, 0 if left else 1)
-        raise NoCall("it is a dot product for every index of the result")
+            return self._match_gemv(inner, left or right, 0 if left else 1)
+        raise NotALibraryCall("it is a dot product for every index of the result")
 
-    def _product(self, inner: Axis, left: Sequence[Axis], right: Sequence[Axis]) -> Call:
+    def _match_gemm(self, inner: Axis, left: Sequence[Axis], right: Sequence[Axis]) -> Call:
         row, column = _longest(left), _longest(right)
         first, second = (factor.place for factor in self.factors)
-        if column.step(self.target) != 1:
+        if column.stride(self.target) != 1:
             row, column, first, second = column, row, second, first
-        result = _matrix(self.target, row, column, "the result", transposable=False)
-        others = [axis for axis in self.rows if axis not in (row, column)]
+        result = _matrix_operand(self.target, row, column, "the result", transposable=False)
+        others = [axis for axis in self.result_axes if axis not in (row, column)]
         return Call(
             "gemm",
             (row.length, column.length, inner.length),
-            (_matrix(first, row, inner, "the left factor"),
-             _matrix(second, inner, column, "the right factor")),
-            result, self.alpha, self.beta, self.added, self.inside, tuple(others),
+            (_matrix_operand(first, row, inner, "the left factor"),
+             _matrix_operand(second, inner, column, "the right factor")),
+            result, self.alpha, self.beta, self.addend, self.loop_indices, tuple(others),
         )  # fmt: skip
 
-    def _matrix_vector(self, inner: Axis, rows: Sequence[Axis], at: int) -> Call:
+    def _match_gemv(self, inner: Axis, rows: Sequence[Axis], at: int) -> Call:
         row = _longest(rows)
         matrix, vector = self.factors[at].place, self.factors[1 - at].place
-        others = [axis for axis in self.rows if axis is not row]
+        others = [axis for axis in self.result_axes if axis is not row]
         return Call(
             "gemv",
             (row.length, inner.length),
-            (_matrix(matrix, row, inner, "the matrix"), _vector(vector, inner)),
-            _vector(self.target, row),
-            self.alpha, self.beta, self.added, self.inside, tuple(others),
+            (_matrix_operand(matrix, row, inner, "the matrix"), _vector_operand(vector, inner)),
+            _vector_operand(self.target, row),
+            self.alpha, self.beta, self.addend, self.loop_indices, tuple(others),
         )  # fmt: skip
 
-    def _outer_product(self) -> Call:
-        if len(self.rows) < 2:
-            raise NoCall("it multiplies elements one by one")
-        holders = {self._holders(axis): axis for axis in self.rows}
-        if len(self.rows) != 2 or holders.keys() != {(True, False), (False, True)}:
-            raise NoCall("it multiplies elements one by one")
+    def _match_ger(self) -> Call:
+        if len(self.result_axes) < 2:
+            raise NotALibraryCall("it multiplies elements one by one")
+        holders = {self._dependent_factors(axis): axis for axis in self.result_axes}
+        if len(self.result_axes) != 2 or holders.keys() != {(True, False), (False, True)}:
+            raise NotALibraryCall("it multiplies elements one by one")
         row, column = holders[True, False], holders[False, True]
         first, second = (factor.place for factor in self.factors)
-        if column.step(self.target) != 1:
+        if column.stride(self.target) != 1:
             row, column, first, second = column, row, second, first
         if not self.beta.is_one and self.beta != Scale(0.0):
-            raise NoCall("it scales the matrix to which an outer product is added")
+            raise NotALibraryCall("it scales the matrix to which an outer product is added")
         return Call(
             "ger",
             (row.length, column.length),
-            (_vector(first, row), _vector(second, column)),
-            _matrix(self.target, row, column, "the result", transposable=False),
-            self.alpha, self.beta, self.added, self.inside,
+            (_vector_operand(first, row), _vector_operand(second, column)),
+            _matrix_operand(self.target, row, column, "the result", transposable=False),
+            self.alpha, self.beta, self.addend, self.loop_indices,
         )  # fmt: skip
 
-    def _scaled_sum(self) -> Call:
+    def _match_axpy(self) -> Call:
         if self.beta == Scale(0.0):
-            raise NoCall("it only scales a vector")
+            raise NotALibraryCall("it only scales a vector")
         if not self.beta.is_one:
-            raise NoCall("it scales both vectors")
-        if len(self.rows) != 1:
-            raise NoCall("its vectors do not have a constant stride")
-        (axis,) = self.rows
+            raise NotALibraryCall("it scales both vectors")
+        if len(self.result_axes) != 1:
+            raise NotALibraryCall("its vectors do not have a constant stride")
+        (axis,) = self.result_axes
         return Call(
-            "axpy", (axis.length,), (_vector(self.factors[0].place, axis),),
-            _vector(self.target, axis), self.alpha, self.beta, self.added, self.inside,
+            "axpy", (axis.length,), (_vector_operand(self.factors[0].place, axis),),
+            _vector_operand(self.target, axis), self.alpha, self.beta, self.addend,
+            self.loop_indices,
         )  # fmt: skip
 
 
-def dot_of(value: Sum) -> tuple[Call, Sum]:
+def match_dot(value: Sum) -> tuple[Call, Sum]:
     """Return a contraction over one index as a dot call, and the terms that it is added to."""
-    main = [product for product in value if product.over]
+    main = [product for product in value if product.reduction_loops]
     if len(main) != 1:
-        raise NoCall("it adds several contractions")
-    indices = frozenset(nest.index for nest in main[0].over)
-    factors, alpha = _split(main[0], indices)
+        raise NotALibraryCall("it adds several contractions")
+    indices = frozenset(nest.index for nest in main[0].reduction_loops)
+    factors, alpha = _split_invariant(main[0], indices)
     if len(factors) != 2:
-        raise NoCall(f"it sums products of {len(factors)} elements")
+        raise NotALibraryCall(f"it sums products of {len(factors)} elements")
     if not isinstance(element_type(factors[0].place), Float32Type | Float64Type):
-        raise NoCall(f"there are no routines for {element_type(factors[0].place)}")
-    sums = _axes(main[0].over, [factor.place for factor in factors])
+        raise NotALibraryCall(f"there are no routines for {element_type(factors[0].place)}")
+    sums = _merge_axes(main[0].reduction_loops, [factor.place for factor in factors])
     if len(sums) != 1:
-        raise NoCall("its vectors do not have a constant stride")
-    first, second = (_vector(factor.place, sums[0]) for factor in factors)
-    rest = tuple(product for product in value if not product.over)
+        raise NotALibraryCall("its vectors do not have a constant stride")
+    first, second = (_vector_operand(factor.place, sums[0]) for factor in factors)
+    rest = tuple(product for product in value if not product.reduction_loops)
     none = Scale(0.0)
     call = Call("dot", (sums[0].length,), (first, second), first, alpha, none, None, indices)
     return call, rest
 
 
-def _split(product: Product, indices: frozenset[SSAValue]) -> tuple[list[Factor], Scale]:
+def _split_invariant(product: Product, indices: frozenset[SSAValue]) -> tuple[list[Factor], Scale]:
     """Split a product into the factors that depend on the loops and the invariant scale."""
-    changing = [f for f in product.factors if indices & f.place.steps.keys()]
-    fixed = tuple(f for f in product.factors if not indices & f.place.steps.keys())
-    return changing, Scale(product.number, product.scalars, fixed)
+    changing = [f for f in product.factors if indices & f.place.strides.keys()]
+    fixed = tuple(f for f in product.factors if not indices & f.place.strides.keys())
+    return changing, Scale(product.coefficient, product.scalars, fixed)
 
 
-def _axes(loops: Sequence[Nest], places: Sequence[Place]) -> list[Axis]:
+def _merge_axes(loops: Sequence[Nest], places: Sequence[LinearAccess]) -> list[Axis]:
     """Return the loops, merging those that access all elements like one loop."""
     axes: list[Axis] = []
     for nest in loops:
         if nest.trip_count is None or not nest.starts_at_zero or nest.trip_count == 0:
-            raise NoCall("the trip count of a loop is not known, or 0")
+            raise NotALibraryCall("the trip count of a loop is not known, or 0")
         if nest.trip_count > 1:
             axes.append(Axis(nest.trip_count, (nest.index,)))
     merged = True
     while merged:
         merged = False
         for outer in axes:
-            inner = next((axis for axis in axes if _continues(outer, axis, places)), None)
+            inner = next((axis for axis in axes if _is_continuation(outer, axis, places)), None)
             if inner is not None:
                 whole = Axis(outer.length * inner.length, (*outer.indices, *inner.indices))
                 axes[axes.index(outer)] = whole
@@ -306,15 +310,15 @@ def _axes(loops: Sequence[Nest], places: Sequence[Place]) -> list[Axis]:
                 merged = True
                 break
     for axis in axes:
-        if axis.length > LARGEST:
-            raise NoCall("a length needs more than 32 bits")
+        if axis.length > MAX_BLAS_INT:
+            raise NotALibraryCall("a length needs more than 32 bits")
     return axes
 
 
-def _continues(outer: Axis, inner: Axis, places: Sequence[Place]) -> bool:
+def _is_continuation(outer: Axis, inner: Axis, places: Sequence[LinearAccess]) -> bool:
     """Whether one iteration of the outer loop advances as far as all of the inner loop."""
     return outer is not inner and all(
-        outer.step(place) == inner.length * inner.step(place) for place in places
+        outer.stride(place) == inner.length * inner.stride(place) for place in places
     )
 
 
@@ -322,19 +326,19 @@ def _longest(axes: Sequence[Axis]) -> Axis:
     return max(axes, key=lambda axis: axis.length)
 
 
-def _matrix(
-    place: Place, row: Axis, column: Axis, name: str, *, transposable: bool = True
+def _matrix_operand(
+    place: LinearAccess, row: Axis, column: Axis, name: str, *, transposable: bool = True
 ) -> Matrix:
-    down, along = row.step(place), column.step(place)
-    if along == 1 and column.length <= down <= LARGEST:
+    down, along = row.stride(place), column.stride(place)
+    if along == 1 and column.length <= down <= MAX_BLAS_INT:
         return Matrix(place, down, False)
-    if transposable and down == 1 and row.length <= along <= LARGEST:
+    if transposable and down == 1 and row.length <= along <= MAX_BLAS_INT:
         return Matrix(place, along, True)
-    raise NoCall(f"neither the rows nor the columns of {name} are contiguous")
+    raise NotALibraryCall(f"neither the rows nor the columns of {name} are contiguous")
 
 
-def _vector(place: Place, axis: Axis) -> Vector:
-    step = axis.step(place)
-    if not 0 < step <= LARGEST:
-        raise NoCall("a vector has a negative or zero stride")
+def _vector_operand(place: LinearAccess, axis: Axis) -> Vector:
+    step = axis.stride(place)
+    if not 0 < step <= MAX_BLAS_INT:
+        raise NotALibraryCall("a vector has a negative or zero stride")
     return Vector(place, step)

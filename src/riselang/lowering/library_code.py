@@ -18,24 +18,24 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.lowering.assignments import Place
+from riselang.lowering.assignments import LinearAccess
 from riselang.lowering.library_calls import Axis, Call, Matrix, Scale, Vector, element_type
 from riselang.lowering.origins import builder_like
 
-ROW_MAJOR, AS_IT_IS, TRANSPOSED = 101, 111, 112
+ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE = 101, 111, 112
 """Values of the CBLAS enumerations."""
-LETTERS: Mapping[type[Attribute], str] = {Float32Type: "s", Float64Type: "d"}
+TYPE_LETTERS: Mapping[type[Attribute], str] = {Float32Type: "s", Float64Type: "d"}
 
 Offsets = Mapping[Axis, SSAValue]
 
 
-def symbol(routine: str, type: Attribute) -> str:
+def cblas_symbol(routine: str, type: Attribute) -> str:
     """Return the name of a routine in the CBLAS interface."""
-    letter = next(letter for known, letter in LETTERS.items() if isinstance(type, known))
+    letter = next(letter for known, letter in TYPE_LETTERS.items() if isinstance(type, known))
     return f"cblas_{letter}{routine}"
 
 
-class CallWriter:
+class CallEmitter:
     """Emits one call."""
 
     def __init__(self, call: Call, builder: Builder, declared: dict[str, func.FuncOp]):
@@ -44,9 +44,9 @@ class CallWriter:
         self.builder = builder
         self.declared = declared
 
-    def write(self) -> None:
+    def emit(self) -> None:
         """Emit the call, in a loop for each index of the batch."""
-        self.alpha, self.beta = self.scale(self.call.alpha), self.scale(self.call.beta)
+        self.alpha, self.beta = self.emit_scale(self.call.alpha), self.emit_scale(self.call.beta)
         outer = self.builder
         indices: dict[Axis, SSAValue] = {}
         for axis in self.call.batch:
@@ -57,19 +57,19 @@ class CallWriter:
             block.add_op(end)
             self.builder = builder_like(self.builder, InsertPoint.before(end))
             indices[axis] = block.args[0]
-        self._routine(indices)
+        self._emit_routine(indices)
         self.builder = outer
 
-    def _routine(self, indices: Offsets) -> None:
+    def _emit_routine(self, indices: Offsets) -> None:
         call, result = self.call, self.call.result
-        lengths = [self.integer(length) for length in call.lengths]
-        operands = [self.operand(each, indices) for each in call.operands]
-        target = self.operand(result, indices)
+        lengths = [self.i32_constant(length) for length in call.lengths]
+        operands = [self.operand_arguments(each, indices) for each in call.operands]
+        target = self.operand_arguments(result, indices)
         match call.routine:
             case "gemm":
-                flags = [self.flag(each) for each in call.operands]
+                flags = [self.transpose_flag(each) for each in call.operands]
                 arguments = [
-                    self.integer(ROW_MAJOR), *flags, *lengths, self.alpha,
+                    self.i32_constant(ROW_MAJOR), *flags, *lengths, self.alpha,
                     *operands[0], *operands[1], self.beta, *target,
                 ]  # fmt: skip
             case "gemv":
@@ -78,22 +78,22 @@ class CallWriter:
                 assert isinstance(matrix, Matrix)
                 lengths = lengths[::-1] if matrix.is_transposed else lengths
                 arguments = [
-                    self.integer(ROW_MAJOR), self.flag(matrix), *lengths, self.alpha,
+                    self.i32_constant(ROW_MAJOR), self.transpose_flag(matrix), *lengths, self.alpha,
                     *operands[0], *operands[1], self.beta, *target,
                 ]  # fmt: skip
             case "ger":
                 arguments = [
-                    self.integer(ROW_MAJOR), *lengths, self.alpha, *operands[0], *operands[1],
+                    self.i32_constant(ROW_MAJOR), *lengths, self.alpha, *operands[0], *operands[1],
                     *target,
                 ]  # fmt: skip
             case _:
                 arguments = [*lengths, self.alpha, *operands[0], *target]
         self.invoke(call.routine, arguments)
 
-    def result(self) -> SSAValue:
+    def emit_with_result(self) -> SSAValue:
         """Emit a call of a routine that returns its result."""
-        lengths = [self.integer(length) for length in self.call.lengths]
-        operands = [self.operand(each, {}) for each in self.call.operands]
+        lengths = [self.i32_constant(length) for length in self.call.lengths]
+        operands = [self.operand_arguments(each, {}) for each in self.call.operands]
         arguments = [*lengths, *(value for operand in operands for value in operand)]
         (value,) = self.invoke(self.call.routine, arguments, [self.type])
         return value
@@ -101,7 +101,7 @@ class CallWriter:
     def invoke(
         self, routine: str, arguments: Sequence[SSAValue], results: Sequence[Attribute] = ()
     ) -> Sequence[SSAValue]:
-        name = symbol(routine, self.type)
+        name = cblas_symbol(routine, self.type)
         if name not in self.declared:
             types = [value.type for value in arguments]
             self.declared[name] = func.FuncOp.external(name, types, results)
@@ -109,45 +109,47 @@ class CallWriter:
 
     # Arguments
 
-    def operand(self, operand: Matrix | Vector, indices: Offsets) -> list[SSAValue]:
+    def operand_arguments(self, operand: Matrix | Vector, indices: Offsets) -> list[SSAValue]:
         """Return the address of a matrix or vector, and its stride."""
-        return [self.address(operand.place, indices), self.integer(operand.stride)]
+        return [self.emit_address(operand.place, indices), self.i32_constant(operand.stride)]
 
-    def flag(self, operand: Matrix | Vector) -> SSAValue:
+    def transpose_flag(self, operand: Matrix | Vector) -> SSAValue:
         is_transposed = isinstance(operand, Matrix) and operand.is_transposed
-        return self.integer(TRANSPOSED if is_transposed else AS_IT_IS)
+        return self.i32_constant(TRANSPOSE if is_transposed else NO_TRANSPOSE)
 
-    def integer(self, value: int) -> SSAValue:
+    def i32_constant(self, value: int) -> SSAValue:
         return self.add(arith.ConstantOp(IntegerAttr(value, i32)))
 
-    def scale(self, scale: Scale) -> SSAValue:
+    def emit_scale(self, scale: Scale) -> SSAValue:
         assert isinstance(self.type, Float32Type | Float64Type)
-        value = self.add(arith.ConstantOp(FloatAttr(scale.number, self.type)))
+        value = self.add(arith.ConstantOp(FloatAttr(scale.coefficient, self.type)))
         factors = [self.add(factor.load.clone()) for factor in scale.factors]
         for factor in (*scale.scalars, *factors):
             value = self.add(arith.MulfOp(value, factor))
         return value
 
-    def address(self, place: Place, indices: Offsets) -> SSAValue:
+    def emit_address(self, place: LinearAccess, indices: Offsets) -> SSAValue:
         """Emit the address of an element: the start of its buffer plus its offset."""
         start = memref.ExtractAlignedPointerAsIndexOp.get(place.buffer)
         address = self.add(start)
-        for distance in self._distances(place, indices):
+        for distance in self._byte_offsets(place, indices):
             address = self.add(arith.AddiOp(address, distance))
         return self.add(arith.IndexCastOp(address, i64))
 
-    def _distances(self, place: Place, indices: Offsets) -> list[SSAValue]:
+    def _byte_offsets(self, place: LinearAccess, indices: Offsets) -> list[SSAValue]:
         assert isinstance(self.type, Float32Type | Float64Type)
         size = self.type.bitwidth // 8
-        inside = self.call.inside
-        steps = {index: step for index, step in place.steps.items() if index not in inside}
-        steps |= {index: axis.step(place) for axis, index in indices.items() if axis.step(place)}
-        found = [self.number(place.offset * size)] if place.offset else []
+        inside = self.call.loop_indices
+        steps = {index: step for index, step in place.strides.items() if index not in inside}
+        steps |= {
+            index: axis.stride(place) for axis, index in indices.items() if axis.stride(place)
+        }
+        found = [self.index_constant(place.offset * size)] if place.offset else []
         for index, step in steps.items():
-            found.append(self.add(arith.MuliOp(index, self.number(step * size))))
+            found.append(self.add(arith.MuliOp(index, self.index_constant(step * size))))
         return found
 
-    def number(self, value: int) -> SSAValue:
+    def index_constant(self, value: int) -> SSAValue:
         return self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))
 
     def add(self, op: Operation) -> SSAValue:

@@ -25,7 +25,7 @@ from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.affine import Bounds, ParallelOp
-from riselang.lowering.origins import NOWHERE, locate, origin_of
+from riselang.lowering.origins import UNKNOWN_LOCATION, locate, origin_of
 from riselang.lowering.sizes import Sizes
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
@@ -42,7 +42,7 @@ Condition = Callable[[Sequence[SSAValue]], SSAValue]
 _ZERO = AffineMapAttr(AffineMap(0, 0, (AffineExpr.constant(0),)))
 _ONE = IntegerAttr.from_index_int_value(1)
 SEGMENTS = AttrSizedOperandSegments.attribute_name
-MOST_UNROLLED = 64
+MAX_UNROLLED_COPIES = 64
 """The maximum number of copies of a loop body that unrolling makes, with all loops around it."""
 
 
@@ -61,11 +61,11 @@ class LoopKind(Enum):
     LANE = "lane"
 
     @property
-    def is_of_gpu(self) -> bool:
+    def is_gpu(self) -> bool:
         return self.name.lower() == self.value
 
 
-PART_OF_GPU = "rise.on"
+GPU_MAPPING = "rise.on"
 """The attribute of a parallel loop that maps its iterations to GPU blocks or threads."""
 
 
@@ -81,7 +81,7 @@ class Emitter:
     def __init__(self, point: InsertPoint, sizes: Sizes | None = None):
         self.builder = Builder(point)
         self.sizes = sizes
-        self.origin: LocationAttr = NOWHERE
+        self.origin: LocationAttr = UNKNOWN_LOCATION
         self.copies = 1
         """The number of copies of each added op that the unrolled loops around it make."""
 
@@ -90,7 +90,7 @@ class Emitter:
         return self.builder.insert(op)
 
     @contextmanager
-    def made_for(self, pattern: Pattern) -> Generator[None]:
+    def located_at(self, pattern: Pattern) -> Generator[None]:
         """Give ops that are added in the context the location of a pattern."""
         outer, self.origin = self.origin, origin_of(pattern)
         try:
@@ -116,13 +116,13 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """Emit `for i = 0 to length`, which carries values from `inits`; return the final ones."""
-        if kind is LoopKind.UNROLLED and self.unrolls(length):
-            return self._unrolled(length.constant, inits, body)
-        if kind is LoopKind.PARALLEL or kind.is_of_gpu:
-            return self._parallel(length, dialect, kind, self._body(inits, body)[0])
+        if kind is LoopKind.UNROLLED and self.can_unroll(length):
+            return self._unroll(length.constant, inits, body)
+        if kind is LoopKind.PARALLEL or kind.is_gpu:
+            return self._build_parallel(length, dialect, kind, self._build_body(inits, body)[0])
         if dialect == "scf":
             return self.range_loop(*self._bounds(length), inits, body)
-        block, results = self._body(inits, body)
+        block, results = self._build_body(inits, body)
         block.add_op(affine.YieldOp.get(*results))
         types = [init.type for init in inits]
         operands, bound = self._affine_bound(length)
@@ -139,11 +139,11 @@ class Emitter:
         )
         return self.add(op).results
 
-    def unrolls(self, length: Nat) -> bool:
+    def can_unroll(self, length: Nat) -> bool:
         """Whether a loop of this length is short enough to be unrolled here."""
-        return length.is_constant and length.constant <= MOST_UNROLLED // self.copies
+        return length.is_constant and length.constant <= MAX_UNROLLED_COPIES // self.copies
 
-    def _unrolled(
+    def _unroll(
         self, count: int, carried: Sequence[SSAValue], body: LoopBody
     ) -> Sequence[SSAValue]:
         self.copies *= max(count, 1)
@@ -152,7 +152,9 @@ class Emitter:
         self.copies //= max(count, 1)
         return carried
 
-    def _body(self, inits: Sequence[SSAValue], body: LoopBody) -> tuple[Block, Sequence[SSAValue]]:
+    def _build_body(
+        self, inits: Sequence[SSAValue], body: LoopBody
+    ) -> tuple[Block, Sequence[SSAValue]]:
         """Return the block of a loop without its terminator, and the values that it yields."""
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = "i"
@@ -168,12 +170,12 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """Emit `for i = start to end step step`, with bounds that are known only at run time."""
-        block, results = self._body(inits, body)
+        block, results = self._build_body(inits, body)
         block.add_op(scf.YieldOp(*results))
         return self.add(scf.ForOp(start, end, step, inits, Region(block))).results
 
     def constant(self, number: int) -> SSAValue:
-        return self.length(Nat.const(number))
+        return self.length_value(Nat.const(number))
 
     def while_loop(
         self, inits: Sequence[SSAValue], condition: Condition, body: WhileBody
@@ -188,7 +190,7 @@ class Emitter:
             self.add(scf.ConditionOp(condition(before.args), *before.args))
         return self.add(scf.WhileOp(inits, types, Region(before), Region(after))).results
 
-    def length(self, length: Nat) -> SSAValue:
+    def length_value(self, length: Nat) -> SSAValue:
         """Return a length as a value."""
         if length.is_constant:
             constant = arith.ConstantOp.from_int_and_width(length.constant, IndexType())
@@ -200,23 +202,23 @@ class Emitter:
         if length.is_constant:
             expression = AffineExpr.constant(length.constant)
             return [], AffineMapAttr(AffineMap(0, 0, (expression,)))
-        return [self.length(length)], AffineMapAttr(AffineMap(0, 1, (AffineExpr.symbol(0),)))
+        return [self.length_value(length)], AffineMapAttr(AffineMap(0, 1, (AffineExpr.symbol(0),)))
 
-    def _parallel(
+    def _build_parallel(
         self, length: Nat, dialect: str, kind: LoopKind, block: Block
     ) -> Sequence[SSAValue]:
         if dialect == "affine":
             block.add_op(affine.YieldOp.get())
             operands, bound = self._affine_bound(length)
             upper = Bounds(bound.data, (1,), tuple(operands))
-            self.add(ParallelOp.make(Bounds.of(0), upper, Region(block)))
+            self.add(ParallelOp.from_bounds(Bounds.constant(0), upper, Region(block)))
         else:
             block.add_op(scf.ReduceOp())
             lower, upper, step = self._bounds(length)
             op = self.add(scf.ParallelOp([lower], [upper], [step], Region(block)))
-            if kind.is_of_gpu:
-                op.attributes[PART_OF_GPU] = StringAttr(kind.value)
+            if kind.is_gpu:
+                op.attributes[GPU_MAPPING] = StringAttr(kind.value)
         return ()
 
     def _bounds(self, length: Nat) -> tuple[SSAValue, SSAValue, SSAValue]:
-        return self.constant(0), self.length(length), self.constant(1)
+        return self.constant(0), self.length_value(length), self.constant(1)

@@ -42,8 +42,8 @@ from riselang.dialects.rise.views import Path, Side
 from riselang.lowering.indices import (
     IndexEmitter,
     affine_expression,
-    first_choice,
-    is_small,
+    first_min_max,
+    fits_affine_map,
     replace_atom,
 )
 from riselang.lowering.origins import builder_like
@@ -56,13 +56,13 @@ from riselang.nat import (
     simplify,
 )
 
-LINE = 64
+CACHE_LINE_BYTES = 64
 """The number of bytes in a cache line."""
-LOCALITY = 2
+PREFETCH_LOCALITY = 2
 """Prefetch into the L2 cache: the L1 cache is small, and rows of large arrays conflict in it."""
 
 
-MAXIMUM_DEPTH = 12
+MAX_INDEX_DEPTH = 12
 """Indices nested deeper than this are computed in steps, so that code size stays linear."""
 
 Anchor: TypeAlias = "SSAValue | Block"
@@ -77,14 +77,14 @@ class Memory:
         self.expressions: dict[SSAValue, Nat] = {}
         self.variables: dict[str, SSAValue] = {}
         self.bounds: dict[str, Nat | None] = {}
-        self.known_facts: dict[frozenset[str], Facts] = {}
+        self.facts_cache: dict[frozenset[str], Facts] = {}
         """Facts from the bounds, which never change, cached by the names that they are about."""
         self.sizes: set[str] = set()
         """The variables that are sizes of the function."""
-        self.fetched: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
+        self.prefetched_indices: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
         """The indices that have been prefetched in a block, for each buffer."""
 
-    def declare(self, op: codegen.SizeOp) -> None:
+    def declare_size(self, op: codegen.SizeOp) -> None:
         """Declare a size that types refer to by name."""
         name = op.size.data
         self.variables[name] = op.value
@@ -107,7 +107,7 @@ class Memory:
         )
         return builder.insert(op).results[0]
 
-    def shortened(self, type: RiseType, path: Path, builder: Builder) -> Path:
+    def shorten_path(self, type: RiseType, path: Path, builder: Builder) -> Path:
         """Replace each deeply nested index of a path by a variable that is computed here."""
         if not self.is_deep(path):
             return path
@@ -117,25 +117,25 @@ class Memory:
                 type = components(type)[part.value]
             else:
                 assert isinstance(type, ArrayType | VectorType)
-                if part.depth > MAXIMUM_DEPTH:
-                    part = self.named(part, type.length, builder)
+                if part.depth > MAX_INDEX_DEPTH:
+                    part = self.name_index(part, type.length, builder)
                 type = type.element
             parts.append(part)
         return tuple(parts)
 
     def is_deep(self, path: Path) -> bool:
         """Whether an index of a path is nested so deeply that it is computed in steps."""
-        return any(isinstance(part, Nat) and part.depth > MAXIMUM_DEPTH for part in path)
+        return any(isinstance(part, Nat) and part.depth > MAX_INDEX_DEPTH for part in path)
 
-    def named(self, index: Nat, length: Nat, builder: Builder) -> Nat:
-        (value,) = self.arithmetic([simplify(index, self.facts(index))], builder)
-        self.expressions[value] = variable = self.variable(value, length)
+    def name_index(self, index: Nat, length: Nat, builder: Builder) -> Nat:
+        (value,) = self.emit_indices([simplify(index, self.facts(index))], builder)
+        self.expressions[value] = variable = self.new_variable(value, length)
         return variable
 
-    def variable(self, value: SSAValue, length: Nat) -> Nat:
+    def new_variable(self, value: SSAValue, length: Nat) -> Nat:
         """Create a variable for an index into an array of `length` elements."""
         # Sorted by name, the indices of outer loops come first.
-        name = f"${_depth(value):03}.{len(self.variables)}"
+        name = f"${_nesting_depth(value):03}.{len(self.variables)}"
         self.variables[name] = value
         self.bounds[name] = length - 1
         return Nat.var(name)
@@ -147,25 +147,25 @@ class Memory:
         owner = value.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return Nat.const(owner.value.value.data)
-        self.expressions[value] = self.variable(value, bound)
+        self.expressions[value] = self.new_variable(value, bound)
         return self.expressions[value]
 
     def facts(self, *expressions: Nat) -> Facts:
         names = frozenset[str]().union(*(part.variables for part in expressions))
-        known = self.known_facts.get(names)
+        known = self.facts_cache.get(names)
         if known is None:
             known = Facts()
             for name in sorted(names):
                 known = known.with_bounds(name, 0, self.bounds[name])
-            self.known_facts[names] = known
+            self.facts_cache[names] = known
         return known
 
     def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
         buffer, indices = self.place(op, path)
         if self.is_affine(indices):
             return self.affine_load(buffer, indices, builder)
-        values = self.arithmetic(indices, builder)
-        type = element_of_buffer(buffer)
+        values = self.emit_indices(indices, builder)
+        type = buffer_element_type(buffer)
         load = memref.LoadOp.create(operands=[buffer, *values], result_types=[type])
         return builder.insert(load).results[0]
 
@@ -174,13 +174,13 @@ class Memory:
         buffer, indices = self.place(op, path)
         assert isinstance(buffer.type, MemRefType)
         key = (builder.insertion_point.block, buffer)
-        known = self.fetched.setdefault(key, [])
-        if any(_share_line(indices, each, buffer.type) for each in known):
+        known = self.prefetched_indices.setdefault(key, [])
+        if any(_share_cache_line(indices, each, buffer.type) for each in known):
             return
         known.append(indices)
-        builder.insert(PrefetchOp(buffer, self.arithmetic(indices, builder), LOCALITY))
+        builder.insert(PrefetchOp(buffer, self.emit_indices(indices, builder), PREFETCH_LOCALITY))
 
-    def nothing(self, type: Attribute, builder: Builder) -> SSAValue:
+    def placeholder(self, type: Attribute, builder: Builder) -> SSAValue:
         """Return a placeholder for an element that does not exist."""
         if isinstance(type, IntegerType | IndexType):
             return builder.insert(arith.ConstantOp(IntegerAttr(0, type))).results[0]
@@ -188,7 +188,7 @@ class Memory:
 
     def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
         """Return the buffer and the indices that a path refers to."""
-        position, type = 0, data_of(op.result)
+        position, type = 0, rise_type_of(op.result)
         indices: list[Nat] = []
         for part in path:
             if isinstance(part, Side):
@@ -210,9 +210,9 @@ class Memory:
         names = {name for index in indices for name in index.variables}
         if not all(_is_affine_index(self.variables[name]) for name in names - self.sizes):
             return False
-        if not is_small(indices):
+        if not fits_affine_map(indices):
             return False
-        return all(_without_choices(index).is_affine_in(names) for index in indices)
+        return all(_replace_min_max_by_sums(index).is_affine_in(names) for index in indices)
 
     def affine_map(self, indices: Sequence[Nat]) -> tuple[AffineMapAttr, list[SSAValue]]:
         names = {name for index in indices for name in index.variables}
@@ -225,13 +225,13 @@ class Memory:
 
     def affine_load(self, buffer: SSAValue, indices: Sequence[Nat], builder: Builder) -> SSAValue:
         """Emit one load, or one in each branch of an `affine.if` if an index has a min or max."""
-        choice = next((c for index in indices if (c := first_choice(index)) is not None), None)
+        choice = next((c for index in indices if (c := first_min_max(index)) is not None), None)
         if choice is None:
             map, operands = self.affine_map(indices)
             # `create` takes the lists unchanged; a constructor would inspect each operand.
             load = affine.LoadOp.create(
                 operands=[buffer, *operands],
-                result_types=[element_of_buffer(buffer)],
+                result_types=[buffer_element_type(buffer)],
                 properties={"map": map},
             )
             return builder.insert(load).results[0]
@@ -250,18 +250,20 @@ class Memory:
         assert isinstance(buffer.type, MemRefType)
         return self.affine_if(gap, buffer.type.element_type, regions, builder)
 
-    def arithmetic(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
+    def emit_indices(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
         emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
         return [emitter.value(index) for index in indices]
 
 
-def _share_line(one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attribute]) -> bool:
+def _share_cache_line(
+    one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attribute]
+) -> bool:
     """Whether two elements are likely to share a cache line."""
     apart = one[-1] - other[-1]
     if list(one[:-1]) != list(other[:-1]) or not apart.is_constant:
         return False
     size = type.element_type.size if isinstance(type.element_type, FixedBitwidthType) else 8
-    return abs(apart.constant) * size < LINE
+    return abs(apart.constant) * size < CACHE_LINE_BYTES
 
 
 def _is_affine_index(value: SSAValue) -> bool:
@@ -275,9 +277,9 @@ def _is_affine_index(value: SSAValue) -> bool:
     )
 
 
-def _without_choices(expression: Nat) -> Nat:
+def _replace_min_max_by_sums(expression: Nat) -> Nat:
     """Replace each min and max by the sum of its arguments, which is affine if they all are."""
-    while (choice := first_choice(expression)) is not None:
+    while (choice := first_min_max(expression)) is not None:
         total_of_arguments = Nat.const(0)
         for argument in choice.arguments:
             total_of_arguments = total_of_arguments + argument
@@ -285,7 +287,7 @@ def _without_choices(expression: Nat) -> Nat:
     return expression
 
 
-def _depth(index: SSAValue) -> int:
+def _nesting_depth(index: SSAValue) -> int:
     """Return the nesting depth of the definition of an index."""
     owner = index.owner
     parent = owner.parent_op()
@@ -296,27 +298,27 @@ def _depth(index: SSAValue) -> int:
     return depth
 
 
-def element_of_buffer(buffer: SSAValue) -> Attribute:
+def buffer_element_type(buffer: SSAValue) -> Attribute:
     assert isinstance(buffer.type, MemRefType)
     return buffer.type.element_type
 
 
-def data_of(value: SSAValue) -> RiseType:
+def rise_type_of(value: SSAValue) -> RiseType:
     assert isinstance(value.type, RiseType)
     return value.type
 
 
-def array_of(value: SSAValue) -> ArrayType:
+def array_type_of(value: SSAValue) -> ArrayType:
     assert isinstance(value.type, ArrayType)
     return value.type
 
 
 def inner_length(value: SSAValue) -> Nat:
-    inner = array_of(value).element
+    inner = array_type_of(value).element
     assert isinstance(inner, ArrayType)
     return inner.length
 
 
-def index_at(part: Nat | Side) -> Nat:
+def as_index(part: Nat | Side) -> Nat:
     assert isinstance(part, Nat)
     return part

@@ -29,7 +29,7 @@ class Subscripts:
     """The element of an access: a buffer, and an expression of loop indices per dimension."""
 
     buffer: SSAValue
-    formulas: tuple[AffineExpr, ...]
+    expressions: tuple[AffineExpr, ...]
     indices: tuple[SSAValue, ...]
 
     @staticmethod
@@ -48,11 +48,11 @@ class Subscripts:
         )
         return Subscripts(access.memref, formulas, tuple(indices))
 
-    def mentions(self, index: SSAValue) -> tuple[int, ...]:
+    def dimensions_using(self, index: SSAValue) -> tuple[int, ...]:
         """Return the dimensions whose subscripts use the index."""
         return tuple(
             position
-            for position, formula in enumerate(self.formulas)
+            for position, formula in enumerate(self.expressions)
             if any(
                 isinstance(part, AffineDimExpr) and self.indices[part.position] is index
                 for part in formula.dfs()
@@ -64,14 +64,16 @@ class Subscripts:
 
         Then two iterations with different indices access different elements.
         """
-        return any(self._is_shifted(formula, index) for formula in self.formulas)
+        return any(self._is_index_plus_constant(formula, index) for formula in self.expressions)
 
-    def advances_last(self, index: SSAValue) -> bool:
+    def has_unit_stride(self, index: SSAValue) -> bool:
         """Whether the next value of the index accesses the next element in memory."""
-        last = len(self.formulas) - 1
-        return self.mentions(index) == (last,) and self._is_offset(self.formulas[last], index)
+        last = len(self.expressions) - 1
+        return self.dimensions_using(index) == (last,) and self._has_unit_coefficient(
+            self.expressions[last], index
+        )
 
-    def _is_shifted(self, formula: AffineExpr, index: SSAValue) -> bool:
+    def _is_index_plus_constant(self, formula: AffineExpr, index: SSAValue) -> bool:
         match formula:
             case AffineBinaryOpExpr(AffineBinaryOpKind.Add, rest, AffineConstantExpr()):
                 formula = rest
@@ -79,7 +81,7 @@ class Subscripts:
                 pass
         return isinstance(formula, AffineDimExpr) and self.indices[formula.position] is index
 
-    def _is_offset(self, formula: AffineExpr, index: SSAValue) -> bool:
+    def _has_unit_coefficient(self, formula: AffineExpr, index: SSAValue) -> bool:
         """Whether the subscript is a sum in which the index occurs once, with coefficient 1."""
         stack, found = [formula], 0
         while stack:
@@ -110,16 +112,16 @@ class Nest:
     def trip_count(self) -> int | None:
         """The number of iterations, if the bounds are constants and the step is 1."""
         first, last, step = _bounds(self.loop)
-        start, end = _number(first), _number(last)
+        start, end = _constant_bound(first), _constant_bound(last)
         if start is None or end is None or step != 1:
             return None
         return max(0, end - start)
 
     @property
     def starts_at_zero(self) -> bool:
-        return _number(_bounds(self.loop)[0]) == 0
+        return _constant_bound(_bounds(self.loop)[0]) == 0
 
-    def inner(self) -> list[Nest]:
+    def inner_nests(self) -> list[Nest]:
         return [Nest(op) for op in self.loop.body.block.ops if isinstance(op, affine.ForOp)]
 
     def band(self) -> list[Nest]:
@@ -136,7 +138,7 @@ class Nest:
     def chain(self) -> list[Nest] | None:
         """Return this loop and its inner loops, outermost first; None if one has two of them."""
         found: list[Nest] = [self]
-        while inner := found[-1].inner():
+        while inner := found[-1].inner_nests():
             if len(inner) > 1:
                 return None
             found += inner
@@ -159,7 +161,7 @@ class Nest:
         innermost = self.band()[-1].loop if self.band() else self.loop
         return isinstance(owner, memref.AllocOp | memref.AllocaOp) and innermost.is_ancestor(owner)
 
-    def all_go_where(self, store: Subscripts) -> bool:
+    def has_only_accesses_like(self, store: Subscripts) -> bool:
         """Whether every access to the buffer of a store has the same subscripts as the store."""
         return all(access == store for access in self.accesses() if access.buffer is store.buffer)
 
@@ -172,28 +174,30 @@ class Nest:
         """
         band = self.band()
         return all(
-            self.all_go_where(store) and sum(not store.selects(nest.index) for nest in band) <= 1
+            self.has_only_accesses_like(store)
+            and sum(not store.selects(nest.index) for nest in band) <= 1
             for store in self.stores()
         )
 
     def is_parallel(self) -> bool:
         """Whether this loop carries no dependence: no iteration writes an element of another."""
         return not self.loop.results and all(
-            self.all_go_where(store) and store.selects(self.index) for store in self.stores()
+            self.has_only_accesses_like(store) and store.selects(self.index)
+            for store in self.stores()
         )
 
     def is_serial(self) -> bool:
         """Whether every iteration writes the same element, or passes a value to the next."""
         indices = [nest.index for nest in self._all_loops()]
         return bool(self.loop.results) or any(
-            not any(store.mentions(index) for index in indices) for store in self.stores()
+            not any(store.dimensions_using(index) for index in indices) for store in self.stores()
         )
 
     def _all_loops(self) -> Iterator[Nest]:
         return (Nest(op) for op in self.loop.walk() if isinstance(op, affine.ForOp))
 
 
-def top_level(block: Block) -> list[Nest]:
+def top_level_nests(block: Block) -> list[Nest]:
     return [Nest(op) for op in block.ops if isinstance(op, affine.ForOp)]
 
 
@@ -204,7 +208,7 @@ def _bounds(loop: Loop) -> tuple[AffineMap, AffineMap, int]:
     return loop.lowerBoundsMap.data, loop.upperBoundsMap.data, loop.steps.data[0].value.data
 
 
-def _number(bound: AffineMap) -> int | None:
+def _constant_bound(bound: AffineMap) -> int | None:
     if len(bound.results) == 1 and isinstance(bound.results[0], AffineConstantExpr):
         return bound.results[0].value
     return None

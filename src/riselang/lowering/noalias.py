@@ -19,29 +19,29 @@ from riselang.lowering.checks import mark_argument
 NOALIAS = "llvm.noalias"
 
 
-def mark_distinct(function: FuncOp, positions: Iterable[int]) -> None:
+def mark_noalias(function: FuncOp, positions: Iterable[int]) -> None:
     """Mark parameters whose buffers overlap no other buffer."""
     for position in positions:
         mark_argument(function, position, NOALIAS)
 
 
-def is_distinct(value: SSAValue) -> bool:
+def is_noalias(value: SSAValue) -> bool:
     """Whether a buffer is known to overlap no other buffer."""
     owner = value.owner
     if not isinstance(owner, Block):
         return isinstance(owner, memref.AllocOp | memref.AllocaOp)
     function = owner.parent_op()
-    return isinstance(function, FuncOp) and value in _distinct_parameters(function)
+    return isinstance(function, FuncOp) and value in _noalias_parameters(function)
 
 
-def _distinct_parameters(function: FuncOp) -> list[SSAValue]:
+def _noalias_parameters(function: FuncOp) -> list[SSAValue]:
     if function.arg_attrs is None:
         return []
     arguments = zip(function.body.blocks[0].args, function.arg_attrs.data, strict=True)
     return [argument for argument, attributes in arguments if NOALIAS in attributes.data]
 
 
-def distinct_pointers(module: ModuleOp) -> dict[str, list[int]]:
+def noalias_pointers(module: ModuleOp) -> dict[str, list[int]]:
     """Return, for each function, the positions of noalias pointers among its LLVM parameters.
 
     A memref is passed as two pointers, an offset, and a length and a stride for each dimension;
@@ -49,17 +49,17 @@ def distinct_pointers(module: ModuleOp) -> dict[str, list[int]]:
     """
     found: dict[str, list[int]] = {}
     for function in functions(module):
-        distinct = _distinct_parameters(function)
+        distinct = _noalias_parameters(function)
         at, positions = 0, list[int]()
         for argument in function.body.blocks[0].args:
             positions += [at + 1] if argument in distinct else []
-            at += _width(argument.type)
+            at += _llvm_parameter_count(argument.type)
         if positions:
             found[function.sym_name.data] = positions
     return found
 
 
-def _width(type: Attribute) -> int:
+def _llvm_parameter_count(type: Attribute) -> int:
     return 3 + 2 * type.get_num_dims() if isinstance(type, MemRefType) else 1
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.locations import NOWHERE, file_location
+from riselang.dialects.locations import UNKNOWN_LOCATION, file_location
 from riselang.term.nodes import Pattern
 
 
@@ -24,14 +24,14 @@ def origin_of(pattern: Pattern) -> NameLoc:
 @lru_cache(maxsize=4096)
 def _origin(name: str, file: str | None, line: int, column: int) -> NameLoc:
     """Cached, since the same patterns recur and attributes are slow to construct."""
-    location = NOWHERE if file is None else file_location(file, line, column)
+    location = UNKNOWN_LOCATION if file is None else file_location(file, line, column)
     return NameLoc(StringAttr(name), location)
 
 
-def builder_at(point: InsertPoint, origin: LocationAttr = NOWHERE) -> Builder:
+def builder_at(point: InsertPoint, origin: LocationAttr = UNKNOWN_LOCATION) -> Builder:
     """Return a builder that gives its ops the location `origin`, unless they have one."""
     builder = Builder(point)
-    if origin is not NOWHERE:
+    if origin is not UNKNOWN_LOCATION:
         builder.operation_insertion_handler.append(lambda op: locate(op, origin))
     return builder
 

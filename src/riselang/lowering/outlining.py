@@ -13,23 +13,23 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from riselang.lowering.noalias import is_distinct, mark_distinct
+from riselang.lowering.noalias import is_noalias, mark_noalias
 from riselang.lowering.translation import TEMPORARY
 
-LOOPS = 32
+LOOPS_PER_PART = 32
 """The number of loops, or other ops with a region, at the top level of an outlined part."""
 
 
 def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.FuncOp]:
     """Outline parts of a function, and return the new functions; `known` are names in use."""
     return [
-        _outlined(part, _name(function, known))
+        _outline(part, _new_name(function, known))
         for block in _long_blocks(function)
-        for part in _parts(block)
+        for part in _split_block(block)
     ]
 
 
-def _name(function: func.FuncOp, known: set[str]) -> str:
+def _new_name(function: func.FuncOp, known: set[str]) -> str:
     """Return a new name; `native.llvm` prevents inlining of functions with such names."""
     number = 1
     while (name := f"rise_part_{function.sym_name.data}_{number}") in known:
@@ -43,30 +43,30 @@ def _long_blocks(function: func.FuncOp) -> list[Block]:
     blocks: list[Block] = []
     for op in function.walk(reverse=True):
         for region in op.regions:
-            blocks += [block for block in region.blocks if _loops(block) > 2 * LOOPS]
+            blocks += [block for block in region.blocks if _loop_count(block) > 2 * LOOPS_PER_PART]
     return blocks
 
 
-def _loops(block: Block) -> int:
+def _loop_count(block: Block) -> int:
     return sum(1 for op in block.ops if op.regions)
 
 
-def _parts(block: Block) -> list[list[Operation]]:
+def _split_block(block: Block) -> list[list[Operation]]:
     """Split a block into runs of ops with `LOOPS` loops each; the remainder is not outlined."""
-    _sink_memory(block)
+    _sink_temporaries(block)
     parts: list[list[Operation]] = []
     part: list[Operation] = []
     loops = 0
     for op in block.ops:
         part.append(op)
         loops += bool(op.regions)
-        if loops == LOOPS:
+        if loops == LOOPS_PER_PART:
             parts.append(part)
             part, loops = [], 0
     return parts
 
 
-def _sink_memory(block: Block) -> None:
+def _sink_temporaries(block: Block) -> None:
     """Sink temporaries to their first uses, into the part that uses them."""
     order = {op: position for position, op in enumerate(block.ops)}
     for op in reversed(list(block.ops)):
@@ -78,11 +78,11 @@ def _sink_memory(block: Block) -> None:
                 block.insert_op_before(op, min(known, key=lambda user: order[user]))
 
 
-def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
+def _outline(part: Sequence[Operation], name: str) -> func.FuncOp:
     """Replace consecutive ops by a call of a new function that contains them."""
-    part = _without_shared_memory(part)
+    part = _hoist_shared_temporaries(part)
     inside = {inner for op in part for inner in op.walk()}
-    constants, inputs = _inputs(part, inside)
+    constants, inputs = _captured_values(part, inside)
     outputs = [
         result
         for op in part
@@ -98,7 +98,7 @@ def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
         Region(body),
         visibility="private",
     )
-    mark_distinct(function, [at for at, value in enumerate(inputs) if is_distinct(value)])
+    mark_noalias(function, [at for at, value in enumerate(inputs) if is_noalias(value)])
     call = func.CallOp(function.sym_name.data, inputs, [value.type for value in outputs])
     block = part[0].parent
     assert block is not None
@@ -119,17 +119,17 @@ def _outlined(part: Sequence[Operation], name: str) -> func.FuncOp:
     return function
 
 
-def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
+def _hoist_shared_temporaries(part: Sequence[Operation]) -> list[Operation]:
     """Move temporaries with uses outside of the part, and the ops for their sizes, before it.
 
     A buffer that a loop carries and returns also counts as used outside.
     """
     inside = {inner for op in part for inner in op.walk()}
     stays: set[Operation] = set()
-    gives = any(_gives_memory(op) and _is_used_outside(op, inside) for op in part)
+    gives = any(_returns_buffer(op) and _is_used_outside(op, inside) for op in part)
     for op in reversed(part):
         carried = (use.operation for result in op.results for use in result.uses)
-        is_given = gives and any(_gives_memory(user) for user in carried)
+        is_given = gives and any(_returns_buffer(user) for user in carried)
         is_shared = is_given or _is_used_outside(op, inside)
         is_needed = any(use.operation in stays for result in op.results for use in result.uses)
         if is_needed or (is_shared and TEMPORARY in op.attributes):
@@ -142,7 +142,7 @@ def _without_shared_memory(part: Sequence[Operation]) -> list[Operation]:
     return [op for op in part if op not in stays]
 
 
-def _gives_memory(op: Operation) -> bool:
+def _returns_buffer(op: Operation) -> bool:
     """Whether an op is a loop that returns a buffer it carries."""
     return bool(op.regions) and any(isinstance(each.type, MemRefType) for each in op.results)
 
@@ -151,7 +151,7 @@ def _is_used_outside(op: Operation, inside: set[Operation]) -> bool:
     return any(use.operation not in inside for result in op.results for use in result.uses)
 
 
-def _inputs(
+def _captured_values(
     part: Sequence[Operation], inside: set[Operation]
 ) -> tuple[list[arith.ConstantOp], list[SSAValue]]:
     """Return constants to copy into the part, and the other values that it captures."""

@@ -31,8 +31,8 @@ class Sizes:
         self._block: Block = function.body.blocks[0]
         self._last: Operation | None = None
         self._values: dict[str, SSAValue] = {}
-        self._lengths = IndexEmitter(self._add, self._values, _sizes_only)
-        self._bind(list(_open_dimensions(groups)))
+        self._lengths = IndexEmitter(self._add, self._values, _no_facts)
+        self._bind(list(_dynamic_dimensions(groups)))
 
     def value(self, length: Nat) -> SSAValue:
         """Return a length as a value at the start of the function."""
@@ -62,7 +62,7 @@ class Sizes:
             return False
         index = self._add(arith.ConstantOp.from_int_and_width(position, IndexType()))
         known = {**self._values, "$extent": self._add(memref.DimOp(buffer, index))}
-        value = IndexEmitter(self._add, known, _sizes_only).value(answer.substitution[unknown[0]])
+        value = IndexEmitter(self._add, known, _no_facts).value(answer.substitution[unknown[0]])
         self._values[unknown[0]] = self._add(SizeOp(unknown[0], value))
         return True
 
@@ -75,11 +75,11 @@ class Sizes:
         return op.results[0]
 
 
-def _sizes_only(_: Nat) -> Facts:
+def _no_facts(_: Nat) -> Facts:
     return Facts()
 
 
-def _open_dimensions(groups: Sequence[Buffers]) -> Iterator[tuple[SSAValue, int, Nat]]:
+def _dynamic_dimensions(groups: Sequence[Buffers]) -> Iterator[tuple[SSAValue, int, Nat]]:
     """Iterate over the dynamic dimensions of buffers."""
     for buffers, type in groups:
         for buffer, (lengths, _) in zip(buffers, leaves(type), strict=True):

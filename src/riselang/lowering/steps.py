@@ -19,11 +19,11 @@ from riselang.dialects.rise.types import (
     ScalarType,
     VectorType,
     components,
-    kept,
+    compute_once,
     parts_of,
 )
 from riselang.lowering.lane_access import LaneAccess
-from riselang.lowering.memory import Path, Side, array_of, index_at
+from riselang.lowering.memory import Path, Side, array_type_of, as_index
 from riselang.nat import Nat
 from riselang.support.errors import InternalError
 
@@ -31,7 +31,7 @@ PaddedOp: TypeAlias = ShiftedPadOp | codegen.PadConstOp
 """The padding ops: their array has elements added before and after it."""
 
 
-SHOWN = (
+REARRANGING_OPS = (
     codegen.TupleOp,
     codegen.ZipOp,
     *(op for op in READ_OPS.values() if not op.VIEW.is_pad and op is not codegen.PrefetchOp),
@@ -39,7 +39,7 @@ SHOWN = (
 """Ops that give a part of a value, or all of it in another layout, whatever the index is."""
 
 
-LED_ELSEWHERE = (
+INDEX_DEPENDENT_OPS = (
     codegen.GatherOp, codegen.ConcatOp, codegen.PadConstOp, codegen.ElementsOp, codegen.GenerateOp,
     codegen.PrefetchOp,
 )  # fmt: skip
@@ -50,7 +50,7 @@ class Body(NamedTuple):
     """The computation of an op, for each element or on scalars."""
 
     block: Block
-    outside: Mapping[SSAValue, SSAValue]
+    captured_values: Mapping[SSAValue, SSAValue]
     """Replacements of values from outside of a block that belongs to another op."""
 
 
@@ -68,7 +68,7 @@ class PathSteps(LaneAccess):
         kept = self.bodies.get(op)
         return Body(op.body.block, {}) if kept is None else kept
 
-    def seen_through(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
+    def look_through_map(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
         """Look through a map whose function only selects or rearranges parts of its element.
 
         Return the array of the map, or a captured value that the function returns, with the path in
@@ -83,64 +83,64 @@ class PathSteps(LaneAccess):
             if isinstance(shown, Block) or shown.parent is not block:
                 return outside.get(value, value), inner
             if isinstance(shown, codegen.MapReadOp):
-                seen = self.seen_through(shown, inner)
+                seen = self.look_through_map(shown, inner)
                 if seen is None:
                     return None
                 value, inner = seen
-            elif isinstance(shown, SHOWN):
-                value, inner = self.step(shown, inner)
+            elif isinstance(shown, REARRANGING_OPS):
+                value, inner = self.follow_op(shown, inner)
             else:
                 return None
         return op.source, (path[0], *inner)
 
-    def step(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
+    def follow_op(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """Follow a path through an op, as in figure 8 of seed 000."""
         if isinstance(op, ViewOp):
-            if op.ROOM is not None:
-                self.guards.append(op.room(path))
-            return op.source, op.lead(path)
+            if op.HEADROOM is not None:
+                self.guards.append(op.headroom(path))
+            return op.source, op.map_path(path)
         match op:
             case codegen.IdxOp():
-                return op.array, (self.index(op), *path)
+                return op.array, (self.index_expression(op), *path)
             case codegen.TupleOp():
                 return (op.first if path[0] is Side.FIRST else op.second), path[1:]
             case codegen.ZipOp():
                 chosen = op.first if path[1] is Side.FIRST else op.second
                 return chosen, (path[0], *path[2:])
             case codegen.ListOp():
-                return op.elements[index_at(path[0]).constant], path[1:]
+                return op.elements[as_index(path[0]).constant], path[1:]
             case codegen.ZipAccOp():
                 return op.target, (path[0], Side(op.POSITION), *path[1:])
             case codegen.SliceAtOp():
-                starts = array_of(op.source).length - array_of(op.result).length + 1
+                starts = array_type_of(op.source).length - array_type_of(op.result).length + 1
                 start = self.known_index(op.index, starts)
-                return op.source, (start + index_at(path[0]), *path[1:])
+                return op.source, (start + as_index(path[0]), *path[1:])
             case codegen.MapAccOp():
-                return op.source, (path[0], *self.in_element(op, path[1:]))
+                return op.source, (path[0], *self.element_path(op, path[1:]))
             case _:
                 raise InternalError(f"{op.name} is not a step of an access path")
 
-    def in_element(self, op: codegen.MapAccOp, path: Path) -> Path:
+    def element_path(self, op: codegen.MapAccOp, path: Path) -> Path:
         """Return the path in a target element for a path in an element before the views."""
         last = op.body.block.last_op
         assert isinstance(last, ReturnOp)
         value = last.values[0]
         while value is not op.body.block.args[0]:
             assert isinstance(value.owner, Operation)
-            value, path = self.step(value.owner, path)
+            value, path = self.follow_op(value.owner, path)
         return path
 
-    def index(self, op: codegen.IdxOp) -> Nat:
+    def index_expression(self, op: codegen.IdxOp) -> Nat:
         """Return the index as an expression; its type guarantees that it is in bounds."""
-        return self.known_index(op.index, array_of(op.array).length)
+        return self.known_index(op.index, array_type_of(op.array).length)
 
 
-def is_nowhere(type: RiseType, path: Path) -> bool:
+def is_in_empty_array(type: RiseType, path: Path) -> bool:
     """Whether the path leads into an empty array.
 
     Loops over it do not run, but an index into it that fails its check is still resolved.
     """
-    if not kept(type, "_has_empty_array", _has_empty_array):
+    if not compute_once(type, "_has_empty_array", _has_empty_array):
         return False
     for part in path:
         if isinstance(part, Side):
@@ -157,7 +157,7 @@ def _has_empty_array(type: RiseType) -> bool:
     """Whether an array in a type is known to have no elements."""
     if isinstance(type, ArrayType | VectorType) and type.length == Nat.const(0):
         return True
-    return any(kept(part, "_has_empty_array", _has_empty_array) for part in parts_of(type))
+    return any(compute_once(part, "_has_empty_array", _has_empty_array) for part in parts_of(type))
 
 
 def leaf_type(type: RiseType, path: Path) -> Attribute:
@@ -168,14 +168,14 @@ def leaf_type(type: RiseType, path: Path) -> Attribute:
         else:
             assert isinstance(type, ArrayType | VectorType)
             type = type.element
-    return IndexType() if isinstance(type, IdxType) else _scalar(type).element
+    return IndexType() if isinstance(type, IdxType) else _as_scalar_type(type).element
 
 
-def _scalar(type: RiseType) -> ScalarType:
+def _as_scalar_type(type: RiseType) -> ScalarType:
     assert isinstance(type, ScalarType)
     return type
 
 
 def is_plain_step(op: Operation) -> bool:
     """Whether following an op only changes the path."""
-    return not isinstance(op, LED_ELSEWHERE)
+    return not isinstance(op, INDEX_DEPENDENT_OPS)

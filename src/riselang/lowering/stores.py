@@ -18,15 +18,15 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
     VectorType,
 )
-from riselang.lowering.lane_access import at_number, depends_on_lane
+from riselang.lowering.lane_access import depends_on_lane, index_at_lane
 from riselang.lowering.memory import (
     Path,
-    array_of,
-    data_of,
+    array_type_of,
+    rise_type_of,
 )
 from riselang.lowering.origins import builder_like
-from riselang.lowering.steps import PathSteps, is_nowhere
-from riselang.lowering.tiles import rows_of, tile_height
+from riselang.lowering.steps import PathSteps, is_in_empty_array
+from riselang.lowering.tiles import tile_height, transpose_columns
 from riselang.nat import (
     Nat,
     is_less,
@@ -61,18 +61,18 @@ class Stores(PathSteps):
         super().__init__()
         self.can_fail = False
         """Whether the function has checks that may fail."""
-        self.columns: list[_Column] = []
+        self.pending_columns: list[_Column] = []
         """Pending vectors, to be stored together with the following columns; they must be stored
         before the next op that reads memory."""
 
-    def may_be_empty(self, array: SSAValue) -> bool:
+    def can_be_empty(self, array: SSAValue) -> bool:
         """Whether the array may be empty: then index 0, used after a failed check, is invalid."""
-        least = array_of(array).length - 1
+        least = array_type_of(array).length - 1
         return self.can_fail and not is_nonnegative(least, self.facts(least))
 
     def store(self, value: SSAValue, target: SSAValue, builder: Builder, path: Path = ()) -> None:
         """Store a scalar, or a vector: as a whole, or lane by lane."""
-        type = data_of(target)
+        type = rise_type_of(target)
         if isinstance(type, VectorType) and not path:
             self.store_vector(value, target, type, builder)
             return
@@ -80,13 +80,13 @@ class Stores(PathSteps):
         self.guards = []
         while not isinstance(op := target.owner, codegen.CastOp):
             assert isinstance(op, Operation)
-            target, path = self.step(op, path)
-            if is_nowhere(data_of(target), path):
+            target, path = self.follow_op(op, path)
+            if is_in_empty_array(rise_type_of(target), path):
                 return
-            if is_chosen(op) and self.may_be_empty(target):
-                builder = self.inside_unless_empty(target, builder)
-            path = self.shortened(data_of(target), path, builder)
-        inside = self.inside_guards(self.guards, builder)
+            if has_computed_index(op) and self.can_be_empty(target):
+                builder = self.emit_unless_empty(target, builder)
+            path = self.shorten_path(rise_type_of(target), path, builder)
+        inside = self.emit_guards(self.guards, builder)
         if inside is None:
             return
         builder = inside
@@ -96,24 +96,24 @@ class Stores(PathSteps):
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
     ) -> None:
-        lane = self.lane(type.length)
+        lane = self.lane_variable(type.length)
         place, path = target, (lane,)
         self.guards = []
         while not isinstance(op := place.owner, codegen.CastOp):
             assert isinstance(op, Operation)
-            if self.can_fail and is_chosen(op):
+            if self.can_fail and has_computed_index(op):
                 break
-            place, path = self.step(op, path)
-        is_somewhere = not is_nowhere(data_of(place), path) and not self.is_deep(path)
+            place, path = self.follow_op(op, path)
+        is_somewhere = not is_in_empty_array(rise_type_of(place), path) and not self.is_deep(path)
         if isinstance(op, codegen.CastOp) and is_somewhere:
-            self.store_along(value, op, path, lane, builder)
+            self.store_lanes(value, op, path, lane, builder)
             return
         self.store_columns()
         for number in range(type.length.constant):
             index = Nat.const(number)
-            self.store(self.extracted(value, index, builder), target, builder, (index,))
+            self.store(self.extract_lane(value, index, builder), target, builder, (index,))
 
-    def store_along(
+    def store_lanes(
         self, value: SSAValue, op: codegen.CastOp, path: Path, lane: Nat, builder: Builder
     ) -> None:
         """Store a vector along the path of its lanes: as a whole, or each lane that is in bounds.
@@ -121,55 +121,55 @@ class Stores(PathSteps):
         Some lanes are out of bounds if the end of a padded array is inside of the vector.
         """
         buffer, indices = self.place(op, path)
-        unproven, start = self.unproven(self.guards), self.start_of_lanes(indices, lane)
+        unproven, start = self.unproven_guards(self.guards), self.contiguous_start(indices, lane)
         if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
-            self.store_later(_Column(value, buffer, indices, lane, builder))
+            self.defer_column(_Column(value, buffer, indices, lane, builder))
             return
         self.store_columns()
         shared = [guard for guard in unproven if not depends_on_lane((guard,), lane)]
         ends = [guard for guard in unproven if guard not in shared]
-        inside = self.inside_guards(shared, builder)
+        inside = self.emit_guards(shared, builder)
         if inside is not None and start is not None and len(ends) <= 1:
-            inside = self.store_whole(value, buffer, start, lane, ends, inside)
+            inside = self.store_whole_vector(value, buffer, start, lane, ends, inside)
         if inside is not None:
             self.store_each_lane(_Column(value, buffer, indices, lane, inside), ends)
 
-    def store_later(self, column: _Column) -> None:
+    def defer_column(self, column: _Column) -> None:
         """Defer storing a column, to store it together with the columns that follow it."""
-        if self.columns and not column.follows(self.columns[-1]):
+        if self.pending_columns and not column.follows(self.pending_columns[-1]):
             self.store_columns()
-        self.columns.append(column)
+        self.pending_columns.append(column)
 
     def store_each_lane(self, column: _Column, ends: Sequence[Nat] = ()) -> None:
         """Store the lanes of a vector one by one, each only if it is in bounds."""
         lane = column.lane
-        for number in range(self.lanes(lane)):
-            guards = [at_number(end, lane, number) for end in ends]
-            here = self.inside_guards(guards, column.builder)
+        for number in range(self.lane_count(lane)):
+            guards = [index_at_lane(end, lane, number) for end in ends]
+            here = self.emit_guards(guards, column.builder)
             if here is None:
                 continue
-            scalar = self.extracted(column.value, Nat.const(number), here)
-            indices = self.indices_at(column.indices, lane, number)
+            scalar = self.extract_lane(column.value, Nat.const(number), here)
+            indices = self.indices_at_lane(column.indices, lane, number)
             self.store_scalar(scalar, column.buffer, indices, here)
 
     def store_columns(self) -> None:
         """Store the pending columns: row by row where they form a tile."""
-        columns, self.columns = self.columns, []
+        columns, self.pending_columns = self.pending_columns, []
         while columns:
             first, builder = columns[0], columns[-1].builder
             count = tile_height(first.value.type, len(columns))
             tile, columns = columns[:count], columns[count:]
-            starts = [self.indices_at(first.indices, first.lane, number)
-                      for number in range(self.lanes(first.lane))]  # fmt: skip
-            if count == 1 or not all(map(self.is_plainly_affine, starts)):
+            starts = [self.indices_at_lane(first.indices, first.lane, number)
+                      for number in range(self.lane_count(first.lane))]  # fmt: skip
+            if count == 1 or not all(map(self.is_single_affine_map, starts)):
                 for column in tile:
                     self.store_each_lane(column)
                 continue
-            rows = rows_of([column.value for column in tile], builder)
+            rows = transpose_columns([column.value for column in tile], builder)
             for row, start in zip(rows, starts, strict=True):
                 self.store_vector_at(row, first.buffer, start, builder)
 
-    def store_whole(
+    def store_whole_vector(
         self,
         value: SSAValue,
         buffer: SSAValue,
@@ -186,9 +186,9 @@ class Stores(PathSteps):
         last = self.at_last_lane(end, lane)
         if is_less(last, Nat.const(0), self.facts(last)):
             return builder
-        whole, other = self.branches(last, builder)
+        whole, other = self.emit_branches(last, builder)
         self.store_vector_at(value, buffer, start, whole)
-        return None if self.has_whole_lanes(end, lane) else other
+        return None if self.is_uniform_over_lanes(end, lane) else other
 
     def store_scalar(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
@@ -198,25 +198,25 @@ class Stores(PathSteps):
             stored = [value, buffer, *operands]
             builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
         else:
-            values = self.arithmetic(indices, builder)
+            values = self.emit_indices(indices, builder)
             builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
 
-    def unproven(self, guards: Sequence[Nat]) -> list[Nat]:
+    def unproven_guards(self, guards: Sequence[Nat]) -> list[Nat]:
         return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]
 
-    def inside_guards(self, guards: Sequence[Nat], builder: Builder) -> Builder | None:
+    def emit_guards(self, guards: Sequence[Nat], builder: Builder) -> Builder | None:
         """Return a builder for code that runs if no guard is negative; None if it never runs."""
-        for guard in self.unproven(guards):
+        for guard in self.unproven_guards(guards):
             guard = simplify(guard, self.facts(guard))
             if is_less(guard, Nat.const(0), self.facts(guard)):
                 return None
-            builder, _ = self.branches(guard, builder)
+            builder, _ = self.emit_branches(guard, builder)
         return builder
 
-    def branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:
+    def emit_branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:
         """Emit an if on `gap >= 0`, and return builders for its two branches."""
         gap = simplify(gap, self.facts(gap))
-        distance, zero = self.arithmetic([gap, Nat.const(0)], builder)
+        distance, zero = self.emit_indices([gap, Nat.const(0)], builder)
         condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
         ends = [scf.YieldOp(), scf.YieldOp()]
         regions = [Region(Block([end])) for end in ends]
@@ -224,12 +224,12 @@ class Stores(PathSteps):
         first, second = (builder_like(builder, InsertPoint.before(end)) for end in ends)
         return first, second
 
-    def inside_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
+    def emit_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
         """Return a builder for code that runs if the array is not empty."""
-        return self.branches(array_of(array).length - 1, builder)[0]
+        return self.emit_branches(array_type_of(array).length - 1, builder)[0]
 
 
-def is_chosen(op: Operation) -> bool:
+def has_computed_index(op: Operation) -> bool:
     """Whether the op selects an element by a computed index rather than a loop index."""
     if not isinstance(op, codegen.IdxOp):
         return False

@@ -23,19 +23,19 @@ STACK_BUDGET = 128 * 1024
 """The maximum stack bytes of all temporaries of a function, including its parallel bodies."""
 
 
-def place_temporaries(function: Operation) -> None:
+def hoist_temporaries(function: Operation) -> None:
     """Move each temporary to the start of its function or parallel body."""
     used = 0
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
-            block = _home(op)
-            size = STACK_LIMIT + 1 if op.dynamic_sizes else bytes_of(op)
+            block = _allocation_scope(op)
+            size = STACK_LIMIT + 1 if op.dynamic_sizes else allocation_bytes(op)
             on_stack = size <= STACK_LIMIT and used + size <= STACK_BUDGET
             used += size if on_stack else 0
-            _move(op, block, on_stack)
+            _move_allocation(op, block, on_stack)
 
 
-def _home(op: Operation) -> Block:
+def _allocation_scope(op: Operation) -> Block:
     """Return the body of the function or of the innermost parallel loop around the op."""
     block = op.parent
     assert block is not None
@@ -47,13 +47,13 @@ def _home(op: Operation) -> Block:
     return block
 
 
-def bytes_of(op: memref.AllocaOp | memref.AllocOp) -> int:
+def allocation_bytes(op: memref.AllocaOp | memref.AllocOp) -> int:
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    return bytes_of_type(type)
+    return memref_bytes(type)
 
 
-def bytes_of_type(type: MemRefType) -> int:
+def memref_bytes(type: MemRefType) -> int:
     element = type.element_type
     width = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
     count = 1
@@ -78,7 +78,7 @@ def _insert_early(op: Operation, block: Block) -> None:
         block.insert_op_before(op, block.first_op)
 
 
-def _move(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
+def _move_allocation(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
     if on_stack:
         op.detach()
         op.alignment = ALIGNMENT

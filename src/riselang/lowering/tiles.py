@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, i64
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, SSAValue
 
-CHUNK = 16
+SHUFFLE_BYTES = 16
 """The number of bytes within which a shuffle takes one instruction, for vectors of any length."""
 ELEMENT_SIZES = (4, 8)
 """The sizes in bytes of elements that are shuffled."""
@@ -28,12 +28,12 @@ def tile_height(type: Attribute, count: int) -> int:
     if not isinstance(element, FixedBitwidthType) or element.size not in ELEMENT_SIZES:
         return 1
     height = min(lanes, 1 << (count.bit_length() - 1))
-    is_whole = lanes.bit_count() == 1 and height >= 2 * CHUNK // element.size
+    is_whole = lanes.bit_count() == 1 and height >= 2 * SHUFFLE_BYTES // element.size
     return height if is_whole else 1
 
 
 @dataclass(frozen=True)
-class _Part:
+class _TilePart:
     """Parts of rows: `width` elements of each row, contiguous in one of the vectors."""
 
     vectors: Sequence[SSAValue]
@@ -42,26 +42,26 @@ class _Part:
     """For each row, the number of the vector and the position in it."""
 
 
-def rows_of(columns: Sequence[SSAValue], builder: Builder) -> list[SSAValue]:
+def transpose_columns(columns: Sequence[SSAValue], builder: Builder) -> list[SSAValue]:
     """Return the rows of a tile, one for each lane, from as many columns as `tile_height` says."""
     type = columns[0].type
     assert isinstance(type, BuiltinVectorType)
     assert isinstance(type.element_type, FixedBitwidthType)
     (lanes,) = type.get_shape()
-    chunk = CHUNK // type.element_type.size
-    parts = [_Part([each], 1, [(0, lane) for lane in range(lanes)]) for each in columns]
+    chunk = SHUFFLE_BYTES // type.element_type.size
+    parts = [_TilePart([each], 1, [(0, lane) for lane in range(lanes)]) for each in columns]
     while len(parts) > 1:
-        merge = _interleaved if parts[0].width < chunk else _joined
+        merge = _interleave if parts[0].width < chunk else _concatenate
         pairs = zip(parts[::2], parts[1::2], strict=True)
         parts = [merge(one, other, chunk, builder) for one, other in pairs]
     (whole,) = parts
     return list(whole.vectors)
 
 
-def _interleaved(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Part:
+def _interleave(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
     """Interleave pieces of both, with each half of a chunk in a separate vector."""
     width, vectors = one.width, list[SSAValue]()
-    (length,) = _shape(one.vectors[0])
+    (length,) = _vector_shape(one.vectors[0])
     halves = [
         [(base + start, piece) for base in range(0, length, chunk) for start in starts
          for piece in (0, length)]
@@ -70,31 +70,31 @@ def _interleaved(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Par
     for pair in zip(one.vectors, other.vectors, strict=True):
         for half in halves:
             mask = [at + piece + step for at, piece in half for step in range(width)]
-            vectors.append(_shuffled(*pair, mask, builder))
+            vectors.append(_shuffle(*pair, mask, builder))
     places = [
         (2 * number + at % chunk // (chunk // 2), at - at % chunk + at % (chunk // 2) * 2)
         for number, at in one.places
     ]
-    return _Part(vectors, 2 * width, places)
+    return _TilePart(vectors, 2 * width, places)
 
 
-def _joined(one: _Part, other: _Part, chunk: int, builder: Builder) -> _Part:
+def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
     """Concatenate the pieces of both, with one vector for each lane."""
     vectors: list[SSAValue] = []
     for number, at in one.places:
         first, second = one.vectors[number], other.vectors[number]
-        (length,) = _shape(first)
+        (length,) = _vector_shape(first)
         mask = [start + step for start in (at, length + at) for step in range(one.width)]
-        vectors.append(_shuffled(first, second, mask, builder))
-    return _Part(vectors, 2 * one.width, [(lane, 0) for lane in range(len(vectors))])
+        vectors.append(_shuffle(first, second, mask, builder))
+    return _TilePart(vectors, 2 * one.width, [(lane, 0) for lane in range(len(vectors))])
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
+def _vector_shape(value: SSAValue) -> tuple[int, ...]:
     assert isinstance(value.type, BuiltinVectorType)
     return value.type.get_shape()
 
 
-def _shuffled(first: SSAValue, second: SSAValue, mask: Sequence[int], builder: Builder) -> SSAValue:
+def _shuffle(first: SSAValue, second: SSAValue, mask: Sequence[int], builder: Builder) -> SSAValue:
     assert isinstance(first.type, BuiltinVectorType)
     order = DenseArrayBase.from_list(i64, mask)
     type = BuiltinVectorType(first.type.element_type, [len(mask)])

@@ -21,9 +21,9 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import unwrapped
+from riselang.dialects.rise.lanes import unwrap_type
 from riselang.dialects.rise.pattern_registry import TO_MEM
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -37,7 +37,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
-from riselang.lowering.checks import Checks, Places
+from riselang.lowering.checks import CheckLocations, Checks
 from riselang.lowering.loops import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.nat import Nat
 from riselang.pipelines import GPU
@@ -58,10 +58,10 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.sizes import at_argument
+from riselang.term.sizes import apply_dependent
 from riselang.term.views import is_view
 
-REGISTERS, REGISTERS_OF_GPU = 32, 64
+MAX_REGISTER_ELEMENTS, MAX_GPU_REGISTER_ELEMENTS = 32, 64
 """Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering emits; `temporaries.py` moves them."""
@@ -150,15 +150,17 @@ class Translation:
         self.callees = callees
         self.for_gpu = loops == GPU
         self.loops = "scf" if self.for_gpu else loops
-        self.most_registers = REGISTERS_OF_GPU if self.for_gpu else REGISTERS
-        self.checks = checks or Checks(Block(), Places())
+        self.max_register_elements = (
+            MAX_GPU_REGISTER_ELEMENTS if self.for_gpu else MAX_REGISTER_ELEMENTS
+        )
+        self.checks = checks or Checks(Block(), CheckLocations())
 
     @property
-    def unordered(self) -> LoopKind:
+    def unordered_kind(self) -> LoopKind:
         """The default kind of a loop whose iterations may run in any order."""
         return LoopKind.PARALLEL if self.for_gpu else LoopKind.SEQUENTIAL
 
-    def dialect(self, pattern: Pattern) -> str:
+    def loop_dialect(self, pattern: Pattern) -> str:
         """Return the dialect of a pattern's loop; GPU kernels have no affine loops."""
         return self.loops if self.for_gpu else pattern.to or self.loops
 
@@ -182,7 +184,7 @@ class Translation:
                 function = self.read(term.function, environment)
                 assert isinstance(function, DependentClosure)
                 return self.read(
-                    at_argument(function.function, term.argument), function.environment
+                    apply_dependent(function.function, term.argument), function.environment
                 )
             case Literal() | Scalar():
                 operands = scalar_leaves(term)
@@ -222,7 +224,7 @@ class Translation:
         if isinstance(function, Callee):
             if len(arguments) < len(function.inputs):
                 return self.apply(Closure(function.function, ()), arguments)
-            return self.materialised(
+            return self.materialize(
                 function.result, lambda target: self.call(function, arguments, target)
             )
         assert isinstance(function, Partial)
@@ -237,11 +239,11 @@ class Translation:
                 'runs it (backend="interpret")',
                 pattern.location,
             )
-        with self.emitter.made_for(pattern):
+        with self.emitter.located_at(pattern):
             result = rule(pattern, given[:arity])
         return self.apply(result, given[arity:])
 
-    def applied(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
+    def read_application(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
         """Apply a function to all its arguments, and return the resulting data."""
         result = self.apply(function, arguments)
         assert isinstance(result, SSAValue), result
@@ -263,15 +265,17 @@ class Translation:
         if isinstance(lazy, Delayed) and isinstance(lazy.term, Apply):
             head, arguments = spine(lazy.term)
             delayed = [Delayed(argument, lazy.environment) for argument in arguments]
-            self.store_applied(self.read(head, lazy.environment), delayed, target)
+            self.store_application(self.read(head, lazy.environment), delayed, target)
         else:
             self.copy(self.read_data(lazy), target)
 
-    def store_applied(self, function: Value, arguments: Sequence[Lazy], target: SSAValue) -> None:
+    def store_application(
+        self, function: Value, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
         if isinstance(function, Closure):
             body, environment, rest = self.enter(function, arguments)
             if rest:
-                self.store_applied(self.read(body, environment), rest, target)
+                self.store_application(self.read(body, environment), rest, target)
             else:
                 self.store(Delayed(body, environment), target)
             return
@@ -282,10 +286,10 @@ class Translation:
         pattern, given = function.pattern, (*function.arguments, *arguments)
         rule = self.store_rules.get(pattern.spec.name)
         if rule is not None and len(given) == pattern.spec.arity:
-            with self.emitter.made_for(pattern):
+            with self.emitter.located_at(pattern):
                 rule(pattern, given, target)
             return
-        self.copy(self.applied(function, arguments), target)
+        self.copy(self.read_application(function, arguments), target)
 
     def call(self, callee: Callee, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Call a function of the module with the target, or with a buffer that is copied to it."""
@@ -293,18 +297,18 @@ class Translation:
         passed = [
             each
             for type, argument in zip(callee.inputs, arguments, strict=True)
-            for each in self.passed(type, self.read_data(argument))
+            for each in self.call_arguments(type, self.read_data(argument))
         ]
         wanted = buffer_types(callee.result)
         outputs = whole_buffers(target)
         is_whole = outputs is not None and [each.type for each in outputs] == wanted
         if outputs is None or not is_whole:
-            outputs = self.buffers(callee.result)
-        self.emitter.add(CallOp(self.callees.name(callee), [*outputs, *passed], []))
+            outputs = self.allocate_buffers(callee.result)
+        self.emitter.add(CallOp(self.callees.function_name(callee), [*outputs, *passed], []))
         if not is_whole:
             self.copy(self.add(codegen.CastOp(outputs, callee.result)), target)
 
-    def passed(self, type: RiseType, value: SSAValue) -> list[SSAValue]:
+    def call_arguments(self, type: RiseType, value: SSAValue) -> list[SSAValue]:
         """Return a value as call arguments: arrays are passed as buffers, copied if necessary."""
         if isinstance(type, TupleType):
             parts = (self.component(step, value) for step in (codegen.FstOp, codegen.SndOp))
@@ -312,14 +316,14 @@ class Translation:
             return [
                 each
                 for part_type, part in zip(types, parts, strict=True)
-                for each in self.passed(part_type, part)
+                for each in self.call_arguments(part_type, part)
             ]
         if not isinstance(type, ArrayType):
             return self.unwrap(value)
         buffers = whole_buffers(value)
         if buffers is not None and [each.type for each in buffers] == buffer_types(type):
             return buffers
-        kept = self.buffers(type)
+        kept = self.allocate_buffers(type)
         self.copy(value, self.add(codegen.CastOp(kept, type)))
         return kept
 
@@ -332,19 +336,23 @@ class Translation:
             for step in (codegen.FstOp, codegen.SndOp):
                 self.copy(self.component(step, value), self.component(step, target))
         elif isinstance(type, ArrayType):
-            self.each(type.length, self.loops, lambda index: self.copy(
+            self.emit_loop(type.length, self.loops, lambda index: self.copy(
                 self.add(codegen.IdxOp(value, index)), self.add(codegen.IdxOp(target, index))
-            ), self.unordered)  # fmt: skip
+            ), self.unordered_kind)  # fmt: skip
         else:
-            raise LimitationError(f"storing a value of type {show(type)} is not supported yet")
+            raise LimitationError(
+                f"storing a value of type {format_type(type)} is not supported yet"
+            )
 
     def component(self, step: type[ViewOp], value: SSAValue) -> SSAValue:
         position, type = 0 if step is codegen.FstOp else 1, data_type(value)
         if not isinstance(type, TupleType):
-            raise LimitationError(f"a value of type {show(type)} cannot be carried by a loop yet")
+            raise LimitationError(
+                f"a value of type {format_type(type)} cannot be carried by a loop yet"
+            )
         return self.add(step(value, components(type)[position]))
 
-    def each(
+    def emit_loop(
         self,
         length: Nat,
         dialect: str,
@@ -359,9 +367,9 @@ class Translation:
 
     # Memory
 
-    def materialised(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
+    def materialize(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
         """Fill new buffers with a value, and return a cast after the code that fills them."""
-        buffers = self.buffers(type)
+        buffers = self.allocate_buffers(type)
         fill(self.add(codegen.CastOp(buffers, type)))
         return self.add(codegen.CastOp(buffers, type))
 
@@ -373,26 +381,26 @@ class Translation:
             return self.force(lazy)
         if not contains_array(lazy.term.type) or _is_stored(lazy.term):
             return self.force(lazy)
-        return self.materialised(lazy.term.type, lambda target: self.store(lazy, target))
+        return self.materialize(lazy.term.type, lambda target: self.store(lazy, target))
 
     def named_function(self, function: Lambda) -> Callee | None:
         """Return a named function as a function of the module if possible; GPU code has none."""
         return callee_of(function) if self.callees is not None and not self.for_gpu else None
 
-    def kept(self, lazy: Lazy) -> SSAValue:
+    def store_if_computed(self, lazy: Lazy) -> SSAValue:
         """Return a value that is read many times; a computed one is stored in a buffer."""
         value = self.bind(lazy)
         assert isinstance(value, SSAValue), value
         if not contains_array(data_type(value)) or is_in_memory(value):
             return value
-        return self.materialised(data_type(value), lambda target: self.copy(value, target))
+        return self.materialize(data_type(value), lambda target: self.copy(value, target))
 
-    def buffers(self, type: RiseType) -> list[SSAValue]:
+    def allocate_buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
         for lengths, leaf in leaves(type):
             shape = [length.constant if length.is_constant else DYNAMIC_INDEX for length in lengths]
             open_lengths = [
-                self.emitter.length(length) for length in lengths if not length.is_constant
+                self.emitter.length_value(length) for length in lengths if not length.is_constant
             ]
             op = AllocaOp.create(
                 operands=open_lengths,
@@ -410,7 +418,7 @@ class Translation:
             return [scalar for part in owner.operands for scalar in self.unwrap(part)]
         type = data_type(value)
         if isinstance(type, ScalarType | VectorType | IdxType):
-            plain = IndexType() if isinstance(type, IdxType) else unwrapped(type)
+            plain = IndexType() if isinstance(type, IdxType) else unwrap_type(type)
             if isinstance(owner, codegen.CastOp) and owner.sources[0].type == plain:
                 return [owner.sources[0]]
             return [self.add(codegen.CastOp([value], plain))]
@@ -456,7 +464,7 @@ def is_in_memory(value: SSAValue) -> bool:
         if isinstance(op, codegen.GenerateOp | EmbedOp | Block):
             return False
         if isinstance(op, codegen.MapReadOp):
-            if not _only_rearranges(op):
+            if not _is_rearrangement(op):
                 return False
             path = ()
         if isinstance(op, codegen.CastOp):
@@ -472,7 +480,7 @@ def is_in_memory(value: SSAValue) -> bool:
     return True
 
 
-def _only_rearranges(op: codegen.MapReadOp) -> bool:
+def _is_rearrangement(op: codegen.MapReadOp) -> bool:
     """Whether the function of a map that is only read computes nothing, only selects parts."""
     views = ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | ReturnOp
     return all(isinstance(inner, views) for inner in op.walk())
@@ -487,7 +495,7 @@ def result_type(pattern: Pattern) -> RiseType:
     return uncurry(pattern.type)[1]
 
 
-def size(pattern: Pattern, name: str) -> Nat:
+def size_argument(pattern: Pattern, name: str) -> Nat:
     value = pattern.argument(name)
     assert isinstance(value, Nat)
     return value

@@ -45,7 +45,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.support.errors import LimitationError
-from riselang.term.embedding import fold_tree, scalar_leaves
+from riselang.term.embedding import evaluate_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -60,10 +60,10 @@ from riselang.term.nodes import (
     subterms,
 )
 from riselang.term.recursion import recursive
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 
 VECTOR_PATTERNS = (AS_VECTOR, AS_SCALAR, VECTOR_FROM_SCALAR)
-LANES = (f32, f64, i8, i16, i32, i64)
+LANE_TYPES = (f32, f64, i8, i16, i32, i64)
 """Scalar types for which CPUs have vector registers."""
 LANE_OPS = frozenset(
     f"{dialect}.{name}"
@@ -75,71 +75,71 @@ LANE_OPS = frozenset(
     for name in names.split()
 )  # fmt: skip
 """Operations with vector instructions that are defined for all operands."""
-APPROXIMATED = frozenset({"math.exp", "math.log", "math.tanh"})
+APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
 """Operations on f32 that become `LANE_OPS` under the relaxed float permission."""
 
 
 @cache
-def with_arrays(type: RiseType) -> RiseType:
+def replace_vector_types(type: RiseType) -> RiseType:
     """Replace the vectors in a type by arrays."""
     match type:
         case VectorType() | ArrayType():
-            return array(type.length, with_arrays(type.element))
+            return array(type.length, replace_vector_types(type.element))
         case TupleType():
             first, second = components(type)
-            return pair(with_arrays(first), with_arrays(second))
+            return pair(replace_vector_types(first), replace_vector_types(second))
         case FunType():
-            return fun(with_arrays(type.input), with_arrays(type.output))
+            return fun(replace_vector_types(type.input), replace_vector_types(type.output))
         case DepFunType():
-            return dep_fun(type.kind.data, type.binder, with_arrays(type.body))
+            return dep_fun(type.kind.data, type.binder, replace_vector_types(type.body))
         case _:
             return type
 
 
-def without_vectors(term: Term, permission: str = "strict") -> Term:
+def replace_unsupported_vectors(term: Term, permission: str = "strict") -> Term:
     """Replace the vectors in a term by arrays, unless MLIR supports all its vector operations.
 
     The float permission decides whether `exp`, `log` and `tanh` are supported.
     """
-    if not _has_vectors(term) or all(_can_stay(part, permission) for part in subterms(term)):
+    if not _has_vectors(term) or all(_is_supported(part, permission) for part in subterms(term)):
         return term
-    return vectors_as_arrays(term)
+    return replace_vectors(term)
 
 
-def _can_stay(part: Term, permission: str) -> bool:
+def _is_supported(part: Term, permission: str) -> bool:
     """Whether MLIR vectors support the vector operations of a subterm."""
     if isinstance(part, Embed):
-        return not _takes_vectors(part)
+        return not _has_vector_operands(part)
     if isinstance(part, Scalar) and isinstance(part.type, VectorType):
-        if part.op in APPROXIMATED and part.type.element == f32:
-            return permission == "relaxed" and _is_lane(part.type)
-        return part.op in LANE_OPS and _is_lane(part.type)
-    return all(_is_lane(type) for type in _vectors_in(part.type))
+        if part.op in APPROXIMATED_OPS and part.type.element == f32:
+            return permission == "relaxed" and _is_supported_vector(part.type)
+        return part.op in LANE_OPS and _is_supported_vector(part.type)
+    return all(_is_supported_vector(type) for type in _vector_types_in(part.type))
 
 
-def _vectors_in(type: RiseType) -> Iterator[VectorType]:
+def _vector_types_in(type: RiseType) -> Iterator[VectorType]:
     match type:
         case VectorType():
             yield type
         case ArrayType():
-            yield from _vectors_in(type.element)
+            yield from _vector_types_in(type.element)
         case TupleType():
             for part in components(type):
-                yield from _vectors_in(part)
+                yield from _vector_types_in(part)
         case FunType():
-            yield from _vectors_in(type.input)
-            yield from _vectors_in(type.output)
+            yield from _vector_types_in(type.input)
+            yield from _vector_types_in(type.output)
         case _:
             return
 
 
-def _is_lane(type: VectorType) -> bool:
-    return type.length.is_constant and type.length.constant >= 1 and type.element in LANES
+def _is_supported_vector(type: VectorType) -> bool:
+    return type.length.is_constant and type.length.constant >= 1 and type.element in LANE_TYPES
 
 
 def _has_vectors(term: Term) -> bool:
     """Whether a term has vectors: in its type, its patterns, or its embedded ops."""
-    if with_arrays(term.type) != term.type:
+    if replace_vector_types(term.type) != term.type:
         return True
     stack = [term]
     while stack:
@@ -153,7 +153,7 @@ def _has_vectors(term: Term) -> bool:
 
 
 @recursive
-def vectors_as_arrays(term: Term) -> Term:
+def replace_vectors(term: Term) -> Term:
     """Replace all vectors in a term by arrays."""
     return _visit(term)
 
@@ -161,33 +161,33 @@ def vectors_as_arrays(term: Term) -> Term:
 def _visit(term: Term) -> Term:
     match term:
         case Bound(index):
-            return Bound(index, with_arrays(term.type), term.location)
+            return Bound(index, replace_vector_types(term.type), term.location)
         case Lambda(name, parameter, body):
-            return Lambda(name, with_arrays(parameter), _visit(body), term.location)
+            return Lambda(name, replace_vector_types(parameter), _visit(body), term.location)
         case Pattern():
-            return _pattern(term)
+            return _replace_pattern(term)
         case Scalar() if isinstance(term.type, VectorType):
-            return _on_lanes(term, term.type.length)
-        case Embed() if _takes_vectors(term):
+            return _map_over_lanes(term, term.type.length)
+        case Embed() if _has_vector_operands(term):
             raise LimitationError(
                 "an embed with ops other than arith and math cannot be compiled on vectors yet",
                 term.location,
             )
         case DepApply(function, RiseType() as argument):
-            return DepApply(_visit(function), with_arrays(argument), term.location)
+            return DepApply(_visit(function), replace_vector_types(argument), term.location)
         case _:
-            return with_children(term, _visit, _visit)
+            return map_children(term, _visit, _visit)
 
 
-def _takes_vectors(term: Embed) -> bool:
+def _has_vector_operands(term: Embed) -> bool:
     return any(isinstance(part.type, VectorType) for part in (term, *term.operands))
 
 
-def _on_lanes(term: Scalar, length: Nat) -> Term:
+def _map_over_lanes(term: Scalar, length: Nat) -> Term:
     """`v * v + w ~> zip(v, w) |> map(fun((a, b), a * a + b))`"""
     leaves = scalar_leaves(term)
     distinct = list(dict.fromkeys(leaves))
-    lanes = _zipped([_visit(leaf) for leaf in distinct], length)
+    lanes = _zip_all([_visit(leaf) for leaf in distinct], length)
     assert isinstance(lanes.type, ArrayType)
     lane = Bound(0, lanes.type.element)
 
@@ -195,32 +195,32 @@ def _on_lanes(term: Scalar, length: Nat) -> Term:
         assert isinstance(term, Scalar)
         return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)
 
-    parts = dict(zip(distinct, _components(lane, len(distinct)), strict=True))
-    body = fold_tree(term, leaves, [parts[leaf] for leaf in leaves], combine)
+    parts = dict(zip(distinct, _unzip_element(lane, len(distinct)), strict=True))
+    body = evaluate_tree(term, leaves, [parts[leaf] for leaf in leaves], combine)
     function = Lambda("lane", lane.type, body, term.location)
     map = Pattern(MAP, (length, lane.type, body.type), None, term.location)
     return apply_all(map, [function, lanes])
 
 
-def _zipped(arrays: Sequence[Term], length: Nat) -> Term:
+def _zip_all(arrays: Sequence[Term], length: Nat) -> Term:
     """Zip arrays as a balanced tree, so that the term does not become deep."""
     if len(arrays) == 1:
         return arrays[0]
     half = len(arrays) // 2
-    parts = [_zipped(arrays[:half], length), _zipped(arrays[half:], length)]
+    parts = [_zip_all(arrays[:half], length), _zip_all(arrays[half:], length)]
     return apply_all(Pattern(ZIP, (length, *(element_of(part.type) for part in parts))), parts)
 
 
-def _components(value: Term, count: int) -> list[Term]:
+def _unzip_element(value: Term, count: int) -> list[Term]:
     """Return the components that `_zipped` paired."""
     if count == 1:
         return [value]
     half, types = count // 2, components(value.type)
     first, second = (Apply(Pattern(spec, types), value) for spec in (FST, SND))
-    return _components(first, half) + _components(second, count - half)
+    return _unzip_element(first, half) + _unzip_element(second, count - half)
 
 
-def _pattern(term: Pattern) -> Term:
+def _replace_pattern(term: Pattern) -> Term:
     if term.spec is AS_VECTOR:
         # asVector(k) ~> split(k)
         return Pattern(SPLIT, term.arguments, None, term.location)
@@ -229,12 +229,12 @@ def _pattern(term: Pattern) -> Term:
         length, count, element = term.arguments
         return Pattern(JOIN, (count, length, element), None, term.location)
     if term.spec is VECTOR_FROM_SCALAR:
-        return _repeated(term)
-    arguments = [with_arrays(x) if isinstance(x, RiseType) else x for x in term.arguments]
+        return _replace_broadcast(term)
+    arguments = [replace_vector_types(x) if isinstance(x, RiseType) else x for x in term.arguments]
     return Pattern(term.spec, arguments, term.to, term.location)
 
 
-def _repeated(term: Pattern) -> Term:
+def _replace_broadcast(term: Pattern) -> Term:
     """`vectorFromScalar(k) ~> fun(x, generate(fun(i, x)))`"""
     length, element = term.arguments
     assert isinstance(length, Nat)

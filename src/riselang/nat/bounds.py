@@ -88,7 +88,7 @@ def _interval(nat: Nat, facts: Facts, effort: int) -> Interval:
         for atom, power in monomial:
             for _ in range(power):
                 product *= _atom_interval(atom, facts, effort)
-        total += product.scaled(coefficient)
+        total += product.scale(coefficient)
     return total
 
 
@@ -102,7 +102,7 @@ def _atom_interval(atom: Atom, facts: Facts, effort: int) -> Interval:
             upper = None if known.upper is None else ends(known.upper).upper
             return Interval(ends(known.lower).lower, upper)
         case FloorDiv(dividend, divisor):
-            return ends(dividend).floor_divided(ends(divisor))
+            return ends(dividend).floor_divide(ends(divisor))
         case Mod(dividend, divisor):
             whole = ends(dividend)
             return Interval(0, smallest((ends(divisor - 1).upper, _upper_if_natural(whole))))
@@ -129,9 +129,9 @@ class _Occurrence:
     atom: Atom
     coefficient: Nat
     rest: Nat
-    rising: bool
+    is_rising: bool
 
-    def replaced(self, replacement: NatLike) -> Nat:
+    def replace_atom(self, replacement: NatLike) -> Nat:
         return self.coefficient * replacement + self.rest
 
 
@@ -173,20 +173,20 @@ def _relax(occurrence: _Occurrence, facts: Facts, effort: int) -> tuple[_Combine
     match atom:
         case Variable(name):
             known = facts.bounds_of(name)
-            end = known.lower if occurrence.rising else known.upper
-            return largest, [] if end is None else [occurrence.replaced(end)]
+            end = known.lower if occurrence.is_rising else known.upper
+            return largest, [] if end is None else [occurrence.replace_atom(end)]
         case Min(arguments) | Max(arguments):
             # A minimum is one of its arguments, and at most each of them.
-            is_each = occurrence.rising == isinstance(atom, Max)
-            candidates = [occurrence.replaced(argument) for argument in arguments]
+            is_each = occurrence.is_rising == isinstance(atom, Max)
+            candidates = [occurrence.replace_atom(argument) for argument in arguments]
             return (largest if is_each else smallest_if_all), candidates
         case FloorDiv():
             return largest, _relax_division(occurrence, atom, facts, effort)
         case Mod(dividend, divisor):
-            candidates = [Nat.const(0) if occurrence.rising else divisor - 1]
-            if not occurrence.rising and _is_natural(dividend, facts, effort):
+            candidates = [Nat.const(0) if occurrence.is_rising else divisor - 1]
+            if not occurrence.is_rising and _is_natural(dividend, facts, effort):
                 candidates.append(dividend)
-            return largest, [occurrence.replaced(candidate) for candidate in candidates]
+            return largest, [occurrence.replace_atom(candidate) for candidate in candidates]
 
 
 def _relax_division(
@@ -195,15 +195,15 @@ def _relax_division(
     """Law: x - m + 1 <= m * (x floordiv m) <= x."""
     candidates: list[Nat] = []
     ends = _atom_interval(atom, facts, effort)
-    end = ends.lower if occurrence.rising else ends.upper
+    end = ends.lower if occurrence.is_rising else ends.upper
     if end is not None:
-        candidates.append(occurrence.replaced(end))
+        candidates.append(occurrence.replace_atom(end))
     factor = exact_quotient(occurrence.coefficient, atom.divisor)
     if factor is not None:
-        slack = atom.divisor - 1 if occurrence.rising else 0
+        slack = atom.divisor - 1 if occurrence.is_rising else 0
         candidates.append(factor * (atom.dividend - slack) + occurrence.rest)
-    elif not occurrence.rising and _is_natural(atom.dividend, facts, effort):
-        candidates.append(occurrence.replaced(atom.dividend))
+    elif not occurrence.is_rising and _is_natural(atom.dividend, facts, effort):
+        candidates.append(occurrence.replace_atom(atom.dividend))
     return candidates
 
 

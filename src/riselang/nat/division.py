@@ -65,7 +65,7 @@ def recombine(nat: Nat) -> Nat:
         return nat
     for atom in nat.atoms():
         if isinstance(atom, Mod):
-            for group in _groups(nat, atom):
+            for group in _term_groups(nat, atom):
                 if (joined := _join_division(nat, group, atom)) is not None:
                     return joined
     return nat
@@ -92,10 +92,10 @@ def _symbolic_quotient(dividend: Nat, divisor: Nat) -> Nat:
     if divisor == 1:
         return dividend
     whole, rest = split_multiple(dividend, divisor)
-    return whole + _reduced_quotient(rest, divisor)
+    return whole + _reduce_quotient(rest, divisor)
 
 
-def _reduced_quotient(dividend: Nat, divisor: Nat) -> Nat:
+def _reduce_quotient(dividend: Nat, divisor: Nat) -> Nat:
     """Law: (g * x + c) floordiv (g * m) = (x + c floordiv g) floordiv m."""
     if dividend == 0:
         return dividend
@@ -105,13 +105,13 @@ def _reduced_quotient(dividend: Nat, divisor: Nat) -> Nat:
         return quotient(*_cancel(dividend, divisor, shared))
     if divisor.is_constant and (dividend.is_constant or divisor.offset == 1):
         return quotient(dividend, divisor)
-    for rewrite in (_flatten, _divide_without_mods):
+    for rewrite in (_flatten_nested, _divide_without_mods):
         if (simpler := rewrite(dividend, divisor)) is not None:
             return simpler
     return Nat.from_atom(FloorDiv(dividend, divisor))
 
 
-def _flatten(dividend: Nat, divisor: Nat) -> Nat | None:
+def _flatten_nested(dividend: Nat, divisor: Nat) -> Nat | None:
     """Law: (x floordiv a + c) floordiv b = (x + c * a) floordiv (a * b), for constants."""
     inner = (dividend - dividend.offset).atom
     if isinstance(inner, FloorDiv) and inner.divisor.is_constant and divisor.is_constant:
@@ -129,10 +129,10 @@ def _divide_without_mods(dividend: Nat, divisor: Nat) -> Nat | None:
 @lru_cache(maxsize=_CACHE_SIZE)
 def _symbolic_remainder(dividend: Nat, divisor: Nat) -> Nat:
     _, rest = split_multiple(_drop_inner_mods(dividend, divisor), divisor)
-    return _reduced_remainder(rest, divisor)
+    return _reduce_remainder(rest, divisor)
 
 
-def _reduced_remainder(dividend: Nat, divisor: Nat) -> Nat:
+def _reduce_remainder(dividend: Nat, divisor: Nat) -> Nat:
     """Law: (g * x + c) mod (g * m) = g * ((x + c floordiv g) mod m) + c mod g."""
     factor = _common_integer(dividend, divisor)
     left_over = dividend.offset % factor
@@ -256,7 +256,7 @@ def _cofactor(term: Term, atom: Atom) -> Nat:
     return Nat.from_terms(() if reduced is None else ((term[0], reduced),))
 
 
-def _groups(nat: Nat, atom: Atom) -> list[list[Term]]:
+def _term_groups(nat: Nat, atom: Atom) -> list[list[Term]]:
     """The terms that contain the atom: first all in one group, then one by one."""
     terms = [term for term in nat.symbolic if atom in dict(term[1])]
     singles = [[term] for term in terms]

@@ -41,7 +41,7 @@ def _extremum(
 ) -> Nat:
     # Of arguments with the same symbolic part, the constants decide which is the extremum.
     offsets: dict[tuple[Term, ...], int] = {}
-    for argument in _flatten(kind, arguments):
+    for argument in _flatten_arguments(kind, arguments):
         known = offsets.setdefault(argument.symbolic, argument.offset)
         offsets[argument.symbolic] = choose(known, argument.offset)
     candidates = [Nat(symbolic, offset) for symbolic, offset in offsets.items()]
@@ -53,7 +53,7 @@ def _extremum(
     return Nat.from_atom(kind(tuple(candidates)))
 
 
-def _flatten(kind: type[Min] | type[Max], arguments: tuple[NatLike, ...]) -> list[Nat]:
+def _flatten_arguments(kind: type[Min] | type[Max], arguments: tuple[NatLike, ...]) -> list[Nat]:
     flat: list[Nat] = []
     for argument in map(as_nat, arguments):
         atom = argument.atom

@@ -51,7 +51,7 @@ class Facts:
         return self._by_name.get(name, _SIZE)
 
     @cached_property
-    def pinned(self) -> Mapping[str, Nat]:
+    def fixed_values(self) -> Mapping[str, Nat]:
         """The variables with only one possible value."""
         found = {name: known.lower for name, known in self.entries if known.lower == known.upper}
         return MappingProxyType(found)

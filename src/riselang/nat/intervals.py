@@ -23,12 +23,12 @@ class Interval:
         known = [end for end in ends if end is not None]
         return Interval(min(known), max(known)) if len(known) == len(ends) else UNBOUNDED
 
-    def scaled(self, factor: int) -> Interval:
+    def scale(self, factor: int) -> Interval:
         """Every member times `factor`."""
         lower, upper = (self.lower, self.upper) if factor >= 0 else (self.upper, self.lower)
         return Interval(_multiply(factor, lower), _multiply(factor, upper))
 
-    def floor_divided(self, divisor: Interval) -> Interval:
+    def floor_divide(self, divisor: Interval) -> Interval:
         """Floor division by something that is at least 1."""
         least = max(divisor.lower or 1, 1)
         most = None if divisor.upper is None else max(divisor.upper, least)

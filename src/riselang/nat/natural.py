@@ -88,7 +88,7 @@ class Nat:
         collected: dict[Monomial, int] = {}
         for coefficient, monomial in terms:
             collected[monomial] = collected.get(monomial, 0) + coefficient
-        return _normalise(collected)
+        return _normalize(collected)
 
     # Structure.
 
@@ -320,7 +320,7 @@ def _variable(name: str) -> Nat:
     return Nat.from_atom(Variable(name))
 
 
-def _normalise(collected: dict[Monomial, int]) -> Nat:
+def _normalize(collected: dict[Monomial, int]) -> Nat:
     # Deferred: division is defined on naturals, and normalization calls it.
     from riselang.nat.division import recombine
 

@@ -31,13 +31,13 @@ def refinement(condition: Divides, refinable: Collection[str]) -> Refinement | N
         parts = condition.dividend.split_linear(Variable(name))
         if parts is None or name in parts[1].variables or name in condition.divisor.variables:
             continue
-        found = _refined(name, *parts, condition.divisor)
+        found = _refine_variable(name, *parts, condition.divisor)
         if found is not None:
             return found
     return None
 
 
-def _refined(name: str, coefficient: Nat, rest: Nat, divisor: Nat) -> Refinement | None:
+def _refine_variable(name: str, coefficient: Nat, rest: Nat, divisor: Nat) -> Refinement | None:
     """The values of `name` for which `divisor` divides `coefficient * name + rest`."""
     if divisor.is_constant and coefficient.is_constant:
         return _congruence(name, coefficient.constant, rest, divisor.constant)

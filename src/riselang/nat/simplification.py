@@ -24,8 +24,8 @@ _CACHE_SIZE = 1 << 14
 def simplify(nat: NatLike, facts: Facts) -> Nat:
     """Simplify; the value is the same under every valuation that satisfies the facts."""
     value = as_nat(nat)
-    if facts.pinned:
-        value = value.substitute(facts.pinned)
+    if facts.fixed_values:
+        value = value.substitute(facts.fixed_values)
     return value if value.depth == 0 else _simplify(value, facts)
 
 
@@ -67,9 +67,9 @@ def _decide(atom: Atom, facts: Facts) -> Nat:
         case Mod(dividend, divisor):
             return _decide_remainder(dividend, divisor, facts)
         case Min(arguments):
-            return nat_min(*_undominated(arguments, facts, Min))
+            return nat_min(*_drop_dominated(arguments, facts, Min))
         case Max(arguments):
-            return nat_max(*_undominated(arguments, facts, Max))
+            return nat_max(*_drop_dominated(arguments, facts, Max))
 
 
 def _decide_quotient(dividend: Nat, divisor: Nat, facts: Facts) -> Nat:
@@ -143,19 +143,19 @@ def _common_term(term: Term, divisor: Nat) -> Term:
     return abs(factor), monomial
 
 
-def _undominated(
+def _drop_dominated(
     arguments: tuple[Nat, ...], facts: Facts, kind: type[Min] | type[Max]
 ) -> list[Nat]:
     """The arguments without those that another argument makes redundant."""
     kept = list(arguments)
     for argument in arguments:
         others = [other for other in kept if other is not argument]
-        if any(_is_superfluous(argument, other, facts, kind) for other in others):
+        if any(_is_redundant(argument, other, facts, kind) for other in others):
             kept = others
     return kept
 
 
-def _is_superfluous(argument: Nat, other: Nat, facts: Facts, kind: type[Min] | type[Max]) -> bool:
+def _is_redundant(argument: Nat, other: Nat, facts: Facts, kind: type[Min] | type[Max]) -> bool:
     if kind is Min:
         return is_less_equal(other, argument, facts)
     return is_less_equal(argument, other, facts)

@@ -37,7 +37,7 @@ def format_nat(nat: Nat) -> str:
 
 def parse_nat(text: str) -> Nat:
     """Parse a natural; raise NatSyntaxError if `text` is not one."""
-    parser = _Parser(_tokenise(text))
+    parser = _Parser(_tokenize(text))
     nat = parser.parse_sum()
     if parser.token.text:
         raise parser.error("an operator or the end")
@@ -111,7 +111,7 @@ _PRODUCTS: dict[str, _BinaryOperator] = {
 _CALLS: dict[str, Callable[..., Nat]] = {"min": nat_min, "max": nat_max}
 
 
-def _tokenise(text: str) -> list[_Token]:
+def _tokenize(text: str) -> list[_Token]:
     tokens: list[_Token] = []
     for match in _TOKEN.finditer(text):
         if match[2]:

@@ -83,11 +83,11 @@ def _solve_for(difference: Nat, name: str) -> Solution:
     coefficient, value = equation
     exact = exact_quotient(value, coefficient)
     if exact is not None:
-        return _solved_unless_negative(name, exact)
+        return _solve_unless_negative(name, exact)
     if lower_bound(coefficient, _SIZES_ONLY) is None:
         # It has no lower bound, so it is unlikely to be a length.
         return Deferred()
-    return _solved_unless_negative(name, value // coefficient, Divides(coefficient, value))
+    return _solve_unless_negative(name, value // coefficient, Divides(coefficient, value))
 
 
 def _solve_for_any(difference: Nat, unknowns: list[str]) -> Solution:
@@ -121,7 +121,7 @@ def _divide(nat: Nat, factor: int) -> Nat:
     return Nat.from_terms((value // factor, monomial) for value, monomial in nat.terms())
 
 
-def _solved_unless_negative(name: str, value: Nat, *requires: Divides) -> Solution:
+def _solve_unless_negative(name: str, value: Nat, *requires: Divides) -> Solution:
     upper = upper_bound(value, _SIZES_ONLY)
     if upper is not None and upper < 0:
         return Impossible()

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from riselang.native.debug_info.debug_metadata import with_entry_lines
+from riselang.native.debug_info.debug_metadata import add_entry_locations
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import guard
-from riselang.native.llvm.entry_points import guarded
-from riselang.native.llvm.ir_text import with_distinct_pointers
-from riselang.native.llvm.short_loops import with_short_loops_marked
+from riselang.native.llvm.entry_points import guarded_entry_points_ir
+from riselang.native.llvm.ir_text import mark_noalias_pointers
+from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
 from riselang.support.lazy import cached_property
 
@@ -24,7 +24,7 @@ class Job:
     text: str
     """MLIR text that native MLIR parses."""
     pipeline: tuple[str, ...]
-    distinct: Mapping[str, Sequence[int]]
+    noalias_parameters: Mapping[str, Sequence[int]]
     """For each function, the positions of its noalias parameters in the LLVM function."""
     entries: str = ""
     """Additional LLVM IR: the entry points for calls from Python."""
@@ -40,24 +40,28 @@ class Job:
     def llvm_ir(self) -> str:
         """The LLVM IR of the module's functions."""
         ir = mlir.to_llvm_ir(self.text, self.pipeline)
-        return with_short_loops_marked(with_distinct_pointers(ir, self.distinct), self.effort)
+        return mark_short_loops(mark_noalias_pointers(ir, self.noalias_parameters), self.effort)
 
     @property
-    def whole_ir(self) -> str:
+    def complete_ir(self) -> str:
         """The LLVM IR with entry points and float conversions."""
         added = [llvm.float_conversions()] if self.has_short_floats else []
         ir = "\n".join([self.llvm_ir, self.entries, *added])
-        return with_entry_lines(ir) if self.debug_info else ir
+        return add_entry_locations(ir) if self.debug_info else ir
 
     @property
-    def loaded_ir(self) -> str:
+    def jit_ir(self) -> str:
         """The complete LLVM IR for code that is loaded into a Python process."""
         is_guarded = self.may_end_early and guard.IS_SUPPORTED
-        return self.whole_ir + guarded(self.entries) if is_guarded else self.whole_ir
+        return (
+            self.complete_ir + guarded_entry_points_ir(self.entries)
+            if is_guarded
+            else self.complete_ir
+        )
 
     def object_code(self) -> bytes:
         """Compile to machine code that can be loaded into a process on this machine."""
-        return llvm.jit_object(self.loaded_ir, self.effort)
+        return llvm.jit_object(self.jit_ir, self.effort)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

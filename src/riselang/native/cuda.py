@@ -17,7 +17,7 @@ LOG_BYTES = 1 << 14
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
 OUT_OF_MEMORY = 2
 MEMORY_TYPE, DEVICE_MEMORY = 2, 2
-HAS_POOLS, KEPT = 115, 4
+POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
 """Attribute numbers of the driver API."""
 
 
@@ -34,7 +34,7 @@ def driver() -> Driver:
     return Driver(library)
 
 
-def is_there() -> bool:
+def is_available() -> bool:
     """Whether there is a GPU to run kernels on."""
     try:
         driver()
@@ -53,12 +53,12 @@ class Driver:
         self._call("cuDeviceGet", ctypes.byref(device), 0)
         self._context = ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
-        self._has_pool = self._number(device, HAS_POOLS) == 1
+        self._has_pool = self._device_attribute(device, POOLS_SUPPORTED) == 1
         if self._has_pool:
             self._keep_memory(device)
-        self.name = self._name(device)
+        self.name = self._device_name(device)
 
-    def _number(self, device: ctypes.c_int, attribute: int) -> int:
+    def _device_attribute(self, device: ctypes.c_int, attribute: int) -> int:
         found = ctypes.c_int()
         self._call("cuDeviceGetAttribute", ctypes.byref(found), attribute, device)
         return found.value
@@ -67,9 +67,9 @@ class Driver:
         """Keep freed memory in the process: allocating it again takes longer than most kernels."""
         pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
         self._call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), device)
-        self._call("cuMemPoolSetAttribute", pool, KEPT, ctypes.byref(all_of_it))
+        self._call("cuMemPoolSetAttribute", pool, RELEASE_THRESHOLD, ctypes.byref(all_of_it))
 
-    def _name(self, device: ctypes.c_int) -> str:
+    def _device_name(self, device: ctypes.c_int) -> str:
         text = ctypes.create_string_buffer(256)
         self._call("cuDeviceGetName", text, len(text), device)
         return text.value.decode()
@@ -84,7 +84,7 @@ class Driver:
             raise kind(f"{function} of the GPU driver failed: {reason} ({code})")
 
     @contextmanager
-    def current(self) -> Generator[None]:
+    def make_current(self) -> Generator[None]:
         """Make the GPU context current in this thread."""
         self._call("cuCtxPushCurrent_v2", self._context)
         try:
@@ -98,7 +98,7 @@ class Driver:
         log = ctypes.create_string_buffer(LOG_BYTES)
         options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
-        with self.current():
+        with self.make_current():
             try:
                 self._call(
                     "cuModuleLoadDataEx", ctypes.byref(module), ptx.encode(), 2, options, values
@@ -108,12 +108,12 @@ class Driver:
                 raise
         return KernelModule(self, module)
 
-    def function(self, module: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
+    def get_function(self, module: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
         found = ctypes.c_void_p()
         self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
         return found
 
-    def allocated(self, bytes: int) -> int:
+    def allocate(self, bytes: int) -> int:
         """Allocate memory for kernels that are launched from now on."""
         address = ctypes.c_uint64()
         if self._has_pool:
@@ -154,7 +154,7 @@ class Driver:
             ctypes.c_size_t(bytes),
         )
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         self._call("cuCtxSynchronize")
 
     def launch(
@@ -175,9 +175,9 @@ class KernelModule:
 
     driver: Driver
     handle: ctypes.c_void_p
-    _known: dict[str, ctypes.c_void_p] = field(default_factory=dict[str, ctypes.c_void_p])
+    _functions: dict[str, ctypes.c_void_p] = field(default_factory=dict[str, ctypes.c_void_p])
 
-    def function(self, name: str) -> ctypes.c_void_p:
-        if name not in self._known:
-            self._known[name] = self.driver.function(self.handle, name)
-        return self._known[name]
+    def get_function(self, name: str) -> ctypes.c_void_p:
+        if name not in self._functions:
+            self._functions[name] = self.driver.get_function(self.handle, name)
+        return self._functions[name]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.types import RiseType
-from riselang.notation.checking import Checked, check_definitions, used_definitions
+from riselang.notation.checking import CheckedDefinition, check_definitions, used_definitions
 from riselang.notation.context import show_type
-from riselang.notation.names import Binder, Resolved, resolve
-from riselang.notation.reader import read
+from riselang.notation.names import Binder, NameResolution, resolve_names
+from riselang.notation.reader import parse_definitions
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Definition,
@@ -29,13 +29,13 @@ from riselang.notation.syntax import (
     children,
 )
 from riselang.support.errors import RiseError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term import build
 
-MOST_BROKEN = 20
+MAX_BROKEN_DEFINITIONS = 20
 """The number of definitions with syntax errors after which the rest of a text is not analyzed."""
-_START = re.compile(r"^[^\S\n]*def(?!\w)", re.MULTILINE)
-_NAMED = re.compile(r"\bdef\s+(\w+)")
+_DEFINITION_START = re.compile(r"^[^\S\n]*def(?!\w)", re.MULTILINE)
+_DEFINED_NAME = re.compile(r"\bdef\s+(\w+)")
 _NOT_SPACE = re.compile(r"\S")
 
 
@@ -46,8 +46,8 @@ class Analysis:
     source: Source
     definitions: Sequence[Definition]
     """The definitions without syntax errors."""
-    resolved: Resolved
-    checked: Sequence[Checked]
+    resolution: NameResolution
+    results: Sequence[CheckedDefinition]
     problems: Sequence[RiseError]
     """All errors, in the order of the text."""
 
@@ -63,26 +63,26 @@ class Analysis:
     def binder_of(self, syntax: Syntax) -> Binder | None:
         """Return the binder of a name; a binder is its own."""
         if isinstance(syntax, Name):
-            return self.resolved.bindings.get(syntax)
+            return self.resolution.bindings.get(syntax)
         return syntax if isinstance(syntax, Parameter | Let | Definition | DepFun) else None
 
     def types_at(self, span: Span, *kinds: type[build.Node]) -> list[RiseType]:
         """Return the types of the nodes at a span; an inlined function has one for each use."""
         found: dict[str, RiseType] = {}
-        for checked in self.checked:
+        for checked in self.results:
             if checked.elaborator is None:
                 continue
-            for place, node in checked.elaborator.seen:
+            for place, node in checked.elaborator.recorded_nodes:
                 if place == span and isinstance(node, kinds):
                     type = checked.elaborator.resolve(node.type)
                     found.setdefault(show_type(type), type)
         known = [type for type in found.values() if not has_unknowns(type)]
         return known or list(found.values())
 
-    def checked_definition(self, definition: Definition) -> Checked | None:
-        return next((each for each in self.checked if each.syntax is definition), None)
+    def result_of(self, definition: Definition) -> CheckedDefinition | None:
+        return next((each for each in self.results if each.syntax is definition), None)
 
-    def names_before(self, offset: int) -> list[Binder]:
+    def names_in_scope(self, offset: int) -> list[Binder]:
         """Return the names in scope at an offset: earlier definitions, parameters and lets."""
         above = [each for each in self.definitions if (each.start or 0) <= offset]
         if not above:
@@ -90,9 +90,9 @@ class Analysis:
         inner = [name for name in _names(above[-1]) if isinstance(name, Parameter | Let)]
         return [*above[:-1], *(name for name in inner if name.span[0] < offset)]
 
-    def written_around(self, offset: int) -> str:
+    def definition_text(self, offset: int) -> str:
         """Return the text of the definition at an offset, which may have syntax errors."""
-        starts = [found.start() for found in _START.finditer(self.source.text)]
+        starts = [found.start() for found in _DEFINITION_START.finditer(self.source.text)]
         before = [start for start in starts if start <= offset]
         after = [start for start in starts if start > offset]
         return self.source.text[before[-1] if before else 0 : after[0] if after else None]
@@ -103,22 +103,22 @@ def has_unknowns(type: RiseType) -> bool:
     return any(name.startswith("?") for name in (*nat_variables(type), *type_variables(type)))
 
 
-@deep
-def analyse(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
+@with_deep_stack
+def analyze(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
     """Analyze a text; `before` is the analysis of its previous version, which is reused."""
     source = Source(text, name)
-    definitions, problems, lost = _readable(source)
-    resolved = resolve(definitions, source)
-    known = {} if before is None else _unchanged(definitions, source, resolved, before)
+    definitions, problems, lost = _parse_readable(source)
+    resolved = resolve_names(definitions, source)
+    known = {} if before is None else _reusable_results(definitions, source, resolved, before)
     checked = list(check_definitions(definitions, source, resolved, known))
     for each in checked:
-        problems += [problem for problem in each.problems if _word(problem) not in lost]
+        problems += [problem for problem in each.problems if _error_word(problem) not in lost]
     return Analysis(source, definitions, resolved, checked, sorted(problems, key=_place))
 
 
-def _unchanged(
-    definitions: Sequence[Definition], source: Source, resolved: Resolved, before: Analysis
-) -> Mapping[Definition, Checked]:
+def _reusable_results(
+    definitions: Sequence[Definition], source: Source, resolved: NameResolution, before: Analysis
+) -> Mapping[Definition, CheckedDefinition]:
     """Return the results for definitions above a change, which refer only to earlier ones.
 
     A definition is checked again if whether it is used has changed: a polymorphic helper that is
@@ -126,11 +126,11 @@ def _unchanged(
     """
     if before.source.name != source.name:
         return {}
-    same = _length_in_common(source.text, before.source.text)
-    used, used_before = used_definitions(resolved), used_definitions(before.resolved)
-    known: dict[Definition, Checked] = {}
+    same = _common_prefix_length(source.text, before.source.text)
+    used, used_before = used_definitions(resolved), used_definitions(before.resolution)
+    known: dict[Definition, CheckedDefinition] = {}
     for definition, following, checked in zip(
-        definitions, definitions[1:], before.checked, strict=False
+        definitions, definitions[1:], before.results, strict=False
     ):
         is_above = (following.start or 0) + len("def ") <= same
         if not is_above or checked.syntax.span != definition.span:
@@ -140,55 +140,55 @@ def _unchanged(
     return known
 
 
-def _length_in_common(text: str, other: str) -> int:
+def _common_prefix_length(text: str, other: str) -> int:
     pairs = enumerate(zip(text, other, strict=False))
     differing = (place for place, (ours, theirs) in pairs if ours != theirs)
     return next(differing, min(len(text), len(other)))
 
 
-def _readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:
+def _parse_readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:
     """Parse the definitions: return those without errors, the errors, and the other names."""
     text, problems, lost = source.text, list[RiseError](), set[str]()
-    starts = [found.start() for found in _START.finditer(text)]
+    starts = [found.start() for found in _DEFINITION_START.finditer(text)]
     while True:
         try:
-            return read(Source(text, source.name))[0], problems, lost
+            return parse_definitions(Source(text, source.name))[0], problems, lost
         except RiseError as error:
             if not problems or _place(error) != _place(problems[-1]):
                 problems.append(error)
-            start, end = _broken(error, text, starts)
-            if len(problems) >= MOST_BROKEN or not text[start:end].strip():
+            start, end = _broken_span(error, text, starts)
+            if len(problems) >= MAX_BROKEN_DEFINITIONS or not text[start:end].strip():
                 return [], problems, lost
-            lost.update(_NAMED.findall(text[start:end]))
+            lost.update(_DEFINED_NAME.findall(text[start:end]))
             text = text[:start] + _NOT_SPACE.sub(" ", text[start:end]) + text[end:]
             if not text.strip():
                 return [], problems, lost
 
 
-def _broken(error: RiseError, text: str, starts: Sequence[int]) -> Span:
+def _broken_span(error: RiseError, text: str, starts: Sequence[int]) -> Span:
     """Return the span of the definition that an error belongs to.
 
     A token that is missing at the end of a definition is reported where the next one starts.
     """
     borders = [0, *starts, len(text)]
-    offset = _offset(error, text)
+    offset = _error_offset(error, text)
     ends = [end for end in borders[1:] if end >= offset or end == len(text)]
-    is_start = offset in {_first(text, start) for start in starts}
-    end = _line_of(offset, starts) if is_start else ends[0]
+    is_start = offset in {_keyword_offset(text, start) for start in starts}
+    end = _definition_start(offset, starts) if is_start else ends[0]
     earlier = [start for start in borders if start < end and text[start:end].strip()]
     return (earlier[-1] if earlier else 0), end
 
 
-def _first(text: str, start: int) -> int:
+def _keyword_offset(text: str, start: int) -> int:
     """Return the offset of the keyword `def` in the line that it starts."""
     return text.find("def", start)
 
 
-def _line_of(offset: int, starts: Sequence[int]) -> int:
+def _definition_start(offset: int, starts: Sequence[int]) -> int:
     return max(start for start in starts if start <= offset)
 
 
-def _offset(error: RiseError, text: str) -> int:
+def _error_offset(error: RiseError, text: str) -> int:
     location = error.location
     if location is None:
         return 0
@@ -197,7 +197,7 @@ def _offset(error: RiseError, text: str) -> int:
     return min(len(text), before + location.column - 1)
 
 
-def _word(error: RiseError) -> str:
+def _error_word(error: RiseError) -> str:
     """Return the text that an error points at."""
     place = error.location
     if place is None or place.text is None:

@@ -11,7 +11,7 @@ from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LET,
     PatternSpec,
-    swapped_inputs,
+    swap_first_inputs,
 )
 from riselang.dialects.rise.pattern_registry import Argument as PatternArgument
 from riselang.dialects.rise.types import (
@@ -23,19 +23,19 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.notation.context import show_type
-from riselang.notation.embedding import BadRegion, operand_types, read_region, unquoted
-from riselang.notation.functions import Functions
+from riselang.notation.embedding import InvalidRegion, operand_types, parse_region, unquote
+from riselang.notation.functions import FunctionElaborator
 from riselang.notation.lookup import Argument, Closure, EmbedChoice, Head, PatternChoice
 from riselang.notation.operators import ScalarFunction
-from riselang.notation.sizes import is_size_like, size_of
+from riselang.notation.sizes import evaluate_size, is_size_like
 from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.foreign import ForeignRegion
-from riselang.term.inference import order_note
+from riselang.term.inference import parameter_order_note
 
 
-class Applications(Functions):
+class ApplicationElaborator(FunctionElaborator):
     """Elaborates applications; a pattern checks its data before its functions."""
 
     def application(
@@ -47,23 +47,25 @@ class Applications(Functions):
             case ScalarFunction():
                 return self.scalar_application(head, arguments, span)
             case EmbedChoice():
-                return self.embed(head, arguments, span)
+                return self.elaborate_embed(head, arguments, span)
             case build.Node():
                 return self.node_application(head, arguments, span)
             case Closure(syntax=Fun() as function, frame=frame, inlined=True) if arguments:
                 return self.inline(function, frame, arguments, span)
             case Closure(syntax=Fun() as function, frame=frame):
-                return self.literal_function(function, frame, arguments)
+                return self.elaborate_lambda(function, frame, arguments)
             case Closure():
                 node = self.infer(head.syntax, head.frame)
                 return self.node_application(node, arguments, span)
 
-    def embed(self, choice: EmbedChoice, arguments: list[Argument], span: Span) -> build.Node:
+    def elaborate_embed(
+        self, choice: EmbedChoice, arguments: list[Argument], span: Span
+    ) -> build.Node:
         """Elaborate `embed[f32]("region", a, b)`: foreign ops on scalars."""
         first, *operands = arguments or [None]
         if not isinstance(first, Closure) or not isinstance(first.syntax, Text):
             raise self.error('embed: expected a string first, as in embed[f32]("...", a)', span)
-        region, types = self.region(first.syntax, choice.type)
+        region, types = self.check_region(first.syntax, choice.type)
         if len(types) != len(operands):
             raise self.error(
                 f"embed: the region takes {len(types)} value(s), but found {len(operands)}",
@@ -76,11 +78,11 @@ class Applications(Functions):
         location = self.location(span)
         return build.Foreign(choice.type, region, nodes, scope=self.scope, location=location)
 
-    def region(self, text: Text, result: Lanes) -> tuple[ForeignRegion, Sequence[Lanes]]:
+    def check_region(self, text: Text, result: Lanes) -> tuple[ForeignRegion, Sequence[Lanes]]:
         try:
-            region = read_region(unquoted(text.literal))
+            region = parse_region(unquote(text.literal))
             return region, operand_types(region, result)
-        except BadRegion as bad:
+        except InvalidRegion as bad:
             start, end = text.span
             if bad.place is not None:
                 start = end = start + 1 + bad.place
@@ -93,18 +95,18 @@ class Applications(Functions):
         if not arguments:
             return function
         if isinstance(self.resolve(function.type), TypeVariable):
-            arguments = [self.node(argument) for argument in arguments]
+            arguments = [self.as_node(argument) for argument in arguments]
             self.assume_function(function, arguments, self.inference.fresh_type())
         type, nodes = self.resolve(function.type), list[build.Node]()
-        name = _name(function)
+        name = _function_name(function)
         for position, argument in enumerate(arguments):
             if not isinstance(type, FunType):
-                raise self.error(self._too_many(name, function, len(arguments)), span)
+                raise self.error(self._too_many_arguments(name, function, len(arguments)), span)
             nodes.append(self.check(argument, type.input, f"{name}, argument {position + 1}", span))
             type = self.resolve(type.output)
         return self.apply(function, nodes, type, span)
 
-    def _too_many(self, name: str, function: build.Node, count: int) -> str:
+    def _too_many_arguments(self, name: str, function: build.Node, count: int) -> str:
         type = self.resolve(function.type)
         takes = len(uncurry(type)[0])
         if takes == 0:
@@ -126,12 +128,12 @@ class Applications(Functions):
             )
         nodes: list[build.Node] = []
         for argument in arguments:
-            nodes.append(self.node(argument))
+            nodes.append(self.as_node(argument))
         if len(nodes) == function.arity:
             return self.operation(function, nodes, span)
         missing = function.arity - len(nodes)
         types: list[RiseType] = [self.inference.fresh_type() for _ in range(missing)]
-        return self.expanded(
+        return self.eta_expand(
             types, missing, lambda values: self.operation(function, [*nodes, *values], span), None,
             function.name, span,
         )  # fmt: skip
@@ -141,12 +143,12 @@ class Applications(Functions):
     ) -> build.Node:
         """Apply a pattern to some arguments; data first, so that functions see their types."""
         spec = choice.spec
-        given, arguments = self.explicit(spec, arguments, span)
+        given, arguments = self.split_sizes(spec, arguments, span)
         if spec is LET and len(arguments) >= 2:
             return self.let_application(arguments, span)
         if len(arguments) > spec.arity:
             raise self.error(
-                f"{spec.name} takes {spec.arity} argument(s){_after_sizes(spec)}, but "
+                f"{spec.name} takes {spec.arity} argument(s){_sizes_suffix(spec)}, but "
                 f"found {len(arguments)}",
                 span,
             )
@@ -158,15 +160,15 @@ class Applications(Functions):
         if expected is not None:
             self.unify(expected, type, spec.name, span)
         try:
-            nodes = self.arguments(spec, inputs, arguments, span)
+            nodes = self.elaborate_arguments(spec, inputs, arguments, span)
         except UserError as error:
             if arguments and rest and expected is None:
-                error.notes += (_given_some(spec, len(arguments)),)
+                error.notes += (_partial_application_note(spec, len(arguments)),)
             raise
         self.check_arguments(spec, parameters, span)
         return self.apply(node, nodes, self.resolve(type), span)
 
-    def arguments(
+    def elaborate_arguments(
         self,
         spec: PatternSpec,
         inputs: Sequence[RiseType],
@@ -189,7 +191,7 @@ class Applications(Functions):
         self, spec: PatternSpec, argument: Argument, expected: RiseType, what: str, span: Span
     ) -> build.Node:
         """Check a function of (accumulator, element); an error says if it has them swapped."""
-        other_order = swapped_inputs(self.resolve(expected))
+        other_order = swap_first_inputs(self.resolve(expected))
         if other_order == self.resolve(expected):
             return self.check(argument, expected, what, span)
         try:
@@ -198,7 +200,7 @@ class Applications(Functions):
             self.inference.forget(other_order)
             with suppress(UserError):
                 self.check(argument, other_order, what, span)
-                error.notes += (order_note(spec.name),)
+                error.notes += (parameter_order_note(spec.name),)
             raise
 
     def check_kind(
@@ -213,13 +215,13 @@ class Applications(Functions):
             message = f"{what}: expected {show_type(self.resolve(input))}, but found a function"
             raise self.error(f"{message}; {spec!r}", span)
 
-    def explicit(
+    def split_sizes(
         self, spec: PatternSpec, arguments: list[Argument], span: Span
     ) -> tuple[dict[str, PatternArgument], list[Argument]]:
         """Return the sizes and keywords that a pattern takes first, and the other arguments."""
         count = len(spec.explicit)
         if len(arguments) < count:
-            raise self._needs_sizes(spec, span)
+            raise self._missing_sizes_error(spec, span)
         self.check_sizes_given(spec, arguments, span)
         given: dict[str, PatternArgument] = {}
         for name, argument in zip(spec.explicit, arguments, strict=False):
@@ -227,9 +229,9 @@ class Applications(Functions):
             if not isinstance(argument, Closure):
                 raise self.error(f"{what}: expected a size, but found a value", span)
             if name in KEYWORD_PARAMETERS:
-                given[name] = self.keyword(name, argument.syntax, what)
+                given[name] = self.check_keyword(name, argument.syntax, what)
             else:
-                given[name] = size_of(argument.syntax, self.bindings, self.source, what)
+                given[name] = evaluate_size(argument.syntax, self.bindings, self.source, what)
         return given, arguments[count:]
 
     def check_sizes_given(self, spec: PatternSpec, arguments: list[Argument], span: Span) -> None:
@@ -239,13 +241,13 @@ class Applications(Functions):
         for argument in arguments[: len(spec.explicit)]:
             is_size = isinstance(argument, Closure) and is_size_like(argument.syntax, self.bindings)
             if not is_size:
-                raise self._needs_sizes(spec, span)
+                raise self._missing_sizes_error(spec, span)
 
-    def _needs_sizes(self, spec: PatternSpec, span: Span) -> Exception:
+    def _missing_sizes_error(self, spec: PatternSpec, span: Span) -> Exception:
         names = ", ".join(spec.explicit)
         return self.error(f"{spec.name} needs {names} first: {spec.name}({names})", span)
 
-    def keyword(self, name: str, syntax: Syntax, what: str) -> str:
+    def check_keyword(self, name: str, syntax: Syntax, what: str) -> str:
         known = KEYWORD_PARAMETERS[name]
         if isinstance(syntax, Name) and syntax.text in known:
             return syntax.text
@@ -253,7 +255,7 @@ class Applications(Functions):
 
     def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
         """Elaborate `let(value, function)`, where the function may return a function."""
-        value = self.node(arguments[0])
+        value = self.as_node(arguments[0])
         if isinstance(self.resolve(value.type), FunType):
             raise self.error("let: expected a value, but found a function", span)
         function = self.let_function(arguments[1], value)
@@ -272,16 +274,16 @@ class Applications(Functions):
             if isinstance(head, PatternChoice) and head.arity == len(given) + 1:
                 expected = fun(value.type, self.inference.fresh_type())
                 return self.application(head, given, expected, argument.syntax.span)
-        return self.node(argument)
+        return self.as_node(argument)
 
 
-def _after_sizes(spec: PatternSpec) -> str:
+def _sizes_suffix(spec: PatternSpec) -> str:
     return f" after the size(s) {', '.join(spec.explicit)}" if spec.explicit else ""
 
 
-def _given_some(spec: PatternSpec, count: int) -> str:
+def _partial_application_note(spec: PatternSpec, count: int) -> str:
     return f"{spec.name} is given {count} of its {spec.arity} arguments: {spec!r}"
 
 
-def _name(function: build.Node) -> str:
+def _function_name(function: build.Node) -> str:
     return f"'{function.name}'" if isinstance(function, build.Variable) else "this function"

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
-from riselang.dialects.rise.lanes import lane_of
+from riselang.dialects.rise.lanes import lane_type
 from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE, Argument, PatternSpec
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -47,7 +47,7 @@ NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
 }
 
 
-class Undetermined(UserError):
+class UndeterminedType(UserError):
     """A type that the text does not determine; allowed for a helper, typed where it is used."""
 
 
@@ -58,11 +58,11 @@ class Context:
         self.source = source
         self.inference = Inference()
         self.scope = build.Scope()
-        self.at: Span = (0, 0)
+        self.latest_span: Span = (0, 0)
         """The span of the latest node, for errors without a location."""
         self.assumes_functions = False
         """Whether a parameter was assumed to be a function of one type; each use may differ."""
-        self.seen: list[tuple[Span, build.Node]] = []
+        self.recorded_nodes: list[tuple[Span, build.Node]] = []
         """Each node with its span, for lookups by position."""
         self._variables: list[build.Variable] = []
         self._patterns: list[build.PatternUse] = []
@@ -70,17 +70,17 @@ class Context:
         self._operations: list[tuple[ScalarFunction, Sequence[build.Node], Span]] = []
 
     def location(self, span: Span) -> SourceLocation:
-        self.at = span
+        self.latest_span = span
         return self.source.location(span)
 
-    def note(self, span: Span, node: NodeT) -> NodeT:
-        self.seen.append((span, node))
+    def record(self, span: Span, node: NodeT) -> NodeT:
+        self.recorded_nodes.append((span, node))
         return node
 
     @property
-    def refined(self) -> Mapping[str, Nat]:
+    def size_refinements(self) -> Mapping[str, Nat]:
         """The values of sizes that have to be multiples: `N = 4 * N_by_4`."""
-        return self.inference.refined
+        return self.inference.refined_sizes
 
     @contextmanager
     def inner_scope(self) -> Generator[build.Scope]:
@@ -100,12 +100,12 @@ class Context:
         try:
             self.inference.unify(expected, found)
         except TypeMismatch as error:
-            raise self.error(f"{what}: {mismatch(error)}", span) from None
+            raise self.error(f"{what}: {mismatch_message(error)}", span) from None
 
     def know_function(self, unknown: TypeVariable, type: FunType, node: build.Node) -> None:
         """Record that an unknown type is a function type, as its use shows."""
         self.assumes_functions = True
-        if not self.inference.know_function(unknown, type):
+        if not self.inference.bind_function(unknown, type):
             name = node.name if isinstance(node, build.Variable) else "this function"
             raise UserError(f"'{name}' is applied to itself, so it has no type", node.location)
 
@@ -115,14 +115,14 @@ class Context:
         location = self.location(span)
         variable = build.Variable(type, name, scope=self.scope, location=location)
         self._variables.append(variable)
-        return self.note(span, variable)
+        return self.record(span, variable)
 
     def constant(self, number: Number, type: RiseType | None, span: Span) -> build.Node:
         wanted = type or self.inference.fresh_type()
         location = self.location(span)
         node = build.Constant(wanted, number, scope=self.scope, location=location)
         self._constants.append(node)
-        return self.note(span, node)
+        return self.record(span, node)
 
     def function(
         self, variables: Sequence[build.Variable], body: build.Node, inner: build.Scope, span: Span
@@ -130,7 +130,7 @@ class Context:
         type = fun(*[variable.type for variable in variables], body.type)
         location = self.location(span)
         node = build.Function(type, variables, body, inner, scope=self.scope, location=location)
-        return self.note(span, node)
+        return self.record(span, node)
 
     def apply(
         self, function: build.Node, arguments: Sequence[build.Node], type: RiseType, span: Span
@@ -139,7 +139,7 @@ class Context:
             return function
         location = self.location(span)
         node = build.Application(type, function, arguments, scope=self.scope, location=location)
-        return self.note(span, node)
+        return self.record(span, node)
 
     def pattern(
         self, spec: PatternSpec, parameters: dict[str, Argument], to: str | None, span: Span
@@ -149,7 +149,7 @@ class Context:
         location = self.location(span)
         use = build.PatternUse(type, spec, parameters, to, scope=self.scope, location=location)
         self._patterns.append(use)
-        return self.note(span, use)
+        return self.record(span, use)
 
     def check_arguments(
         self, spec: PatternSpec, parameters: Mapping[str, Argument], span: Span
@@ -170,7 +170,7 @@ class Context:
         self.unify(input, value.type, spec.name, span)
         return self.apply(node, [value], result, span)
 
-    def spread(
+    def spread_pairs(
         self, values: Sequence[build.Node], count: int, what: str, span: Span
     ) -> list[build.Node]:
         """Split pairs into their components until there are `count` values for a function."""
@@ -178,7 +178,7 @@ class Context:
         missing = count - len(values)
         for position, value in enumerate(values):
             last = position == len(values) - 1
-            while missing > 0 and self._splits(value, last):
+            while missing > 0 and self._can_split(value, last):
                 result.append(self.project(FST, value, span))
                 value = self.project(SND, value, span)
                 missing -= 1
@@ -192,7 +192,7 @@ class Context:
             )
         return result
 
-    def _splits(self, value: build.Node, last: bool) -> bool:
+    def _can_split(self, value: build.Node, last: bool) -> bool:
         type = self.resolve(value.type)
         return isinstance(type, TupleType) or (last and isinstance(type, TypeVariable))
 
@@ -216,16 +216,16 @@ class Context:
             assert function.target is not None
             type = self.inference.with_lane(operands[0].type, function.target)
             node = build.Conversion(type, operands[0], scope=scope, location=location)
-            return self.note(span, node)
+            return self.record(span, node)
         changed = function.target or (i1 if function.predicate else None)
         type = self.inference.with_lane(alike[0].type, changed) if changed else alike[0].type
         node = build.Operation(
             type, function.op, operands, function.predicate, scope=scope, location=location
         )
-        return self.note(span, node)
+        return self.record(span, node)
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
-        lane = lane_of(type)
+        lane = lane_type(type)
         is_open = isinstance(lane, TypeVariable) and "$" not in lane.label.data
         if not isinstance(lane, ScalarType) and not is_open:
             hint = NOT_SCALAR_HINTS.get(type.__class__, "")
@@ -240,9 +240,9 @@ class Context:
         types = [self.resolve(operand.type) for operand in operands]
         if mixed := build.mixed_operands(operands, types):
             vector, scalar = mixed
-            found, text = build.shown_scalar(scalar)
+            found, text = build.describe_scalar(scalar)
             message = f"'{function.name}' of {show_type(vector)} and {found}"
-            raise self.error(f"{message}; write {repeated(vector, text)}", span)
+            raise self.error(f"{message}; write {broadcast_text(vector, text)}", span)
 
     # At the end
 
@@ -250,7 +250,7 @@ class Context:
         """Run the checks that need all types."""
         for constant in self._constants:
             self._check_constant(constant)
-        self.inference.settle_lanes()
+        self.inference.default_to_scalars()
         for parameter in self._variables:
             self._check_determined(parameter, parameter.name)
         for use in self._patterns:
@@ -258,7 +258,7 @@ class Context:
         for function, operands, span in self._operations:
             type = self.resolve(operands[-1].type)
             self._check_scalar(function, type, span)
-            lane = lane_of(type)
+            lane = lane_type(type)
             problem = isinstance(lane, ScalarType) and operand_problem(function, lane)
             if problem:
                 message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
@@ -269,7 +269,9 @@ class Context:
         if isinstance(type, TypeVariable):
             self.inference.unify(type, i32 if isinstance(constant.number, int) else f32)
         elif not isinstance(type, ScalarType):
-            raise UserError(not_a_number(type, str(constant.number)), constant.location)
+            raise UserError(
+                unexpected_number_message(type, str(constant.number)), constant.location
+            )
 
     def _check_determined(self, node: build.Node, name: str) -> None:
         type = self.resolve(node.type)
@@ -277,16 +279,18 @@ class Context:
         if not any(name.startswith("?") for name in names):
             return
         known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
-        hint = f"write it, as in {name} : {show(_example(type))}"
+        hint = f"write it, as in {name} : {format_type(_example_type(type))}"
         if isinstance(node, build.PatternUse):
             hint = "give it all its arguments, or write the types of the parameters around it"
-        raise Undetermined(f"the type of '{name}' is not determined{known}; {hint}", node.location)
+        raise UndeterminedType(
+            f"the type of '{name}' is not determined{known}; {hint}", node.location
+        )
 
 
-def mismatch(error: TypeMismatch) -> str:
+def mismatch_message(error: TypeMismatch) -> str:
     """Return the message of a type mismatch, with a hint."""
     expected, found = error.expected, error.found
-    detail = f"; {_without_unknowns(error.detail)}" if error.detail else ""
+    detail = f"; {_hide_internal_names(error.detail)}" if error.detail else ""
     kind = ""
     if isinstance(found, FunType) and not isinstance(expected, FunType):
         kind, detail = "the function ", "; is an argument missing?"
@@ -295,51 +299,51 @@ def mismatch(error: TypeMismatch) -> str:
     elif expected == i1 and isinstance(found, ScalarType):
         detail = "; compare it with something, as in a != 0"
     elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
-        detail = f"; cast[{show(expected)}](...) converts"
+        detail = f"; cast[{format_type(expected)}](...) converts"
     elif isinstance(expected, VectorType) and isinstance(found, ScalarType):
-        detail = f"; write {repeated(expected, 'a')}"
+        detail = f"; write {broadcast_text(expected, 'a')}"
     return f"expected {show_type(expected)}, but found {kind}{show_type(found)}{detail}"
 
 
-def repeated(type: VectorType, scalar: str) -> str:
+def broadcast_text(type: VectorType, scalar: str) -> str:
     """Return the code that broadcasts a scalar to a vector type."""
-    return f"vectorFromScalar({_without_unknowns(str(type.length))}, {scalar})"
+    return f"vectorFromScalar({_hide_internal_names(str(type.length))}, {scalar})"
 
 
-def not_a_number(expected: RiseType, number: str) -> str:
+def unexpected_number_message(expected: RiseType, number: str) -> str:
     """Return the message for a number where another type is expected, with a hint."""
     hint = ""
     if isinstance(expected, IdxType):
         hint = "; clampIdx(n, i) converts it to an index"
     elif isinstance(expected, VectorType):
-        hint = f"; write {repeated(expected, number)}"
+        hint = f"; write {broadcast_text(expected, number)}"
     return f"expected {show_type(expected)}, but found the number {number}{hint}"
 
 
 def show_type(type: RiseType) -> str:
     """Format a type in notation, with unknowns as underscores."""
-    return _without_unknowns(show(as_written(type)))
+    return _hide_internal_names(format_type(with_source_names(type)))
 
 
-def as_written(type: RiseType) -> RiseType:
+def with_source_names(type: RiseType) -> RiseType:
     """Return the type with the names that the author gave to variables of dependent functions."""
-    sizes = {name: Nat.var(written_name(name)) for name in nat_variables(type) if "$" in name}
-    types = {name: variable(written_name(name)) for name in type_variables(type) if "$" in name}
+    sizes = {name: Nat.var(source_name(name)) for name in nat_variables(type) if "$" in name}
+    types = {name: variable(source_name(name)) for name in type_variables(type) if "$" in name}
     return substitute(type, sizes, types) if sizes or types else type
 
 
-def written_name(internal: str) -> str:
+def source_name(internal: str) -> str:
     """Return `n` for `n$1`, the unique name that names.py gives to a variable."""
     return internal.partition("$")[0]
 
 
-def general(type: RiseType) -> RiseType:
+def generalize(type: RiseType) -> RiseType:
     """Return the type with letters for its unknowns: `(t -> t) -> n.t -> n.t`."""
     sizes = sorted((n for n in nat_variables(type) if n[0] == "?"), key=lambda n: int(n[1:]))
     types = list(dict.fromkeys(type_variables(type)))
     taken = nat_variables(type)
-    size_letters = iter([letter for letter in _letters("nmkl") if letter not in taken])
-    type_letters = iter([letter for letter in _letters("tsuv") if letter not in taken])
+    size_letters = iter([letter for letter in _variable_letters("nmkl") if letter not in taken])
+    type_letters = iter([letter for letter in _variable_letters("tsuv") if letter not in taken])
     return substitute(
         type,
         {name: Nat.var(next(size_letters)) for name in sizes},
@@ -347,12 +351,12 @@ def general(type: RiseType) -> RiseType:
     )
 
 
-def _example(type: RiseType) -> RiseType:
+def _example_type(type: RiseType) -> RiseType:
     """Return an instance of a type, without unknowns."""
     if isinstance(type, TypeVariable):
         return array(Nat.var("N"), f32)
     unknown = sorted(name for name in nat_variables(type) if name[0] == "?")
-    letters = [letter for letter in _letters("NMKL") if letter not in nat_variables(type)]
+    letters = [letter for letter in _variable_letters("NMKL") if letter not in nat_variables(type)]
     sizes = {name: Nat.var(letter) for name, letter in zip(unknown, letters, strict=False)}
     types: dict[str, RiseType] = {}
     for name in type_variables(type):
@@ -360,9 +364,9 @@ def _example(type: RiseType) -> RiseType:
     return substitute(type, sizes, types)
 
 
-def _letters(letters: str) -> list[str]:
+def _variable_letters(letters: str) -> list[str]:
     return [*letters, *(f"{letters[0]}{number}" for number in range(1, 100))]
 
 
-def _without_unknowns(text: str) -> str:
+def _hide_internal_names(text: str) -> str:
     return re.sub(r"\?\d+", "_", re.sub(r"(?<=\w)\$\d+", "", text))

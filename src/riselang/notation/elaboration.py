@@ -25,10 +25,16 @@ from riselang.dialects.rise.types import (
     contains_array,
     uncurry,
 )
-from riselang.notation.applications import Applications
-from riselang.notation.context import not_a_number
+from riselang.notation.applications import ApplicationElaborator
+from riselang.notation.context import unexpected_number_message
 from riselang.notation.lookup import Argument, Closure, Frame
-from riselang.notation.operators import COMPARISONS, FUNCTIONS, ScalarFunction, comparison, infix
+from riselang.notation.operators import (
+    COMPARISONS,
+    FUNCTIONS,
+    ScalarFunction,
+    comparison_function,
+    infix_function,
+)
 from riselang.notation.syntax import (
     Ascription,
     Binary,
@@ -54,7 +60,7 @@ from riselang.term import build
 IF = replace(FUNCTIONS["select"], name="if")
 
 
-class Elaborator(Applications):
+class Elaborator(ApplicationElaborator):
     """Elaborates one definition."""
 
     def infer(self, syntax: Syntax, frame: Frame) -> build.Node:
@@ -66,7 +72,7 @@ class Elaborator(Applications):
             case Constant(value=value, type=type):
                 return self.constant(value, type, syntax.span)
             case Fun():
-                return self.literal_function(syntax, frame, [])
+                return self.elaborate_lambda(syntax, frame, [])
             case DepFun():
                 return self.dependent_function(syntax, frame)
             case DepCall():
@@ -75,11 +81,13 @@ class Elaborator(Applications):
                 return self.let(syntax, frame, None, "")
             case If():
                 parts = [syntax.condition, syntax.chosen, syntax.other]
-                return self.operands(IF, parts, frame, syntax.span)
+                return self.elaborate_operation(IF, parts, frame, syntax.span)
             case Binary():
                 return self.binary(syntax, frame)
             case Negation():
-                return self.operands(FUNCTIONS["neg"], [syntax.operand], frame, syntax.span)
+                return self.elaborate_operation(
+                    FUNCTIONS["neg"], [syntax.operand], frame, syntax.span
+                )
             case Tuple():
                 return self.tuple(syntax, frame)
             case Text():
@@ -102,7 +110,9 @@ class Elaborator(Applications):
         if isinstance(syntax, Let):
             return self.let(syntax, frame, expected, what)
         if isinstance(syntax, Constant) and not isinstance(expected, ScalarType | TypeVariable):
-            raise self.error(f"{what}: {not_a_number(expected, syntax.text)}", syntax.span)
+            raise self.error(
+                f"{what}: {unexpected_number_message(expected, syntax.text)}", syntax.span
+            )
         if isinstance(expected, FunType):
             return self.check_function(argument, expected, what)
         node = self.infer(syntax, frame)
@@ -118,18 +128,18 @@ class Elaborator(Applications):
         closure = Closure(syntax.value, frame)
         if self.is_called_often(syntax):
             function = self.infer(syntax.value, frame)
-            if _gives_array(self.resolve(function.type)):
+            if _returns_array(self.resolve(function.type)):
                 function.label = syntax.name
                 frame.values[syntax] = function
-                return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
+                return self.infer_or_check(Closure(syntax.body, frame), expected, what)
         value = None if self.is_function(closure) else self.infer(syntax.value, frame)
         if value is None or isinstance(self.resolve(value.type), FunType | DepFunType):
             frame.values[syntax] = closure
-            return self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
+            return self.infer_or_check(Closure(syntax.body, frame), expected, what)
         with self.inner_scope() as inner:
             variable = self.variable(syntax.name, value.type, syntax.span)
             frame.values[syntax] = variable
-            body = self.inferred_or_checked(Closure(syntax.body, frame), expected, what)
+            body = self.infer_or_check(Closure(syntax.body, frame), expected, what)
         function = self.function([variable], body, inner, syntax.span)
         if isinstance(self.resolve(value.type), FunType):  # inferred from its uses
             return self.apply(function, [value], body.type, syntax.span)
@@ -148,9 +158,7 @@ class Elaborator(Applications):
         """The number of mentions of each binder."""
         return Counter(self.bindings.values())
 
-    def inferred_or_checked(
-        self, closure: Closure, expected: RiseType | None, what: str
-    ) -> build.Node:
+    def infer_or_check(self, closure: Closure, expected: RiseType | None, what: str) -> build.Node:
         if expected is None:
             return self.infer(closure.syntax, closure.frame)
         return self.check(closure, expected, what, closure.syntax.span)
@@ -173,14 +181,14 @@ class Elaborator(Applications):
         left, right = self.infer(syntax.left, frame), self.infer(syntax.right, frame)
         operator, span = syntax.operator, syntax.span
         if operator in COMPARISONS:
-            return self.operation(comparison(operator), [left, right], span)
+            return self.operation(comparison_function(operator), [left, right], span)
         if operator in ("%", "mod"):
-            quotient = self.operation(infix(operator), [left, right], span)
+            quotient = self.operation(infix_function(operator), [left, right], span)
             whole = self.operation(FUNCTIONS["mult"], [quotient, right], span)
             return self.operation(FUNCTIONS["sub"], [left, whole], span)
-        return self.operation(infix(operator), [left, right], span)
+        return self.operation(infix_function(operator), [left, right], span)
 
-    def operands(
+    def elaborate_operation(
         self, function: ScalarFunction, operands: Sequence[Syntax], frame: Frame, span: Span
     ) -> build.Node:
         nodes: list[build.Node] = []
@@ -189,7 +197,7 @@ class Elaborator(Applications):
         return self.operation(function, nodes, span)
 
 
-def _gives_array(type: RiseType) -> bool:
+def _returns_array(type: RiseType) -> bool:
     """Whether a type is a function from data to arrays."""
     inputs, result = uncurry(type)
     is_data = all(isinstance(each, DataType) for each in (*inputs, result))

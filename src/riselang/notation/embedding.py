@@ -8,17 +8,17 @@ from io import StringIO
 
 from xdsl.ir import Attribute
 
-from riselang.dialects.rise.lanes import Lanes, wrapped
+from riselang.dialects.rise.lanes import Lanes, wrap_type
 from riselang.dialects.rise.types import ScalarType
 from riselang.support.errors import RiseError, UserError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.foreign import ForeignRegion
 
 # A region is parsed as the region of a module; its own text starts on the second line.
 _BEFORE, _AFTER = '"builtin.module"() ({\n', "\n}) : () -> ()"
 
 
-class BadRegion(Exception):
+class InvalidRegion(Exception):
     """A text that is not a valid region; `place` is the offset of the error, if it is known."""
 
     def __init__(self, message: str, place: int | None = None):
@@ -27,28 +27,28 @@ class BadRegion(Exception):
         self.place = place
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a text as a string literal; line breaks are not escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def unquoted(literal: str) -> str:
+def unquote(literal: str) -> str:
     return re.sub(r"\\(.)", r"\1", literal[1:-1], flags=re.DOTALL)
 
 
 def region_text(foreign: ForeignRegion) -> str:
     """Print the block of a region; in generic form if the pretty form does not round-trip."""
-    pretty = _printed(foreign, generic=False)
+    pretty = _print_region(foreign, generic=False)
     try:
-        is_same = read_region(pretty).text == foreign.text
-    except BadRegion:
+        is_same = parse_region(pretty).text == foreign.text
+    except InvalidRegion:
         is_same = False
-    return pretty if is_same else _printed(foreign, generic=True)
+    return pretty if is_same else _print_region(foreign, generic=True)
 
 
-@deep
-def _printed(foreign: ForeignRegion, generic: bool) -> str:
+@with_deep_stack
+def _print_region(foreign: ForeignRegion, generic: bool) -> str:
     from xdsl.printer import Printer
 
     stream = StringIO()
@@ -57,14 +57,14 @@ def _printed(foreign: ForeignRegion, generic: bool) -> str:
     return stream.getvalue().strip()[1:-1].strip("\n")
 
 
-def read_region(text: str) -> ForeignRegion:
+def parse_region(text: str) -> ForeignRegion:
     """Parse a region; raise `BadRegion` if the text is not one."""
     from riselang.dialects.module import parse_module
 
     try:
         module = parse_module(f"{_BEFORE}{text}{_AFTER}", "embed")
     except RiseError as error:
-        raise BadRegion(error.message, _place(error, text)) from None
+        raise InvalidRegion(error.message, _place(error, text)) from None
     return ForeignRegion(module.body.clone())
 
 
@@ -92,10 +92,10 @@ def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
         values = Block(arg_types=types).args
         EmbedOp(values, foreign.region.clone(), result).verify()
     except (VerifyException, DiagnosticException, UserError) as error:
-        raise BadRegion(str(error).strip().splitlines()[-1]) from None
+        raise InvalidRegion(str(error).strip().splitlines()[-1]) from None
     return types
 
 
 def _operand_type(plain: Attribute) -> Lanes:
     """Return the RISE type that is unwrapped to `plain`."""
-    return wrapped(plain) or ScalarType(plain)  # whose verifier reports the error
+    return wrap_type(plain) or ScalarType(plain)  # whose verifier reports the error

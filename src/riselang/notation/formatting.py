@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from riselang.notation.layout import layout
-from riselang.notation.reader import read
+from riselang.notation.reader import parse_definitions
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Definition, Span
-from riselang.notation.writer import token_places
-from riselang.support.recursion import deep
+from riselang.notation.writer import token_offsets
+from riselang.support.recursion import with_deep_stack
 
 
-@deep
+@with_deep_stack
 def format_program(text: str, name: str = "<text>") -> str:
     """Format a program, with all its comments; formatting is idempotent.
 
@@ -22,35 +22,37 @@ def format_program(text: str, name: str = "<text>") -> str:
     on the same line.
     """
     source = Source(text, name)
-    definitions, comments = read(source)
-    blanked = source.blanked(comments)
+    definitions, comments = parse_definitions(source)
+    blanked = source.blank_comments(comments)
     parts = [
-        _Part(definition, extent, [extent[0] + place for place in token_places(body)])
+        _CommentedDefinition(
+            definition, extent, [extent[0] + place for place in token_offsets(body)]
+        )
         for definition, extent in zip(definitions, _extents(blanked, definitions), strict=True)
         for body in (blanked[slice(*extent)],)
     ]
-    last = _distribute(comments, parts, text)
+    last = _attach_comments(comments, parts, text)
     texts = [part.text() for part in parts]
     if last:
-        texts.append("\n".join(_standing(last)))
+        texts.append("\n".join(_comment_lines(last)))
     return "\n\n".join(texts) + "\n"
 
 
 @dataclass
-class _Part:
+class _CommentedDefinition:
     """A definition, the comments before its tokens (by token number), and those after it."""
 
     definition: Definition
     extent: Span
     places: Sequence[int]
     before: dict[int, list[Comment]] = field(default_factory=dict[int, list[Comment]])
-    behind: list[Comment] = field(default_factory=list[Comment])
+    trailing: list[Comment] = field(default_factory=list[Comment])
 
     def text(self) -> str:
         definition = self.definition
         start = "" if definition.start is None else f"def {definition.name} = "
         return " ".join(
-            [layout(definition.value, start, self.before), *(c.text for c in self.behind)]
+            [layout(definition.value, start, self.before), *(c.text for c in self.trailing)]
         )
 
 
@@ -64,13 +66,15 @@ def _extents(blanked: str, definitions: Sequence[Definition]) -> list[Span]:
     return extents
 
 
-def _distribute(comments: Sequence[Comment], parts: Sequence[_Part], text: str) -> list[Comment]:
+def _attach_comments(
+    comments: Sequence[Comment], parts: Sequence[_CommentedDefinition], text: str
+) -> list[Comment]:
     """Attach each comment to its token; return those at the end of the file."""
     number, last = 0, list[Comment]()
     for comment in comments:
         start = comment.span[0]
         while number < len(parts) and parts[number].places[-1] < start:
-            if _is_behind(comment, parts[number], text):
+            if _is_trailing(comment, parts[number], text):
                 break
             # A comment before the last parenthesis of a definition does not belong to the next.
             is_inside = start < parts[number].extent[1]
@@ -79,13 +83,13 @@ def _distribute(comments: Sequence[Comment], parts: Sequence[_Part], text: str) 
         if number == len(parts):
             last.append(comment)
         elif parts[number].places[-1] < start:
-            parts[number].behind.append(comment)
+            parts[number].trailing.append(comment)
         else:
-            _attach(comment, parts[number], text)
+            _attach_comment(comment, parts[number], text)
     return last
 
 
-def _attach(comment: Comment, part: _Part, text: str) -> None:
+def _attach_comment(comment: Comment, part: _CommentedDefinition, text: str) -> None:
     token = bisect_left(part.places, comment.span[0])
     place = part.places[token]
     if text.startswith("//", place) and not comment.is_block:
@@ -95,14 +99,14 @@ def _attach(comment: Comment, part: _Part, text: str) -> None:
     part.before.setdefault(token, []).append(comment)
 
 
-def _is_behind(comment: Comment, part: _Part, text: str) -> bool:
+def _is_trailing(comment: Comment, part: _CommentedDefinition, text: str) -> bool:
     """Whether a comment follows on the last line of a definition; `//` is a division there."""
-    end = part.behind[-1].span[1] if part.behind else part.extent[1]
+    end = part.trailing[-1].span[1] if part.trailing else part.extent[1]
     between = text[end : comment.span[0]]
     return comment.is_block and "\n" not in between
 
 
-def _standing(comments: Sequence[Comment]) -> list[str]:
+def _comment_lines(comments: Sequence[Comment]) -> list[str]:
     """Return comments on separate lines, with the empty lines between them."""
     *others, final = comments
     lines: list[str] = []

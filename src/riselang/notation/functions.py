@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from riselang.dialects.rise.binding import dep_fun, opened, type_variables
+from riselang.dialects.rise.binding import dep_fun, instantiate_binder, type_variables
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TypeVariable, fun, uncurry
 from riselang.nat import Nat
 from riselang.notation.context import show_type
@@ -15,7 +15,7 @@ from riselang.notation.syntax import DepCall, DepFun, Fun, Parameter, Span, Synt
 from riselang.term import build
 
 
-class Functions(Lookup, ABC):
+class FunctionElaborator(Lookup, ABC):
     """Elaborates functions; subclasses elaborate expressions and applications."""
 
     @abstractmethod
@@ -38,12 +38,12 @@ class Functions(Lookup, ABC):
     ) -> build.Node:
         """Apply a value of function type to some arguments."""
 
-    def node(self, argument: Argument) -> build.Node:
+    def as_node(self, argument: Argument) -> build.Node:
         if isinstance(argument, build.Node):
             return argument
         return self.infer(argument.syntax, argument.frame)
 
-    def literal_function(
+    def elaborate_lambda(
         self, function: Fun, frame: Frame, arguments: list[Argument]
     ) -> build.Node:
         """Elaborate `fun(x, body)` applied to some arguments, which give parameters their types."""
@@ -53,7 +53,7 @@ class Functions(Lookup, ABC):
         for parameter, argument in zip(parameters, arguments, strict=False):
             what = f"the argument for '{parameter.name}'"
             if parameter.type is None:
-                nodes.append(self.node(argument))
+                nodes.append(self.as_node(argument))
             else:
                 nodes.append(self.check(argument, parameter.type, what, span))
         types = [node.type for node in nodes]
@@ -70,7 +70,7 @@ class Functions(Lookup, ABC):
     def dependent_function(self, function: DepFun, frame: Frame) -> build.Node:
         """Elaborate `depFun(n : nat, body)`, which has to be well-typed for every size."""
         name, kind = function.internal, function.kind
-        self.inference.fix(name)
+        self.inference.fix_variable(name)
         with self.inner_scope() as inner:
             body = self.infer(function.body, frame)
         location = self.location(function.span)
@@ -92,7 +92,7 @@ class Functions(Lookup, ABC):
             )
         location = self.location(call.span)
         return build.DependentApplication(
-            opened(type, argument), node, argument, scope=self.scope, location=location
+            instantiate_binder(type, argument), node, argument, scope=self.scope, location=location
         )
 
     def bind(
@@ -112,33 +112,33 @@ class Functions(Lookup, ABC):
     ) -> build.Node:
         """Inline a named function: its arguments replace its parameters."""
         count = len(function.parameters)
-        inner, rest = self.inlined_frame(function, frame, arguments, span)
+        inner, rest = self.bind_inlined(function, frame, arguments, span)
         if rest is not None:
-            return self.literal_function(rest, inner, [])
+            return self.elaborate_lambda(rest, inner, [])
         body = Closure(function.body, inner)
         if len(arguments) == count:
             return self.infer(body.syntax, body.frame)
         head, first = self.head(body)
         return self.application(head, [*first, *arguments[count:]], None, span)
 
-    def inlined_frame(
+    def bind_inlined(
         self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
     ) -> tuple[Frame, Fun | None]:
         """Return the frame of an inlined function, and the function of the missing arguments."""
         inner = Frame(frame)
         parameters = function.parameters
         for parameter, argument in zip(parameters, arguments, strict=False):
-            inner.values[parameter] = self.inlined_argument(parameter, argument, span)
+            inner.values[parameter] = self.inline_argument(parameter, argument, span)
         rest = parameters[len(arguments) :]
         return inner, Fun(rest, function.body, span=function.span) if rest else None
 
-    def inlined_argument(self, parameter: Parameter, argument: Argument, span: Span) -> Argument:
+    def inline_argument(self, parameter: Parameter, argument: Argument, span: Span) -> Argument:
         if parameter.type is not None:
             what = f"the argument for '{parameter.name}'"
             return self.check(argument, parameter.type, what, span)
         if isinstance(argument, Closure) and self.is_function(argument):
             return argument
-        return self.node(argument)
+        return self.as_node(argument)
 
     def check_function(self, argument: Closure, expected: FunType, what: str) -> build.Node:
         """Check a function against its type; one with more parameters destructures pairs."""
@@ -146,32 +146,34 @@ class Functions(Lookup, ABC):
         span = argument.syntax.span
         match head:
             case Closure(syntax=Fun() as function, frame=frame) if not arguments:
-                return self.expected_function(function, frame, expected, what)
+                return self.check_lambda(function, frame, expected, what)
             case Closure(syntax=Fun() as function, frame=frame, inlined=True) if len(
                 arguments
             ) <= len(function.parameters):
-                return self.expected_inlining(function, frame, arguments, expected, what, span)
+                return self.check_inlined(function, frame, arguments, expected, what, span)
             case ScalarFunction():
-                return self.expected_expansion(head, arguments, expected, what, span)
+                return self.check_expansion(head, arguments, expected, what, span)
             case PatternChoice():
                 missing = head.arity - len(arguments)
                 if missing > len(uncurry(expected)[0]):
-                    return self.expected_expansion(head, arguments, expected, what, span)
+                    return self.check_expansion(head, arguments, expected, what, span)
                 node = self.application(head, arguments, expected if missing else None, span)
             case build.Node():
-                nodes = [self.node(argument) for argument in arguments]
+                nodes = [self.as_node(argument) for argument in arguments]
                 self.assume_function(head, nodes, expected)
                 node = self.node_application(head, nodes, span)
             case _:
                 node = self.application(head, arguments, None, span)
-        return self.uncurried(node, expected, what, span)
+        return self.uncurry_pairs(node, expected, what, span)
 
-    def uncurried(self, node: build.Node, expected: FunType, what: str, span: Span) -> build.Node:
+    def uncurry_pairs(
+        self, node: build.Node, expected: FunType, what: str, span: Span
+    ) -> build.Node:
         """Return a function, over pairs if it takes more arguments than expected."""
         inputs, output = uncurry(expected)
         count = len(uncurry(self.resolve(node.type))[0])
         if count > len(inputs):
-            return self.expanded(
+            return self.eta_expand(
                 inputs, count, lambda values: self.node_application(node, values, span), output,
                 what, span,
             )  # fmt: skip
@@ -192,26 +194,24 @@ class Functions(Lookup, ABC):
             inputs = [argument.type for argument in arguments]
             self.know_function(type, fun(*inputs, result), function)
 
-    def expected_inlining(
+    def check_inlined(
         self, function: Fun, frame: Frame, arguments: list[Argument], expected: FunType,
         what: str, span: Span,
     ) -> build.Node:  # fmt: skip
         """Check a partially applied named function, or one that returns a function."""
-        inner, rest = self.inlined_frame(function, frame, arguments, span)
+        inner, rest = self.bind_inlined(function, frame, arguments, span)
         if rest is not None:
-            return self.expected_function(rest, inner, expected, what)
+            return self.check_lambda(rest, inner, expected, what)
         return self.check(Closure(function.body, inner), expected, what, span)
 
-    def expected_function(
-        self, function: Fun, frame: Frame, expected: FunType, what: str
-    ) -> build.Node:
-        function = _flattened(function)
+    def check_lambda(self, function: Fun, frame: Frame, expected: FunType, what: str) -> build.Node:
+        function = _flatten_lambda(function)
         parameters, span = function.parameters, function.span
         inputs, output = uncurry(expected)
         if len(parameters) > len(inputs):
-            return self.expanded(
+            return self.eta_expand(
                 inputs, len(parameters),
-                lambda values: self.spread_body(function, frame, values, output, what),
+                lambda values: self.check_body_over_pairs(function, frame, values, output, what),
                 None, what, span,
             )  # fmt: skip
         rest = inputs[len(parameters) :]
@@ -222,7 +222,7 @@ class Functions(Lookup, ABC):
             body = self.check(closure, result, f"{what}, its result", function.body.span)
         return self.function(variables, body, inner, span)
 
-    def spread_body(
+    def check_body_over_pairs(
         self, function: Fun, frame: Frame, values: list[build.Node], output: RiseType, what: str
     ) -> build.Node:
         for parameter, value in zip(function.parameters, values, strict=True):
@@ -233,7 +233,7 @@ class Functions(Lookup, ABC):
         closure = Closure(function.body, frame)
         return self.check(closure, output, f"{what}, its result", function.body.span)
 
-    def expected_expansion(
+    def check_expansion(
         self, head: PatternChoice | ScalarFunction, arguments: list[Argument], expected: FunType,
         what: str, span: Span,
     ) -> build.Node:  # fmt: skip
@@ -249,9 +249,9 @@ class Functions(Lookup, ABC):
         def body(values: list[build.Node]) -> build.Node:
             return self.application(head, [*arguments, *values], None, span)
 
-        return self.expanded(inputs, head.arity - len(arguments), body, output, what, span)
+        return self.eta_expand(inputs, head.arity - len(arguments), body, output, what, span)
 
-    def expanded(
+    def eta_expand(
         self,
         inputs: Sequence[RiseType],
         count: int,
@@ -266,13 +266,13 @@ class Functions(Lookup, ABC):
                 self.variable(f"x{number}", self.resolve(input), span)
                 for number, input in enumerate(inputs)
             ]
-            result = body(self.spread(variables, count, what, span))
+            result = body(self.spread_pairs(variables, count, what, span))
             if output is not None:
                 self.unify(output, result.type, f"{what}, its result", span)
         return self.function(variables, result, inner, span)
 
 
-def _flattened(function: Fun) -> Fun:
+def _flatten_lambda(function: Fun) -> Fun:
     """Rewrite `fun(a, fun(b, e))` to the equivalent `fun((a, b), e)`."""
     while isinstance(function.body, Fun):
         inner = function.body

@@ -15,27 +15,27 @@ _AND = "write & for and, | for or, and put comparisons in parentheses"
 _PARTS = "the parts of a pair are fst(p) and snd(p)"
 _ELEMENT = "an element is x |> at(i), where clampIdx(n, i) converts a number to an index"
 _LENGTHS = "lengths stand before the type of the elements: N.f32"
-CHARACTERS: Mapping[str, str] = {
+CHARACTER_HINTS: Mapping[str, str] = {
     "#": "a comment starts with //",
     "\\": FUNCTION,
     "{": "parentheses group expressions, and options are in brackets: mapSeq[affine]",
     '"': 'a string ends with " and is the region of an embed: embed[f32]("...", a)',
     "!": "not a is a == false, and not equal is !=",
 }
-WORDS: Mapping[str, str] = {
+WORD_HINTS: Mapping[str, str] = {
     "in": _LET,
     "and": _AND,
     "or": _AND,
     "&": _AND,
     "where": _LET,
 }
-BEFORE: Mapping[str, str] = {
+PRECEDING_WORD_HINTS: Mapping[str, str] = {
     "lambda": FUNCTION,
     "not": "not a is written a == false",
     "import": "a file in notation contains only definitions: def name = ...",
     "return": "the value of a function is its body, without a keyword before it",
 }
-TYPES: Mapping[str, str] = {
+TYPE_HINTS: Mapping[str, str] = {
     "float": "the scalar types are f16, bf16, f32 and f64",
     "double": "the scalar types are f16, bf16, f32 and f64",
     "int": "the scalar types are i8, i16, i32 and i64",
@@ -45,39 +45,39 @@ TYPES: Mapping[str, str] = {
 
 
 def character_hint(character: str) -> str:
-    return f"; {CHARACTERS[character]}" if character in CHARACTERS else ""
+    return f"; {CHARACTER_HINTS[character]}" if character in CHARACTER_HINTS else ""
 
 
 def type_hint(name: str) -> str:
     """Return a hint for a name that is not a type."""
-    if name in TYPES:
-        return f"; {TYPES[name]}"
+    if name in TYPE_HINTS:
+        return f"; {TYPE_HINTS[name]}"
     near = difflib.get_close_matches(name, SCALARS, 1)
     return f"; did you mean '{near[0]}'?" if near else f"; {_LENGTHS}"
 
 
 def token_hint(found: str, expected: frozenset[str], before: str) -> str:
     """Return a hint for the unexpected token `found`, given the text before it; may be empty."""
-    hint = _hint(found, expected, before.rstrip())
+    hint = _find_hint(found, expected, before.rstrip())
     return f"; {hint}" if hint else ""
 
 
-def _hint(found: str, expected: frozenset[str], before: str) -> str | None:
+def _find_hint(found: str, expected: frozenset[str], before: str) -> str | None:
     last = re.search(r"\w*\Z", before)
     word = last[0] if last else ""
-    if found in WORDS and "FUN" not in expected:
-        return WORDS[found]
-    if word in BEFORE:
-        return BEFORE[word]
+    if found in WORD_HINTS and "FUN" not in expected:
+        return WORD_HINTS[found]
+    if word in PRECEDING_WORD_HINTS:
+        return PRECEDING_WORD_HINTS[word]
     return (
-        _about_operators(found, expected, before)
-        or _about_types(found, expected)
-        or _about_functions(found, expected, before)
-        or _about_parentheses(found, expected, before)
+        _operator_hint(found, expected, before)
+        or _type_hint(found, expected)
+        or _function_hint(found, expected, before)
+        or _parenthesis_hint(found, expected, before)
     )
 
 
-def _about_functions(found: str, expected: frozenset[str], before: str) -> str | None:
+def _function_hint(found: str, expected: frozenset[str], before: str) -> str | None:
     if re.search(r"(?<!\w)fun\Z", before) or (found == ")" and "_DOUBLE_ARROW" in expected):
         return FUNCTION
     if found == "(" and re.search(r"(?<!\w)def\s+\w+\Z", before):
@@ -93,7 +93,7 @@ def _about_functions(found: str, expected: frozenset[str], before: str) -> str |
     return None
 
 
-def _about_types(found: str, expected: frozenset[str]) -> str | None:
+def _type_hint(found: str, expected: frozenset[str]) -> str | None:
     if found in ("/", "//") and "DIVIDE" not in expected:
         return "sizes are divided by floordiv and mod: (N floordiv 2).f32"
     if "_TIMES_TYPE" in expected and found in (",", "*"):
@@ -104,7 +104,7 @@ def _about_types(found: str, expected: frozenset[str]) -> str | None:
     return None
 
 
-def _about_operators(found: str, expected: frozenset[str], before: str) -> str | None:
+def _operator_hint(found: str, expected: frozenset[str], before: str) -> str | None:
     if found == "&" and before.endswith("&"):
         return _AND
     if found == "=" and "COMPARISON" in expected:
@@ -124,9 +124,9 @@ def _about_operators(found: str, expected: frozenset[str], before: str) -> str |
     return None
 
 
-def _about_parentheses(found: str, expected: frozenset[str], before: str) -> str | None:
+def _parenthesis_hint(found: str, expected: frozenset[str], before: str) -> str | None:
     if not found and "RPAR" in expected:
-        line, column = _unclosed(before)
+        line, column = _last_unclosed(before)
         return f"the '(' at {line}:{column} is not closed"
     if found == ")" and "$END" in expected:
         return "it closes no parenthesis"
@@ -135,7 +135,7 @@ def _about_parentheses(found: str, expected: frozenset[str], before: str) -> str
     return None
 
 
-def _unclosed(text: str) -> tuple[int, int]:
+def _last_unclosed(text: str) -> tuple[int, int]:
     """Return the line and column of the last parenthesis that is not closed."""
     stack: list[int] = []
     for match in re.finditer(r"[()]", text):

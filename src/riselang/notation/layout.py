@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.nat import Nat
 from riselang.notation.source import Comment
 from riselang.notation.syntax import (
@@ -34,15 +34,15 @@ from riselang.notation.syntax import (
     children,
 )
 from riselang.notation.writer import Writer
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 WIDTH = 88
 INLINE_FUNCTION = WIDTH // 2
 MARK = "⟦⟧"
 """The brackets around a marked part."""
-NEVER = 1 << 40
+NEVER_FITS = 1 << 40
 """The width of syntax that never fits on one line."""
-LEVELS = {
+PRECEDENCES = {
     "<": 2, "<=": 2, ">": 2, ">=": 2, "==": 2, "!=": 2, "|": 3, "^": 4, "&": 5, "+": 6, "-": 6,
     "*": 7, "/": 7, "//": 7, "%": 7, "floordiv": 7, "mod": 7,
 }  # fmt: skip
@@ -66,7 +66,7 @@ class Places:
     """The extent of the operator symbol of each binary expression."""
 
 
-@deep
+@with_deep_stack
 def layout(
     syntax: Syntax,
     start: str = "",
@@ -78,7 +78,7 @@ def layout(
     `comments` go before the token with their number; see `writer.py`. If `places` is given, the
     extents of the parts are recorded in it.
     """
-    return _Layout(comments or {}, places).text(syntax, start)
+    return _Layout(comments or {}, places).print_syntax(syntax, start)
 
 
 class _Layout(Writer):
@@ -89,13 +89,13 @@ class _Layout(Writer):
         self.widest: dict[Syntax, int] = {}
         """The width of the widest function in an expression, which decides on line breaks."""
 
-    def text(self, syntax: Syntax, start: str) -> str:
+    def print_syntax(self, syntax: Syntax, start: str) -> str:
         self.measure(syntax)
         self.put(start)
         begin = self.point
         if isinstance(syntax, Fun):
-            self.function(syntax, 0, broken=True)
-            self.keep(syntax, begin)
+            self.write_function(syntax, 0, broken=True)
+            self.record_extent(syntax, begin)
         else:
             self.write(syntax, 0, EXPRESSION)
         return "".join(self.pieces)
@@ -104,7 +104,7 @@ class _Layout(Writer):
     def point(self) -> Point:
         return self.line, self.column
 
-    def keep(self, syntax: Syntax, begin: Point) -> None:
+    def record_extent(self, syntax: Syntax, begin: Point) -> None:
         """Record that a part extends from a point to here."""
         if self.places is not None:
             self.places.parts[syntax] = begin, self.point
@@ -119,17 +119,17 @@ class _Layout(Writer):
             width += self.widths[child] + 2 * _needs_parentheses(syntax, child)
         match syntax:
             case Fun(parameters=parameters):
-                head = len(_head(parameters))
+                head = len(_parameters_text(parameters))
                 widest = width + head
                 width += head + len("fun(, )")
             case Let() | DepFun():
-                width = widest = NEVER
+                width = widest = NEVER_FITS
             case _:
                 width += _own_width(syntax)
         self.widths[syntax] = width
         self.widest[syntax] = widest
 
-    def breaks(self, syntax: Syntax, indent: int) -> bool:
+    def must_break(self, syntax: Syntax, indent: int) -> bool:
         """Whether a function in `syntax` has its body on a separate line."""
         return self.widest[syntax] + indent >= INLINE_FUNCTION
 
@@ -138,46 +138,46 @@ class _Layout(Writer):
     def write(self, syntax: Syntax, indent: int, level: int) -> None:
         """Write `syntax`, in parentheses if it binds less tightly than `level`."""
         begin = self.point
-        if _level(syntax) >= level:
-            self.bare(syntax, indent)
+        if _precedence(syntax) >= level:
+            self.write_bare(syntax, indent)
         else:
             self.put("(")
-            self.bare(syntax, indent + 1)
+            self.write_bare(syntax, indent + 1)
             self.put(")")
-        self.keep(syntax, begin)
+        self.record_extent(syntax, begin)
 
-    def bare(self, syntax: Syntax, indent: int) -> None:
+    def write_bare(self, syntax: Syntax, indent: int) -> None:
         match syntax:
             case Name(text=text) | Constant(text=text) | Text(literal=text):
                 self.put(text)
             case Option():
-                self.put(_option(syntax))
+                self.put(_option_text(syntax))
             case Fun():
-                self.function(syntax, indent, self.breaks(syntax, indent))
+                self.write_function(syntax, indent, self.must_break(syntax, indent))
             case DepFun():
-                self.dependent(syntax, indent)
+                self.write_dependent(syntax, indent)
             case DepCall(function=function):
                 self.write(function, indent, CALL)
-                self.put(f"@{_argument(syntax)}")
+                self.put(f"@{_argument_text(syntax)}")
             case Call():
-                self.call(syntax, indent)
+                self.write_call(syntax, indent)
             case Pipe():
-                self.pipe(syntax, indent)
+                self.write_pipe(syntax, indent)
             case Let():
-                self.let(syntax, indent)
+                self.write_let(syntax, indent)
             case If():
-                self.condition(syntax, indent)
+                self.write_if(syntax, indent)
             case Binary():
-                self.binary(syntax, indent)
+                self.write_binary(syntax, indent)
             case Negation(operand=operand):
                 self.put("-")
                 self.write(operand, indent, UNARY)
             case Tuple(items=items):
-                self.arguments(items, indent)
+                self.write_arguments(items, indent)
             case Ascription(value=value):
                 self.put("(")
                 self.write(value, indent + 1, EXPRESSION)
-                self.put(f" : {_written(syntax)})")
+                self.put(f" : {_type_text(syntax)})")
             case Marked(value=value):
                 self.put(MARK[0])
                 self.write(value, indent + 1, EXPRESSION)
@@ -185,11 +185,11 @@ class _Layout(Writer):
             case _:
                 raise TypeError(f"{syntax} is not an expression")
 
-    def function(self, function: Fun, indent: int, broken: bool) -> None:
+    def write_function(self, function: Fun, indent: int, broken: bool) -> None:
         self.put("fun(")
-        head = _head(function.parameters)
+        head = _parameters_text(function.parameters)
         if self.column + len(head) >= WIDTH and len(function.parameters) > 1:
-            self.parameters(function.parameters, indent + 2)
+            self.write_parameters(function.parameters, indent + 2)
             broken = True
         else:
             self.put(head)
@@ -202,13 +202,13 @@ class _Layout(Writer):
             self.write(function.body, indent, EXPRESSION)
         self.put(")")
 
-    def dependent(self, function: DepFun, indent: int) -> None:
+    def write_dependent(self, function: DepFun, indent: int) -> None:
         self.put(f"depFun({function.name} : {function.kind},")
         self.newline(indent + 2)
         self.write(function.body, indent + 2, EXPRESSION)
         self.put(")")
 
-    def parameters(self, parameters: Sequence[Parameter], indent: int) -> None:
+    def write_parameters(self, parameters: Sequence[Parameter], indent: int) -> None:
         """Write parameters that are too long for one line on a line each."""
         self.newline(indent)
         self.put("(")
@@ -216,16 +216,16 @@ class _Layout(Writer):
             if position:
                 self.put(",")
                 self.newline(indent + 1)
-            self.put(_parameter(parameter))
+            self.put(_parameter_text(parameter))
         self.put(")")
 
-    def call(self, call: Call, indent: int) -> None:
+    def write_call(self, call: Call, indent: int) -> None:
         self.write(call.function, indent, CALL)
-        self.arguments(call.arguments, indent)
+        self.write_arguments(call.arguments, indent)
 
-    def arguments(self, arguments: Sequence[Syntax], indent: int) -> None:
+    def write_arguments(self, arguments: Sequence[Syntax], indent: int) -> None:
         """Write arguments in parentheses; on a line each if they are too long for one line."""
-        spread = self.is_spread(arguments, indent)
+        spread = self.is_one_per_line(arguments, indent)
         self.put("(")
         for position, argument in enumerate(arguments):
             if position:
@@ -236,24 +236,26 @@ class _Layout(Writer):
             self.write(argument, indent + 2 * inner, EXPRESSION)
         self.put(")")
 
-    def is_spread(self, arguments: Sequence[Syntax], indent: int) -> bool:
+    def is_one_per_line(self, arguments: Sequence[Syntax], indent: int) -> bool:
         """Whether each argument is on a separate line; the last may be a long function."""
         *others, last = arguments
-        if isinstance(last, Let) or any(self.breaks(other, indent) for other in others):
+        if isinstance(last, Let) or any(self.must_break(other, indent) for other in others):
             return True
-        width = sum(self.widths[other] + 2 for other in others) + self.first_width(last, indent)
+        width = sum(self.widths[other] + 2 for other in others) + self.first_line_width(
+            last, indent
+        )
         return bool(others) and self.column + width > WIDTH
 
-    def first_width(self, syntax: Syntax, indent: int) -> int:
+    def first_line_width(self, syntax: Syntax, indent: int) -> int:
         """Return the width of the first line of `syntax`, or any value above `WIDTH`."""
         width = 0
-        while width <= WIDTH and self.breaks(syntax, indent):
+        while width <= WIDTH and self.must_break(syntax, indent):
             match syntax:
                 case Fun(parameters=parameters):
-                    return width + len("fun(,") + len(_head(parameters))
+                    return width + len("fun(,") + len(_parameters_text(parameters))
                 case Call(function=function, arguments=(*others, last)):
                     width += self.widths[function] + 1
-                    if isinstance(last, Let) or any(self.breaks(o, indent) for o in others):
+                    if isinstance(last, Let) or any(self.must_break(o, indent) for o in others):
                         return width
                     width += sum(self.widths[other] + 2 for other in others)
                     syntax = last
@@ -263,10 +265,10 @@ class _Layout(Writer):
                     return width + 1
         return width + self.widths[syntax]
 
-    def flat(self, syntax: Syntax, indent: int) -> bool:
-        return not self.breaks(syntax, indent)
+    def is_flat(self, syntax: Syntax, indent: int) -> bool:
+        return not self.must_break(syntax, indent)
 
-    def pipe(self, pipe: Pipe, indent: int) -> None:
+    def write_pipe(self, pipe: Pipe, indent: int) -> None:
         begin = self.point
         chain: list[Pipe] = []
         value: Syntax = pipe
@@ -276,15 +278,15 @@ class _Layout(Writer):
         self.write(value, indent, COMPARISON)
         for each in reversed(chain):
             function = each.function
-            if self.column + self.first_width(function, indent) >= WIDTH:
+            if self.column + self.first_line_width(function, indent) >= WIDTH:
                 self.newline(indent)
                 self.put("|> ")
             else:
                 self.put(" |> ")
             self.write(function, indent, COMPARISON)
-            self.keep(each, begin)
+            self.record_extent(each, begin)
 
-    def let(self, let: Let, indent: int) -> None:
+    def write_let(self, let: Let, indent: int) -> None:
         body: Syntax = let
         begins: dict[Syntax, Point] = {}
         while isinstance(body, Let):
@@ -296,9 +298,9 @@ class _Layout(Writer):
             body = body.body
         self.write(body, indent, EXPRESSION)
         for each, begin in begins.items():
-            self.keep(each, begin)
+            self.record_extent(each, begin)
 
-    def condition(self, syntax: If, indent: int) -> None:
+    def write_if(self, syntax: If, indent: int) -> None:
         flat = self.column + self.widths[syntax] <= WIDTH
         self.put("if ")
         self.write(syntax.condition, indent + 2, PIPE)
@@ -310,12 +312,12 @@ class _Layout(Writer):
             self.put(f"{word} ")
             self.write(part, indent + 2, EXPRESSION if word == "else" else PIPE)
 
-    def binary(self, syntax: Binary, indent: int) -> None:
-        level = LEVELS[syntax.operator]
+    def write_binary(self, syntax: Binary, indent: int) -> None:
+        level = PRECEDENCES[syntax.operator]
         begin = self.point
         chain: list[Binary] = []
         left: Syntax = syntax
-        while isinstance(left, Binary) and LEVELS[left.operator] == level:
+        while isinstance(left, Binary) and PRECEDENCES[left.operator] == level:
             chain.append(left)
             left = left.left
             if level == COMPARISON:
@@ -329,22 +331,22 @@ class _Layout(Writer):
             if self.places is not None:
                 self.places.operators[part] = sign, self.point
             # Break after the operator: at the start of a line, `//` would be a comment.
-            if self.column + width > WIDTH and self.flat(part.right, indent):
+            if self.column + width > WIDTH and self.is_flat(part.right, indent):
                 self.newline(indent)
             else:
                 self.put(" ")
             self.write(part.right, indent, level + 1)
-            self.keep(part, begin)
+            self.record_extent(part, begin)
 
 
-def _level(syntax: Syntax) -> int:
+def _precedence(syntax: Syntax) -> int:
     match syntax:
         case Let() | If():
             return EXPRESSION
         case Pipe():
             return PIPE
         case Binary(operator=operator):
-            return LEVELS[operator]
+            return PRECEDENCES[operator]
         case Negation() | Fun() | DepFun():  # a function that is applied is in parentheses
             return UNARY
         case Constant(text=text) if text[0] == "-":
@@ -359,14 +361,14 @@ def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
     """Whether `child` is in parentheses below `parent`, which add to the width."""
     match parent:
         case Binary(operator=operator, right=right):
-            level = LEVELS[operator]
-            return _level(child) < level + (child is right or level == COMPARISON)
+            level = PRECEDENCES[operator]
+            return _precedence(child) < level + (child is right or level == COMPARISON)
         case Negation():
-            return _level(child) < UNARY
+            return _precedence(child) < UNARY
         case Pipe(value=value):
-            return _level(child) < (PIPE if child is value else COMPARISON)
+            return _precedence(child) < (PIPE if child is value else COMPARISON)
         case Call(function=function) | DepCall(function=function):
-            return child is function and _level(child) < CALL
+            return child is function and _precedence(child) < CALL
         case _:
             return False
 
@@ -379,15 +381,15 @@ def _own_width(syntax: Syntax) -> int:
         case Text(literal=literal):
             return max(len(line) for line in literal.split("\n"))
         case Option():
-            return len(_option(syntax))
+            return len(_option_text(syntax))
         case Call(arguments=arguments) | Tuple(items=arguments):
             return 2 * len(arguments)
         case DepCall():
-            return 1 + len(_argument(syntax))
+            return 1 + len(_argument_text(syntax))
         case Pipe():
             return len(" |> ")
         case Ascription():
-            return len("( : )") + len(_written(syntax))
+            return len("( : )") + len(_type_text(syntax))
         case Marked():
             return len(MARK)
         case If():
@@ -398,34 +400,34 @@ def _own_width(syntax: Syntax) -> int:
             return 1
 
 
-def _option(option: Option) -> str:
-    choice = option.choice if isinstance(option.choice, str) else show(option.choice)
-    return f"{option.name}[{option.written or choice}]"
+def _option_text(option: Option) -> str:
+    choice = option.choice if isinstance(option.choice, str) else format_type(option.choice)
+    return f"{option.name}[{option.type_text or choice}]"
 
 
-def _written(node: Ascription | Parameter) -> str:
+def _type_text(node: Ascription | Parameter) -> str:
     """Return the type of a node as its author wrote it."""
-    return node.written or ("" if node.type is None else show(node.type))
+    return node.type_text or ("" if node.type is None else format_type(node.type))
 
 
-def _argument(call: DepCall) -> str:
+def _argument_text(call: DepCall) -> str:
     """Print the size or type that a dependent function is applied to."""
-    if call.written is not None:
-        return call.written
+    if call.argument_text is not None:
+        return call.argument_text
     if not isinstance(call.argument, Nat):
-        return f"[{show(call.argument)}]"
+        return f"[{format_type(call.argument)}]"
     text = str(call.argument)
     return text if text.isalnum() else f"({text})"
 
 
-def _head(parameters: Sequence[Parameter]) -> str:
+def _parameters_text(parameters: Sequence[Parameter]) -> str:
     """Print the parameters; in parentheses if there are several, or one with a type."""
-    texts = [_parameter(parameter) for parameter in parameters]
+    texts = [_parameter_text(parameter) for parameter in parameters]
     if len(parameters) == 1 and parameters[0].type is None:
         return texts[0]
     return f"({', '.join(texts)})"
 
 
-def _parameter(parameter: Parameter) -> str:
+def _parameter_text(parameter: Parameter) -> str:
     name = parameter.name
-    return name if parameter.type is None else f"{name} : {_written(parameter)}"
+    return name if parameter.type is None else f"{name} : {_type_text(parameter)}"

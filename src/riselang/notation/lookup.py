@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS, PatternSpec
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.context import Context
 from riselang.notation.names import Binder, Bindings
@@ -86,7 +86,7 @@ class Lookup(Context):
         super().__init__(source)
         self.bindings = bindings
         self.top = Frame()
-        self.inlined = 0
+        self.inline_count = 0
 
     def head(self, closure: Closure) -> tuple[Head, list[Argument]]:
         """Return the head of an application, with names resolved, and all its arguments."""
@@ -101,16 +101,16 @@ class Lookup(Context):
                     reversed_arguments.append(Closure(syntax.value, frame))
                     syntax = syntax.function
                 case Name():
-                    value = self.named(syntax, frame)
+                    value = self.lookup_name(syntax, frame)
                     if not isinstance(value, Closure):
                         return value, reversed_arguments[::-1]
                     syntax, frame, inlined = value.syntax, value.frame, True
                 case Option():
-                    return self.option(syntax), reversed_arguments[::-1]
+                    return self.lookup_option(syntax), reversed_arguments[::-1]
                 case _:
                     return Closure(syntax, frame, inlined), reversed_arguments[::-1]
 
-    def named(self, name: Name, frame: Frame) -> Head:
+    def lookup_name(self, name: Name, frame: Frame) -> Head:
         binder = self.bindings.get(name)
         if binder is None:
             if name.text in PATTERNS:
@@ -121,17 +121,17 @@ class Lookup(Context):
         else:
             value = frame.value(binder)
         if isinstance(value, Closure):
-            self.inlined += 1
-            if self.inlined > INLINING_LIMIT:
+            self.inline_count += 1
+            if self.inline_count > INLINING_LIMIT:
                 raise LimitationError(
                     f"named functions are inlined more than {INLINING_LIMIT} times",
                     self.location(name.span),
                 )
         return value
 
-    def option(self, option: Option) -> PatternChoice | ScalarFunction | EmbedChoice:
+    def lookup_option(self, option: Option) -> PatternChoice | ScalarFunction | EmbedChoice:
         name, choice = option.name, option.choice
-        shown = choice if isinstance(choice, str) else show(choice)
+        shown = choice if isinstance(choice, str) else format_type(choice)
         if name == EMBED:
             if not isinstance(choice, Lanes):
                 raise self.error(f"'embed[{shown}]': expected a scalar type", option.span)

@@ -29,7 +29,7 @@ from riselang.notation.syntax import (
 )
 from riselang.support.errors import UserError
 
-ELSEWHERE: Mapping[str, str] = {
+FOREIGN_NAMES: Mapping[str, str] = {
     "fold": "a reduction is reduce(f, start)",
     "foldl": "a reduction is reduce(f, start)",
     "filter": "lengths are part of types, so no element can be removed; use map with if",
@@ -55,7 +55,7 @@ Bindings = Mapping[Name, Binder]
 
 
 @dataclass(frozen=True)
-class Resolved:
+class NameResolution:
     """The binders of the names of a program, and errors for unknown names."""
 
     bindings: Bindings
@@ -65,7 +65,7 @@ class Resolved:
     """The errors about names in each definition that has any."""
 
 
-def resolve(definitions: Sequence[Definition], source: Source) -> Resolved:
+def resolve_names(definitions: Sequence[Definition], source: Source) -> NameResolution:
     """Resolve each name to its binder; report an error for each unknown name."""
     resolver = _Resolver(source)
     uses: dict[Definition, Set[Definition]] = {}
@@ -77,7 +77,7 @@ def resolve(definitions: Sequence[Definition], source: Source) -> Resolved:
         uses[definition] = resolver.used
         if resolver.problems:
             problems[definition] = resolver.problems
-    return Resolved(resolver.bindings, uses, problems)
+    return NameResolution(resolver.bindings, uses, problems)
 
 
 class _Resolver:
@@ -104,28 +104,28 @@ class _Resolver:
     def visit(self, syntax: Syntax) -> None:
         match syntax:
             case Name():
-                self.name(syntax)
+                self.visit_name(syntax)
             case Option(name=name) if not (name == EMBED or name in PATTERNS or name in FUNCTIONS):
-                self.unknown(name, syntax)
+                self.report_unknown(name, syntax)
             case Fun(parameters=parameters, body=body):
                 for parameter in parameters:
                     self.enter(parameter.name, parameter)
                     if parameter.type is not None:
                         self.sizes |= nat_variables(parameter.type)
-                        parameter.type = self.type(parameter.type, parameter)
+                        parameter.type = self.resolve_type(parameter.type, parameter)
                 self.visit(body)
                 for parameter in parameters:
                     self.leave(parameter.name)
             case DepFun():
-                self.dependent(syntax)
+                self.visit_dependent(syntax)
             case DepCall(function=function, argument=Nat() as size):
                 syntax.argument = size.substitute(self.nats)
                 self.visit(function)
             case DepCall(function=function, argument=RiseType() as type):
-                syntax.argument = self.type(type, syntax)
+                syntax.argument = self.resolve_type(type, syntax)
                 self.visit(function)
             case Ascription(value=value, type=type):
-                syntax.type = self.type(type, syntax)
+                syntax.type = self.resolve_type(type, syntax)
                 self.visit(value)
             case Let(name=name, value=value, body=body):
                 self.visit(value)
@@ -133,9 +133,9 @@ class _Resolver:
                 self.visit(body)
                 self.leave(name)
             case _:
-                self.below(syntax)
+                self.visit_children(syntax)
 
-    def dependent(self, function: DepFun) -> None:
+    def visit_dependent(self, function: DepFun) -> None:
         """Give the variable of a dependent function a unique internal name."""
         self.serial += 1
         name, function.internal = function.name, f"{function.name}${self.serial}"
@@ -149,14 +149,14 @@ class _Resolver:
         self.leave(name)
         self.nats, self.data = nats, data
 
-    def type(self, type: RiseType, syntax: Syntax) -> RiseType:
+    def resolve_type(self, type: RiseType, syntax: Syntax) -> RiseType:
         """Resolve the variables of enclosing dependent functions in a type."""
         for name in type_variables(type):
             if name not in self.data:
-                self.problem(f"unknown type '{name}'{type_hint(name)}", syntax)
+                self.report(f"unknown type '{name}'{type_hint(name)}", syntax)
         return substitute(type, self.nats, self.data)
 
-    def below(self, syntax: Syntax) -> None:
+    def visit_children(self, syntax: Syntax) -> None:
         head, arguments = spine(syntax)
         if not arguments:
             for child in children(syntax):
@@ -165,7 +165,7 @@ class _Resolver:
         sizes = self.size_count(head)
         self.visit(head)
         for argument in arguments[:sizes]:
-            self.size(argument)
+            self.visit_size(argument)
         for argument in arguments[sizes:]:
             self.visit(argument)
 
@@ -176,36 +176,36 @@ class _Resolver:
             return 0
         return len(PATTERNS[name].explicit)
 
-    def size(self, syntax: Syntax) -> None:
+    def visit_size(self, syntax: Syntax) -> None:
         """Resolve the names in a size, where a name without a binder is a size variable."""
         if isinstance(syntax, Name) and syntax.text in self.scope:
             self.bindings[syntax] = self.scope[syntax.text][-1]
         for child in children(syntax):
-            self.size(child)
+            self.visit_size(child)
 
-    def name(self, name: Name) -> None:
+    def visit_name(self, name: Name) -> None:
         if name.text in self.scope:
             binder = self.bindings[name] = self.scope[name.text][-1]
             if isinstance(binder, Definition):
                 self.used.add(binder)
             if isinstance(binder, DepFun):
                 kind = "size" if binder.kind == "nat" else "type"
-                self.problem(f"'{name.text}' is a {kind}, but a value is expected here", name)
+                self.report(f"'{name.text}' is a {kind}, but a value is expected here", name)
         elif name.text not in PATTERNS and name.text not in FUNCTIONS:
-            self.unknown(name.text, name)
+            self.report_unknown(name.text, name)
 
-    def unknown(self, text: str, syntax: Syntax) -> None:
-        self.problem(f"unknown name '{text}'{self.hint(text)}", syntax)
+    def report_unknown(self, text: str, syntax: Syntax) -> None:
+        self.report(f"unknown name '{text}'{self.name_hint(text)}", syntax)
 
-    def problem(self, message: str, syntax: Syntax) -> None:
+    def report(self, message: str, syntax: Syntax) -> None:
         self.problems.append(self.source.error(message, syntax.span))
 
-    def hint(self, text: str) -> str:
+    def name_hint(self, text: str) -> str:
         if text in SCALARS:
             return f"; this is a type, and cast[{text}](x) converts x to it"
         if text in self.sizes:
             return "; this is a size, and sizeOf(x) is the length of an array as a number"
-        if text in ELSEWHERE:
-            return f"; {ELSEWHERE[text]}"
+        if text in FOREIGN_NAMES:
+            return f"; {FOREIGN_NAMES[text]}"
         near = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)
         return f"; did you mean '{near[0]}'?" if near else ""

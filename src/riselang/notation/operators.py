@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import IndexType
 
 from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 from riselang.term.scalars import (
     CMPF_PREDICATES,
     CMPI_PREDICATES,
     OVERLOADS,
     SCALAR_OPS,
-    resolve,
+    resolve_op,
 )
 
 INFIX: Mapping[str, str] = {
@@ -52,7 +52,7 @@ class ScalarFunction:
         return None
 
 
-def _functions() -> dict[str, ScalarFunction]:
+def _build_functions() -> dict[str, ScalarFunction]:
     table: dict[str, ScalarFunction] = {}
     for op in SCALAR_OPS.values():
         name = op.name.split(".")[1]
@@ -67,16 +67,16 @@ def _functions() -> dict[str, ScalarFunction]:
     return table
 
 
-FUNCTIONS: Mapping[str, ScalarFunction] = _functions()
+FUNCTIONS: Mapping[str, ScalarFunction] = _build_functions()
 RAW_NAMES: Mapping[str, str] = {op: op.split(".")[1] for op in SCALAR_OPS}
 """The own name of each op, used if no overloaded name resolves to it."""
 
 
-def comparison(operator: str) -> ScalarFunction:
+def comparison_function(operator: str) -> ScalarFunction:
     return ScalarFunction(operator, "compare", 2, COMPARISONS[operator])
 
 
-INSTEAD: Mapping[str, str] = {
+OVERLOAD_ALTERNATIVES: Mapping[str, str] = {
     "div": "use //, or cast the operands",
     "floordiv": "use / and floor",
     "bitxor": "a power is pow(a, b)",
@@ -86,7 +86,7 @@ INSTEAD: Mapping[str, str] = {
 """Alternatives to overloaded names that are not defined for a type."""
 
 
-def infix(operator: str) -> ScalarFunction:
+def infix_function(operator: str) -> ScalarFunction:
     """Return the function of an operator, named by its symbol."""
     name = "floordiv" if operator in ("%", "mod", "floordiv") else INFIX[operator]
     return replace(FUNCTIONS[name], name=operator)
@@ -94,16 +94,16 @@ def infix(operator: str) -> ScalarFunction:
 
 def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
     """Return why a function does not take operands of type `source`, or None if it does."""
-    if function.op in OVERLOADS and function.op != "neg" and not resolve(function.op, source):
+    if function.op in OVERLOADS and function.op != "neg" and not resolve_op(function.op, source):
         kind = "integers" if is_float(source) else "floats"
-        instead = INSTEAD.get(function.op)
+        instead = OVERLOAD_ALTERNATIVES.get(function.op)
         return f"it takes {kind}{f'; {instead}' if instead else ''}"
     if function.op not in SCALAR_OPS or function.op == "arith.select":
         return None
     if is_float(source) != _takes_floats(function.op):
         kind = "floats" if _takes_floats(function.op) else "integers"
         return f"it takes {kind}"
-    if function.target is None or _converts(function.name, source, function.target):
+    if function.target is None or _can_convert(function.name, source, function.target):
         return None
     return "the types do not allow it; use cast"
 
@@ -115,7 +115,7 @@ def _takes_floats(op: str) -> bool:
     return name.endswith("f") or name in ("fptosi", "fptoui")
 
 
-def _converts(name: str, source: ScalarType, target: ScalarType) -> bool:
+def _can_convert(name: str, source: ScalarType, target: ScalarType) -> bool:
     """Whether the conversion op `name` converts `source` to `target`."""
     if name == "index_cast":
         return isinstance(source.element, IndexType) != isinstance(target.element, IndexType)
@@ -124,7 +124,7 @@ def _converts(name: str, source: ScalarType, target: ScalarType) -> bool:
     if is_float(target) != (name in ("extf", "truncf", "sitofp", "uitofp")):
         return False
     if name.startswith("ext"):
-        return width(source) < width(target)
+        return bit_width(source) < bit_width(target)
     if name.startswith("trunc"):
-        return width(source) > width(target)
+        return bit_width(source) > bit_width(target)
     return not is_float(target) if name.startswith("fp") else target in SCALARS.values()

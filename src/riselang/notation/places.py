@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from riselang.notation import syntax
 from riselang.notation.layout import Places, Point, layout
-from riselang.notation.printer import TermPrinter, written_sizes
+from riselang.notation.printer import TermPrinter, explicit_size_names
 from riselang.notation.syntax import Syntax
 from riselang.term.nodes import Lambda, Literal, Pattern, Scalar, Term
 from riselang.term.recursion import recursive
@@ -30,7 +30,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class PlacedText:
+class TermText:
     """The text of a term, with the extents of its subterms."""
 
     text: str
@@ -44,18 +44,18 @@ class PlacedText:
 
 
 @recursive
-def placed_text(term: Term) -> PlacedText:
+def format_with_extents(term: Term) -> TermText:
     """Print a term as `show_term` does, and record the extents of its subterms."""
-    printer = _Printer()
-    printer.names.used |= written_sizes(term)
+    printer = _RecordingPrinter()
+    printer.names.used |= explicit_size_names(term)
     places = Places()
     text = layout(printer.top(term), places=places)
     extents = {
         id(part): places.parts[node]
-        for node, part in printer.made.items()
+        for node, part in printer.terms.items()
         if node in places.parts
     }  # fmt: skip
-    return PlacedText(text, tuple(_words(printer.heads, places)), extents)
+    return TermText(text, tuple(_words(printer.heads, places)), extents)
 
 
 def _words(heads: dict[Syntax, Term], places: Places) -> list[Word]:
@@ -68,33 +68,33 @@ def _words(heads: dict[Syntax, Term], places: Places) -> list[Word]:
     return sorted(words, key=lambda word: (word.line, word.column))
 
 
-class _Printer(TermPrinter):
+class _RecordingPrinter(TermPrinter):
     """Records the subterm that each syntax node was made from."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.made: dict[Syntax, Term] = {}
+        self.terms: dict[Syntax, Term] = {}
         """Whole subterms."""
         self.heads: dict[Syntax, Term] = {}
         """Names and symbols."""
 
     def syntax(self, term: Term) -> Syntax:
         made = super().syntax(term)
-        self.made[made] = term
+        self.terms[made] = term
         if isinstance(term, Literal):
             self.heads[made] = term
         return made
 
     def top(self, term: Term) -> Syntax:
         made = super().top(term)
-        self.made[made] = term
+        self.terms[made] = term
         return made
 
     def argument(self, term: Term, annotated: frozenset[int] = frozenset()) -> Syntax:
         made = super().argument(term, annotated)
-        self.made.setdefault(made, term)
+        self.terms.setdefault(made, term)
         if isinstance(made, syntax.Name) and isinstance(term, Lambda):
-            self.heads.setdefault(made, _body(term))
+            self.heads.setdefault(made, _lambda_body(term))
         return made
 
     def pattern(self, term: Pattern) -> Syntax:
@@ -108,7 +108,7 @@ class _Printer(TermPrinter):
         return made
 
 
-def _body(term: Term) -> Term:
+def _lambda_body(term: Term) -> Term:
     """Return the body of nested lambdas, for an operator that is printed as a function."""
     while isinstance(term, Lambda):
         term = term.body

@@ -26,11 +26,11 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.notation import syntax
-from riselang.notation.embedding import quoted, region_text
+from riselang.notation.embedding import quote, region_text
 from riselang.notation.layout import MARK, layout
 from riselang.notation.operators import COMPARISONS, EMBED, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
 from riselang.notation.syntax import Syntax
-from riselang.term.conversion import conversion_op
+from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -47,8 +47,8 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
-from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison, resolve
-from riselang.term.sizes import opened_binder
+from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison_op, resolve_op
+from riselang.term.sizes import open_term_binder
 
 OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
 SYMBOLS = {name: symbol for symbol, name in INFIX.items()}
@@ -60,16 +60,16 @@ NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 def show_term(term: Term) -> str:
     """Print a term, with line breaks where it is long."""
     printer = TermPrinter()
-    printer.names.used |= written_sizes(term)
+    printer.names.used |= explicit_size_names(term)
     return layout(printer.top(term))
 
 
-def marked(term: Term) -> Term:
+def mark(term: Term) -> Term:
     """Return a subterm that is printed between marks, with an unchanged meaning."""
     return Apply(Free(MARK, fun(term.type, term.type)), term, term.location)
 
 
-def written_sizes(term: Term) -> set[str]:
+def explicit_size_names(term: Term) -> set[str]:
     """Return the size variables in expressions, as in `split(N)`, which no variable may shadow."""
     names: set[str] = set()
     stack = [term]
@@ -91,20 +91,20 @@ class TermPrinter:
 
     def top(self, term: Term) -> Syntax:
         if not isinstance(term, Lambda):
-            return self.ascribed(term) if isinstance(term.type, FunType) else self.syntax(term)
+            return self.ascription(term) if isinstance(term.type, FunType) else self.syntax(term)
         return self.function(term, annotated=frozenset(range(term.depth)))
 
-    def ascribed(self, term: Term) -> Syntax:
+    def ascription(self, term: Term) -> Syntax:
         return syntax.Ascription(self.argument(term), term.type)
 
     def syntax(self, term: Term) -> Syntax:
         match term:
             case Bound(index):
-                return syntax.Name(self.names.of(index))
+                return syntax.Name(self.names.name_of(index))
             case Free(name):
                 return syntax.Name(name)
             case Literal():
-                return syntax.Constant(term.number, _literal(term.number, scalar_type(term)))
+                return syntax.Constant(term.number, _literal_text(term.number, scalar_type(term)))
             case Pattern():
                 return self.pattern(term)
             case Lambda():
@@ -118,13 +118,13 @@ class TermPrinter:
             case Scalar():
                 return self.scalar(term)
             case Embed():
-                text = syntax.Text(quoted(region_text(term.region)))
+                text = syntax.Text(quote(region_text(term.region)))
                 embed = syntax.Option(EMBED, term.type)
-                return syntax.Call(embed, (text, *self.several(term.operands)))
+                return syntax.Call(embed, (text, *self.convert_all(term.operands)))
             case _:
                 raise TypeError("not a term")
 
-    def several(self, terms: Sequence[Term]) -> tuple[Syntax, ...]:
+    def convert_all(self, terms: Sequence[Term]) -> tuple[Syntax, ...]:
         result: list[Syntax] = []
         for term in terms:
             result.append(self.syntax(term))
@@ -145,7 +145,7 @@ class TermPrinter:
 
     def dependent(self, term: DepLambda) -> Syntax:
         """Convert a dependent function, whose types cannot be inferred from its context."""
-        name, body = opened_binder(term, self.names.used)
+        name, body = open_term_binder(term, self.names.used)
         self.names.used.add(name)
         inner = self.top(body)
         self.names.used.discard(name)
@@ -155,10 +155,10 @@ class TermPrinter:
         """Convert a term with a known expected type, where an operator may stand for a lambda."""
         if not isinstance(term, Lambda):
             known = not annotated or isinstance(term, Bound)
-            return self.syntax(term) if known else self.ascribed(term)
+            return self.syntax(term) if known else self.ascription(term)
         if not annotated and (name := _operator_name(term)) is not None:
             return syntax.Name(name)
-        if not annotated and (pattern := _paired_pattern(term)) is not None:
+        if not annotated and (pattern := _pattern_over_pair(term)) is not None:
             return self.pattern(pattern)
         return self.function(term, annotated)
 
@@ -168,7 +168,7 @@ class TermPrinter:
             return self.pattern_application(head, arguments)
         if isinstance(head, Free) and head.name == MARK:
             part = syntax.Marked(self.syntax(arguments[0]))
-            return _call(part, [self.argument(argument) for argument in arguments[1:]])
+            return _make_call(part, [self.argument(argument) for argument in arguments[1:]])
         texts: list[Syntax] = []
         for argument in arguments:
             texts.append(self.argument(argument))
@@ -180,21 +180,21 @@ class TermPrinter:
             return self.let(arguments)
         if spec is TUPLE and len(arguments) == 2:
             return self.tuple(arguments)
-        open_parameters = _undetermined(spec, len(arguments))
+        open_parameters = _undetermined_variables(spec, len(arguments))
         texts: list[Syntax] = []
         for input, argument in zip(uncurry(spec.type)[0], arguments, strict=False):
-            texts.append(self.argument(argument, _positions(input, open_parameters)))
+            texts.append(self.argument(argument, _undetermined_positions(input, open_parameters)))
         function = self.pattern(head)
         if len(texts) == spec.arity and _is_piped(spec):
-            return syntax.Pipe(texts[-1], _call(function, texts[:-1]))
-        return _call(function, texts)
+            return syntax.Pipe(texts[-1], _make_call(function, texts[:-1]))
+        return _make_call(function, texts)
 
     def pattern(self, term: Pattern) -> Syntax:
         """Convert a pattern, with its explicit sizes."""
         name = term.spec.name
         function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
         sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
-        return _call(function, sizes)
+        return _make_call(function, sizes)
 
     def tuple(self, arguments: list[Term]) -> Syntax:
         """Convert nested pairs to `(a, b, c)`: tuples nest to the right."""
@@ -209,7 +209,9 @@ class TermPrinter:
     def let(self, arguments: list[Term]) -> Syntax:
         value, body, *rest = arguments
         result = self.let_body(value, body)
-        return _call(result, [self.argument(argument) for argument in rest]) if rest else result
+        return (
+            _make_call(result, [self.argument(argument) for argument in rest]) if rest else result
+        )
 
     def let_body(self, value: Term, body: Term) -> Syntax:
         is_function = isinstance(value, Lambda)
@@ -222,11 +224,11 @@ class TermPrinter:
         return syntax.Let(name, value_text, rest)
 
     def scalar(self, term: Scalar) -> Syntax:
-        operands = self.several(term.operands)
+        operands = self.convert_all(term.operands)
         source = scalar_type(term.operands[-1])
         if term.predicate is not None:
             for symbol, name in COMPARISONS.items():
-                if comparison(name, source) == (term.op, term.predicate):
+                if comparison_op(name, source) == (term.op, term.predicate):
                     return syntax.Binary(symbol, *operands)
             return syntax.Call(syntax.Option(RAW_NAMES[term.op], term.predicate), operands)
         if SCALAR_OPS[term.op].changes_type:
@@ -245,7 +247,7 @@ class _Names:
         self.used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def of(self, index: int) -> str:
+    def name_of(self, index: int) -> str:
         if index >= len(self._stack):
             return f"#{index - len(self._stack)}"
         return self._stack[-1 - index][0]
@@ -278,14 +280,14 @@ def _is_reserved(name: str) -> bool:
     return name in KEYWORDS or name in PATTERNS or name in FUNCTIONS
 
 
-def _literal(number: Number, type: ScalarType) -> str:
+def _literal_text(number: Number, type: ScalarType) -> str:
     if type == i1:
         return "true" if number else "false"
     suffix = "" if type in (f32, i32) else f"_{SCALAR_NAMES[type]}"
     return f"{float(number) if is_float(type) else number}{suffix}"
 
 
-def _call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:
+def _make_call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:
     """Build a call, with `f(a)(b)` as `f(a, b)`."""
     if not arguments:
         return function
@@ -302,11 +304,11 @@ def _is_piped(spec: PatternSpec) -> bool:
 def _function_name(op: str, type: ScalarType) -> str:
     """Return the overloaded name that resolves to `op` for `type`, or the op's own name."""
     name = OVERLOADED.get(op)
-    return name if name is not None and resolve(name, type) == op else RAW_NAMES[op]
+    return name if name is not None and resolve_op(name, type) == op else RAW_NAMES[op]
 
 
 def _conversion(op: str, source: ScalarType, target: ScalarType) -> Syntax:
-    is_cast = target != i1 and conversion_op(source, target) == [(op, target)]
+    is_cast = target != i1 and conversion_ops(source, target) == [(op, target)]
     return syntax.Option("cast" if is_cast else RAW_NAMES[op], target)
 
 
@@ -324,19 +326,19 @@ def _operator_name(term: Lambda) -> str | None:
     name = _function_name(body.op, scalar_type(body))
     if body.operands == tuple(Bound(depth - 1 - i, body.type) for i in range(depth)):
         return name
-    is_paired = depth == 1 and len(body.operands) == 2 and _projects(body.operands)
+    is_paired = depth == 1 and len(body.operands) == 2 and _are_projections(body.operands)
     return name if is_paired else None
 
 
-def _paired_pattern(term: Lambda) -> Pattern | None:
+def _pattern_over_pair(term: Lambda) -> Pattern | None:
     """Return `zip` for `fun(p, zip(fst(p), snd(p)))`."""
     head, arguments = spine(term.body)
     if isinstance(head, Pattern) and head.spec is not LET and len(arguments) == 2:
-        return head if head.spec.arity == 2 and _projects(tuple(arguments)) else None
+        return head if head.spec.arity == 2 and _are_projections(tuple(arguments)) else None
     return None
 
 
-def _projects(operands: tuple[Term, ...]) -> bool:
+def _are_projections(operands: tuple[Term, ...]) -> bool:
     for operand, wanted in zip(operands, ("fst", "snd"), strict=True):
         head, arguments = spine(operand)
         if not (isinstance(head, Pattern) and head.spec.name == wanted and len(arguments) == 1):
@@ -351,7 +353,7 @@ def _variables(type: RiseType) -> frozenset[str]:
     return nat_variables(type) | frozenset(type_variables(type))
 
 
-def _undetermined(spec: PatternSpec, given: int) -> frozenset[str]:
+def _undetermined_variables(spec: PatternSpec, given: int) -> frozenset[str]:
     """Return the variables that neither data arguments nor explicit sizes determine."""
     inputs, _ = uncurry(spec.type)
     if given < len(inputs):
@@ -363,7 +365,7 @@ def _undetermined(spec: PatternSpec, given: int) -> frozenset[str]:
     return _variables(spec.type) - known
 
 
-def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
+def _undetermined_positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
     """Return the parameters of a function argument whose types cannot be inferred."""
     parameters, _ = uncurry(input)
     return frozenset(
@@ -371,7 +373,7 @@ def _positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:
     )
 
 
-Term.show = show_term
+Term.format = show_term
 
 # Note [What is annotated]
 #

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from riselang.nat import Nat
 from riselang.notation.checking import check_definitions
-from riselang.notation.names import resolve
-from riselang.notation.reader import read
+from riselang.notation.names import resolve_names
+from riselang.notation.reader import parse_definitions
 from riselang.notation.source import Source
 from riselang.support.errors import SourceLocation, UserError
-from riselang.support.profiling import timed
-from riselang.support.recursion import deep
+from riselang.support.profiling import time_span
+from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import Term
 
 
@@ -23,7 +23,7 @@ class Definition:
     name: str
     term: Term
     location: SourceLocation
-    refined: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
+    size_refinements: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
     """The values of sizes that have to be multiples: `N = 4 * N_by_4`."""
 
 
@@ -55,23 +55,26 @@ class Program:
         return tuple(definition.name for definition in self.definitions)
 
 
-@deep
+@with_deep_stack
 def parse_program(text: str, name: str = "<text>") -> Program:
     """Parse a program; `name` is the file name in errors."""
     source = Source(text, name)
-    with timed("read"):
-        read_definitions, _ = read(source)
+    with time_span("read"):
+        read_definitions, _ = parse_definitions(source)
     found: list[Definition] = []
     helpers: dict[str, UserError] = {}
-    with timed("check"):
-        resolved = resolve(read_definitions, source)
+    with time_span("check"):
+        resolved = resolve_names(read_definitions, source)
         for checked in check_definitions(read_definitions, source, resolved):
             if checked.problems:
                 raise checked.problems[0]
-            if checked.missing is not None:
-                helpers[checked.syntax.name] = checked.missing
+            if checked.undetermined is not None:
+                helpers[checked.syntax.name] = checked.undetermined
             elif checked.term is not None and checked.elaborator is not None:
-                place, refined = source.location(checked.syntax.span), checked.elaborator.refined
+                place, refined = (
+                    source.location(checked.syntax.span),
+                    checked.elaborator.size_refinements,
+                )
                 found.append(Definition(checked.syntax.name, checked.term, place, refined))
     return Program(tuple(found), helpers)
 

@@ -16,8 +16,8 @@ from riselang.nat import Nat, NatError, nat_max, nat_min
 from riselang.nat.natural import MAX_DIGITS
 from riselang.notation import syntax
 from riselang.notation.source import Comment, Source
-from riselang.notation.syntax import Span, joined
-from riselang.notation.unexpected import explain
+from riselang.notation.syntax import Span, join_spans
+from riselang.notation.unexpected import explain_syntax_error
 from riselang.support.errors import LimitationError
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ class _TooDeep(Problem):
     pass
 
 
-def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
+def parse_definitions(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
     """Parse the definitions of a file; a single expression is the definition of `main`."""
     from lark.exceptions import UnexpectedInput
 
-    comments = source.comments()
-    text = source.blanked(comments)
+    comments = source.find_comments()
+    text = source.blank_comments(comments)
     try:
-        _refuse_deep_brackets(text)
+        _check_bracket_depth(text)
         tree: Any = _parser().parse(text)
     except UnexpectedInput as error:
-        raise explain(error, source) from None
+        raise explain_syntax_error(error, source) from None
     except _TooDeep as error:
         raise LimitationError(error.message, source.location(error.span)) from None
     except Problem as error:
@@ -67,7 +67,7 @@ def read(source: Source) -> tuple[list[syntax.Definition], list[Comment]]:
     return tree, comments
 
 
-def _refuse_deep_brackets(text: str) -> None:
+def _check_bracket_depth(text: str) -> None:
     """Reject brackets that nest too deeply before the parser, which is slow on them, runs."""
     depth = 0
     for found in _BRACKET.finditer(text):
@@ -95,7 +95,7 @@ def _span(token: Token) -> Span:
     return token.start_pos or 0, token.end_pos or 0
 
 
-def _checked(node: syntax.Syntax) -> syntax.Syntax:
+def _check_depth(node: syntax.Syntax) -> syntax.Syntax:
     if node.depth > MAXIMUM_NESTING:
         raise _TooDeep(
             f"the expression nests deeper than the limit of {MAXIMUM_NESTING} levels", node.span
@@ -125,28 +125,28 @@ class _Builder:
     def let(
         self, _: Token, name: Token, value: syntax.Syntax, body: syntax.Syntax
     ) -> syntax.Syntax:
-        return _checked(syntax.Let(str(name), value, body, span=_span(name)))
+        return _check_depth(syntax.Let(str(name), value, body, span=_span(name)))
 
     def if_(
         self, keyword: Token, condition: syntax.Syntax, chosen: syntax.Syntax, other: syntax.Syntax
     ) -> syntax.Syntax:
-        return _checked(syntax.If(condition, chosen, other, span=_span(keyword)))
+        return _check_depth(syntax.If(condition, chosen, other, span=_span(keyword)))
 
     def pipe(self, value: syntax.Syntax, function: syntax.Syntax) -> syntax.Syntax:
-        return _checked(syntax.Pipe(value, function, span=function.span))
+        return _check_depth(syntax.Pipe(value, function, span=function.span))
 
     def binary(self, left: syntax.Syntax, operator: Token, right: syntax.Syntax) -> syntax.Syntax:
-        return _checked(syntax.Binary(str(operator), left, right, span=joined(left, right)))
+        return _check_depth(syntax.Binary(str(operator), left, right, span=join_spans(left, right)))
 
     def negation(self, sign: Token, operand: syntax.Syntax) -> syntax.Syntax:
         span = (_span(sign)[0], operand.span[1])
         if isinstance(operand, syntax.Constant) and operand.text[0] != "-":
             text = f"-{operand.text}"
             return syntax.Constant(-operand.value, text, operand.type, span=span)
-        return _checked(syntax.Negation(operand, span=span))
+        return _check_depth(syntax.Negation(operand, span=span))
 
     def call(self, function: syntax.Syntax, arguments: tuple[syntax.Syntax, ...]) -> syntax.Syntax:
-        return _checked(syntax.Call(function, arguments, span=function.span))
+        return _check_depth(syntax.Call(function, arguments, span=function.span))
 
     def empty_call(self, function: syntax.Syntax) -> syntax.Syntax:
         raise Problem("expected an argument between the parentheses", function.span)
@@ -157,7 +157,7 @@ class _Builder:
     def name(self, name: Token) -> syntax.Syntax:
         return syntax.Name(str(name), span=_span(name))
 
-    def option(self, name: Token, choice: _Typed | str) -> syntax.Syntax:
+    def option(self, name: Token, choice: _ParsedType | str) -> syntax.Syntax:
         if isinstance(choice, str):
             return syntax.Option(str(name), choice, span=_span(name))
         return syntax.Option(str(name), choice.type, choice.text, span=_span(name))
@@ -165,17 +165,17 @@ class _Builder:
     def dep_fun(
         self, keyword: Token, name: Token, kind: Token, body: syntax.Syntax
     ) -> syntax.Syntax:
-        return _checked(syntax.DepFun(str(name), str(kind), body, span=_span(keyword)))
+        return _check_depth(syntax.DepFun(str(name), str(kind), body, span=_span(keyword)))
 
-    def size_call(self, function: syntax.Syntax, _: Token, size: _Sized) -> syntax.Syntax:
+    def size_call(self, function: syntax.Syntax, _: Token, size: _ParsedSize) -> syntax.Syntax:
         span = (function.span[0], size.span[1])
-        return _checked(syntax.DepCall(function, size.size, size.text, span=span))
+        return _check_depth(syntax.DepCall(function, size.size, size.text, span=span))
 
-    def type_call(self, function: syntax.Syntax, _: Token, type: _Typed) -> syntax.Syntax:
+    def type_call(self, function: syntax.Syntax, _: Token, type: _ParsedType) -> syntax.Syntax:
         span = (function.span[0], type.span[1])
-        return _checked(syntax.DepCall(function, type.type, f"[{type.text}]", span=span))
+        return _check_depth(syntax.DepCall(function, type.type, f"[{type.text}]", span=span))
 
-    def choice(self, type: _Typed) -> _Typed | str:
+    def choice(self, type: _ParsedType) -> _ParsedType | str:
         # A single name is not a type but an option such as `affine`.
         return type.text if isinstance(type.type, types.TypeVariable) else type
 
@@ -211,12 +211,12 @@ class _Builder:
             if parameter.name in seen:
                 raise Problem(f"the parameter '{parameter.name}' occurs twice", parameter.span)
             seen.add(parameter.name)
-        return _checked(syntax.Fun(parameters, body, span=_span(keyword)))
+        return _check_depth(syntax.Fun(parameters, body, span=_span(keyword)))
 
     def parameters(self, *parameters: syntax.Parameter) -> tuple[syntax.Parameter, ...]:
         return parameters
 
-    def parameter(self, name: Token, type: _Typed | None) -> syntax.Parameter:
+    def parameter(self, name: Token, type: _ParsedType | None) -> syntax.Parameter:
         if type is None:
             return syntax.Parameter(str(name), span=_span(name))
         return syntax.Parameter(str(name), type.type, type.text, span=_span(name))
@@ -224,80 +224,84 @@ class _Builder:
     def group(self, inner: Any) -> Any:
         return inner
 
-    def ascription(self, value: syntax.Syntax, type: _Typed) -> syntax.Syntax:
-        return _checked(syntax.Ascription(value, type.type, type.text, span=value.span))
+    def ascription(self, value: syntax.Syntax, type: _ParsedType) -> syntax.Syntax:
+        return _check_depth(syntax.Ascription(value, type.type, type.text, span=value.span))
 
     def tuple(self, *items: syntax.Syntax) -> syntax.Syntax:
-        return _checked(syntax.Tuple(items, span=joined(items[0], items[-1])))
+        return _check_depth(syntax.Tuple(items, span=join_spans(items[0], items[-1])))
 
     # Types
 
-    def scalar_type(self, name: Token) -> _Typed:
-        return _Typed(SCALARS[str(name)], _span(name), str(name))
+    def scalar_type(self, name: Token) -> _ParsedType:
+        return _ParsedType(SCALARS[str(name)], _span(name), str(name))
 
-    def type_name(self, name: Token) -> _Typed:
-        return _Typed(types.variable(str(name)), _span(name), str(name))
+    def type_name(self, name: Token) -> _ParsedType:
+        return _ParsedType(types.variable(str(name)), _span(name), str(name))
 
-    def dep_fun_type(self, name: Token, kind: Token, body: _Typed) -> _Typed:
+    def dep_fun_type(self, name: Token, kind: Token, body: _ParsedType) -> _ParsedType:
         text = f"({name} : {kind}) -> {body.text}"
-        return _typed(_span(name), text, lambda: binding.dep_fun(kind, str(name), body.type), body)
+        return _make_type(
+            _span(name), text, lambda: binding.dep_fun(kind, str(name), body.type), body
+        )
 
-    def type_group(self, type: _Typed) -> _Typed:
-        return _Typed(type.type, type.span, f"({type.text})", type.depth)
+    def type_group(self, type: _ParsedType) -> _ParsedType:
+        return _ParsedType(type.type, type.span, f"({type.text})", type.depth)
 
-    def array_type(self, length: _Sized, element: _Typed) -> _Typed:
+    def array_type(self, length: _ParsedSize, element: _ParsedType) -> _ParsedType:
         span, text = (length.span[0], element.span[1]), f"{length.text}.{element.text}"
-        return _typed(span, text, lambda: types.array(length.size, element.type), element)
+        return _make_type(span, text, lambda: types.array(length.size, element.type), element)
 
-    def function_type(self, input: _Typed, output: _Typed) -> _Typed:
+    def function_type(self, input: _ParsedType, output: _ParsedType) -> _ParsedType:
         span, text = (input.span[0], output.span[1]), f"{input.text} -> {output.text}"
-        return _typed(span, text, lambda: types.fun(input.type, output.type), input, output)
+        return _make_type(span, text, lambda: types.fun(input.type, output.type), input, output)
 
-    def tuple_type(self, *parts: _Typed) -> _Typed:
+    def tuple_type(self, *parts: _ParsedType) -> _ParsedType:
         result = parts[-1]
         for part in reversed(parts[:-1]):
-            result = _pair(part, result)
+            result = _pair_type(part, result)
         result.text = f"({' x '.join(part.text for part in parts)})"
         return result
 
-    def idx_type(self, keyword: Token, size: _Sized) -> _Typed:
-        return _typed(_span(keyword), f"idx[{size.text}]", lambda: types.idx(size.size))
+    def idx_type(self, keyword: Token, size: _ParsedSize) -> _ParsedType:
+        return _make_type(_span(keyword), f"idx[{size.text}]", lambda: types.idx(size.size))
 
-    def vec_type(self, keyword: Token, size: _Sized, element: _Typed) -> _Typed:
+    def vec_type(self, keyword: Token, size: _ParsedSize, element: _ParsedType) -> _ParsedType:
         text = f"vec[{size.text}, {element.text}]"
-        return _typed(_span(keyword), text, lambda: types.vector(size.size, element.type), element)
+        return _make_type(
+            _span(keyword), text, lambda: types.vector(size.size, element.type), element
+        )
 
     # Sizes
 
-    def size_number(self, token: Token) -> _Sized:
+    def size_number(self, token: Token) -> _ParsedSize:
         if len(token) > MAX_DIGITS:
             raise Problem(
                 f"this size has {len(token)} digits; the limit is {MAX_DIGITS}",
                 _span(token),
             )
-        return _Sized(Nat.const(int(token)), _span(token), str(token))
+        return _ParsedSize(Nat.const(int(token)), _span(token), str(token))
 
-    def size_name(self, token: Token) -> _Sized:
-        return _sized(_span(token), str(token), lambda: Nat.var(str(token)))
+    def size_name(self, token: Token) -> _ParsedSize:
+        return _make_size(_span(token), str(token), lambda: Nat.var(str(token)))
 
-    def size_group(self, size: _Sized) -> _Sized:
-        return _Sized(size.size, size.span, f"({size.text})")
+    def size_group(self, size: _ParsedSize) -> _ParsedSize:
+        return _ParsedSize(size.size, size.span, f"({size.text})")
 
-    def size_negation(self, _: Token, size: _Sized) -> _Sized:
-        return _sized(size.span, f"-{size.text}", lambda: -size.size)
+    def size_negation(self, _: Token, size: _ParsedSize) -> _ParsedSize:
+        return _make_size(size.span, f"-{size.text}", lambda: -size.size)
 
-    def size_binary(self, left: _Sized, operator: Token, right: _Sized) -> _Sized:
+    def size_binary(self, left: _ParsedSize, operator: Token, right: _ParsedSize) -> _ParsedSize:
         function = SIZE_OPERATORS[str(operator)]
         span, text = (left.span[0], right.span[1]), f"{left.text} {operator} {right.text}"
-        return _sized(span, text, lambda: function(left.size, right.size))
+        return _make_size(span, text, lambda: function(left.size, right.size))
 
-    def size_extreme(self, name: Token, *sizes: _Sized) -> _Sized:
+    def size_extreme(self, name: Token, *sizes: _ParsedSize) -> _ParsedSize:
         function = nat_min if name == "min" else nat_max
         text = f"{name}({', '.join(size.text for size in sizes)})"
-        return _sized(_span(name), text, lambda: function(*[size.size for size in sizes]))
+        return _make_size(_span(name), text, lambda: function(*[size.size for size in sizes]))
 
 
-class _Sized:
+class _ParsedSize:
     """A size, its span, and its text."""
 
     __slots__ = ("size", "span", "text")
@@ -308,7 +312,7 @@ class _Sized:
         self.text = text
 
 
-class _Typed:
+class _ParsedType:
     """A type, its span, and its text."""
 
     __slots__ = ("depth", "span", "text", "type")
@@ -320,32 +324,34 @@ class _Typed:
         self.depth = depth
 
 
-def _sized(span: Span, text: str, make: Callable[[], Nat]) -> _Sized:
+def _make_size(span: Span, text: str, make: Callable[[], Nat]) -> _ParsedSize:
     try:
-        return _Sized(make(), span, text)
+        return _ParsedSize(make(), span, text)
     except NatError as error:
         raise Problem(f"this is not a size: {error}", span) from None
 
 
-def _typed(span: Span, text: str, make: Callable[[], RiseType], *parts: _Typed) -> _Typed:
+def _make_type(
+    span: Span, text: str, make: Callable[[], RiseType], *parts: _ParsedType
+) -> _ParsedType:
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAXIMUM_TYPE_NESTING:
         raise _TooDeep(
             f"the type nests deeper than the limit of {MAXIMUM_TYPE_NESTING} levels", span
         )
     try:
-        return _Typed(make(), span, text, depth)
+        return _ParsedType(make(), span, text, depth)
     except VerifyException as error:
-        raise Problem(_in_notation(str(error), parts), span) from None
+        raise Problem(_format_message(str(error), parts), span) from None
 
 
-def _in_notation(message: str, parts: tuple[_Typed, ...]) -> str:
+def _format_message(message: str, parts: tuple[_ParsedType, ...]) -> str:
     """Return the message of a type's verifier, with its parts in notation."""
     for part in parts:
-        message = message.replace(str(part.type), type_printer.show(part.type))
+        message = message.replace(str(part.type), type_printer.format_type(part.type))
     return message
 
 
-def _pair(first: _Typed, second: _Typed) -> _Typed:
+def _pair_type(first: _ParsedType, second: _ParsedType) -> _ParsedType:
     span = (first.span[0], second.span[1])
-    return _typed(span, "", lambda: types.pair(first.type, second.type), first, second)
+    return _make_type(span, "", lambda: types.pair(first.type, second.type), first, second)

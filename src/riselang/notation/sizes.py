@@ -30,7 +30,7 @@ OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
 EXTREMES: dict[str, Callable[..., Nat]] = {"min": nat_min, "max": nat_max}
 
 
-def size_of(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Nat:
+def evaluate_size(syntax: Syntax, bindings: Bindings, source: Source, what: str) -> Nat:
     """Evaluate a size expression; names are size variables, or definitions of sizes."""
 
     def size(syntax: Syntax) -> Nat:

@@ -69,7 +69,7 @@ class Source:
         line = bisect_right(self._starts, position) - 1
         return "//" in self._lines[line]
 
-    def comments(self) -> list[Comment]:
+    def find_comments(self) -> list[Comment]:
         """Return the comments, in order; raise an error for one that does not end."""
         found: list[Comment] = []
         position, after_operand = 0, False
@@ -84,10 +84,10 @@ class Source:
             else:
                 after_operand = bool(_ENDS_OPERAND.search(piece))
                 continue
-            found.append(self._comment(start, position))
+            found.append(self._make_comment(start, position))
         return found
 
-    def _comment(self, start: int, end: int) -> Comment:
+    def _make_comment(self, start: int, end: int) -> Comment:
         before_blank = re.match(r"[^\S\n]*\n[^\S\n]*\n", self.text[end:]) is not None
         return Comment(self.text[start:end].rstrip(), (start, end), before_blank)
 
@@ -97,7 +97,7 @@ class Source:
             raise self.error("this comment does not end; expected '*/'", (start, start + 2))
         return end + 2
 
-    def blanked(self, comments: list[Comment]) -> str:
+    def blank_comments(self, comments: list[Comment]) -> str:
         """Return the text with comments replaced by spaces, so that positions do not change."""
         pieces: list[str] = []
         position = 0

@@ -15,18 +15,18 @@ from riselang.nat import Nat
 
 Span = tuple[int, int]
 """The start and end offsets of a part of a text."""
-NOWHERE: Span = (0, 0)
+NO_SPAN: Span = (0, 0)
 
 
 @dataclass(eq=False, slots=True)
 class Syntax:
     """Base of the closed set of nodes below."""
 
-    span: Span = field(default=NOWHERE, kw_only=True)
+    span: Span = field(default=NO_SPAN, kw_only=True)
     depth: int = field(default=1, init=False)
     """The height of the tree, from which recursive functions compute the stack they need."""
 
-    def _above(self, *children: Syntax) -> None:
+    def _set_depth(self, *children: Syntax) -> None:
         self.depth = 1 + max((child.depth for child in children), default=0)
 
 
@@ -57,7 +57,7 @@ class Option(Syntax):
 
     name: str
     choice: RiseType | str
-    written: str | None = None
+    type_text: str | None = None
     """The type as its author wrote it: formatting preserves how its sizes are spelled."""
 
 
@@ -65,7 +65,7 @@ class Option(Syntax):
 class Parameter(Syntax):
     name: str
     type: RiseType | None = None
-    written: str | None = None
+    type_text: str | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -74,7 +74,7 @@ class Fun(Syntax):
     body: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.body)
+        self._set_depth(self.body)
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +87,7 @@ class DepFun(Syntax):
     internal: str = ""
 
     def __post_init__(self) -> None:
-        self._above(self.body)
+        self._set_depth(self.body)
 
 
 @dataclass(eq=False, slots=True)
@@ -96,10 +96,10 @@ class DepCall(Syntax):
 
     function: Syntax
     argument: Nat | RiseType
-    written: str | None = None
+    argument_text: str | None = None
 
     def __post_init__(self) -> None:
-        self._above(self.function)
+        self._set_depth(self.function)
 
 
 @dataclass(eq=False, slots=True)
@@ -108,7 +108,7 @@ class Call(Syntax):
     arguments: tuple[Syntax, ...]
 
     def __post_init__(self) -> None:
-        self._above(self.function, *self.arguments)
+        self._set_depth(self.function, *self.arguments)
 
 
 @dataclass(eq=False, slots=True)
@@ -119,7 +119,7 @@ class Pipe(Syntax):
     function: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.value, self.function)
+        self._set_depth(self.value, self.function)
 
 
 @dataclass(eq=False, slots=True)
@@ -131,7 +131,7 @@ class Let(Syntax):
     body: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.value, self.body)
+        self._set_depth(self.value, self.body)
 
 
 @dataclass(eq=False, slots=True)
@@ -141,7 +141,7 @@ class If(Syntax):
     other: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.condition, self.chosen, self.other)
+        self._set_depth(self.condition, self.chosen, self.other)
 
 
 @dataclass(eq=False, slots=True)
@@ -151,7 +151,7 @@ class Binary(Syntax):
     right: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.left, self.right)
+        self._set_depth(self.left, self.right)
 
 
 @dataclass(eq=False, slots=True)
@@ -159,7 +159,7 @@ class Negation(Syntax):
     operand: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.operand)
+        self._set_depth(self.operand)
 
 
 @dataclass(eq=False, slots=True)
@@ -169,7 +169,7 @@ class Tuple(Syntax):
     items: tuple[Syntax, ...]
 
     def __post_init__(self) -> None:
-        self._above(*self.items)
+        self._set_depth(*self.items)
 
 
 @dataclass(eq=False, slots=True)
@@ -178,10 +178,10 @@ class Ascription(Syntax):
 
     value: Syntax
     type: RiseType
-    written: str | None = None
+    type_text: str | None = None
 
     def __post_init__(self) -> None:
-        self._above(self.value)
+        self._set_depth(self.value)
 
 
 @dataclass(eq=False, slots=True)
@@ -191,7 +191,7 @@ class Marked(Syntax):
     value: Syntax
 
     def __post_init__(self) -> None:
-        self._above(self.value)
+        self._set_depth(self.value)
 
 
 @dataclass(eq=False, slots=True)
@@ -206,7 +206,7 @@ class Definition(Syntax):
     start: int | None = None
 
     def __post_init__(self) -> None:
-        self._above(self.value)
+        self._set_depth(self.value)
 
 
 def spine(syntax: Syntax) -> tuple[Syntax, list[Syntax]]:
@@ -224,7 +224,7 @@ def spine(syntax: Syntax) -> tuple[Syntax, list[Syntax]]:
                 return syntax, reversed_arguments[::-1]
 
 
-def joined(first: Syntax, last: Syntax) -> Span:
+def join_spans(first: Syntax, last: Syntax) -> Span:
     """Return the span from the start of one node to the end of another."""
     return first.span[0], last.span[1]
 

@@ -19,39 +19,39 @@ OPERATOR = frozenset(
     {"BIT_OR", "BIT_XOR", "BIT_AND", "PLUS", "MINUS", "TIMES", "DIVIDE", "REMAINDER",
      "WORD_OPERATOR", "COMPARISON"}
 )  # fmt: skip
-WORDS = {
+TERMINAL_NAMES = {
     "NAME": "a name", "LENGTH": "a length", "EXTREME": "min or max", "DEF": "'def'",
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "DOT": "'.'",
     "COLON": "':'", "SEMICOLON": "';'", "EQUAL": "'='", "_THEN": "'then'", "_ELSE": "'else'",
     "_TIMES_TYPE": "'x'", "_PIPE": "'|>'", "_ARROW": "'->'", "_DOUBLE_ARROW": "'=>'",
     "$END": "the end", "LET": "'let'", "AT": "'@'", "KIND": "nat or data",
 }  # fmt: skip
-MAXIMUM_SHOWN = 20
+MAXIMUM_QUOTED = 20
 
 
-def explain(error: UnexpectedInput, source: Source) -> UserError:
+def explain_syntax_error(error: UnexpectedInput, source: Source) -> UserError:
     """Convert a syntax error of lark to a `UserError`."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if isinstance(error, UnexpectedToken):
-        return _unexpected_token(error, source)
+        return _explain_token(error, source)
     if isinstance(error, UnexpectedCharacters):
         position = error.pos_in_stream or 0
         span = (position, position + 1)
         found = source.text[position]
-        message = f"unexpected character {_shown(found)}{character_hint(found)}"
+        message = f"unexpected character {_quote_text(found)}{character_hint(found)}"
         return source.error(message, span, *_notes(source, span))
     return source.error("expected more, but found the end", source.end)
 
 
-def _unexpected_token(error: UnexpectedToken, source: Source) -> UserError:
+def _explain_token(error: UnexpectedToken, source: Source) -> UserError:
     terminals = frozenset(error.accepts or error.expected)
-    expected = in_words(terminals)
+    expected = describe_terminals(terminals)
     token = error.token
     is_end = token.type == "$END"
     span = source.end if is_end else (token.start_pos or 0, token.end_pos or 0)
     before = source.text[: len(source.text) if is_end else span[0]]
-    found = "the end" if is_end else _shown(str(token))
+    found = "the end" if is_end else _quote_text(str(token))
     notes = () if "//" in found else _notes(source, span)
     hint = "" if notes else token_hint("" if is_end else str(token), terminals, before)
     return source.error(f"expected {expected}, but found {found}{hint}", span, *notes)
@@ -61,13 +61,13 @@ def _notes(source: Source, span: Span) -> tuple[str, ...]:
     return (DIVISION_NOTE,) if source.line_has_division(span[0]) else ()
 
 
-def _shown(text: str) -> str:
-    if len(text) > MAXIMUM_SHOWN:
-        text = f"{text[:MAXIMUM_SHOWN]}..."
+def _quote_text(text: str) -> str:
+    if len(text) > MAXIMUM_QUOTED:
+        text = f"{text[:MAXIMUM_QUOTED]}..."
     return f"'{text}'" if text.isprintable() else repr(text)
 
 
-def in_words(terminals: frozenset[str]) -> str:
+def describe_terminals(terminals: frozenset[str]) -> str:
     """Describe the expected terminals in words."""
     words: list[str] = []
     if "FUN" in terminals:
@@ -83,7 +83,7 @@ def in_words(terminals: frozenset[str]) -> str:
         words.append("an operator")
         # Terminals that continue an operand would only make the message longer.
         terminals -= OPERATOR | {"LPAR", "LSQB", "_PIPE", "AT"}
-    words += sorted({WORDS.get(name, "") for name in terminals} - {""})
+    words += sorted({TERMINAL_NAMES.get(name, "") for name in terminals} - {""})
     if not words:
         return "something else"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

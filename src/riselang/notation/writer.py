@@ -15,7 +15,7 @@ from riselang.notation.source import Comment
 _TOKEN = re.compile(r'=>|(?P<counted>"(?:\\.|[^"\\])*"|\w+|[^\w\s(),])')
 
 
-def token_places(text: str) -> list[int]:
+def token_offsets(text: str) -> list[int]:
     """Return the offsets of the tokens of a text that formatting preserves."""
     return [match.start() for match in _TOKEN.finditer(text) if match["counted"]]
 
@@ -35,7 +35,7 @@ class Writer:
 
     def put(self, text: str) -> None:
         position = 0
-        for start in token_places(text) if self._comments else ():
+        for start in token_offsets(text) if self._comments else ():
             if comments := self._comments.get(self._token):
                 self._put(text[position:start])
                 position = start

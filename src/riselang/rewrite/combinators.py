@@ -10,12 +10,12 @@ from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
-MOST_ROUNDS = 10_000
+MAX_ITERATIONS = 10_000
 """The most iterations of `repeat`; a strategy that needs more does not terminate."""
-MOST_GROWTH = 500
+MAX_GROWTH = 500
 """How many levels deeper a program may become while a strategy is repeated; one that always makes
 it deeper does not terminate, and each iteration takes longer than the one before."""
-ENDLESS = "it still applies, and each iteration makes the program deeper"
+ENDLESS_REASON = "it still applies, and each iteration makes the program deeper"
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,7 @@ class Sequence(Strategy):
         for part in self.parts:
             result = part.run(term, setting)
             if isinstance(result, Failure):
-                return result.after(steps)
+                return result.prepend_steps(steps)
             term = result.term
             steps.extend(result.steps)
         return Success(term, tuple(steps))
@@ -60,7 +60,7 @@ class Sequence(Strategy):
         return self.parts[0].can_apply(head)
 
     def __str__(self) -> str:
-        return " >> ".join(inside_text(part) for part in self.parts)
+        return " >> ".join(format_part(part) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,51 +71,51 @@ class Choice(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
-        for part in self.fitting(head_of(term), setting.explains):
+        for part in self.applicable_parts(head_name(term), setting.explains):
             result = part.run(term, setting)
             if isinstance(result, Success):
                 return result
-            closest = closer(closest, result)
+            closest = closer_failure(closest, result)
         if closest is not None:
             return closest
         return self.parts[0].run(term, setting) if setting.explains else Failure(self, "", term)
 
-    def suits(self, head: str) -> bool:
-        return bool(self.fitting(head, explains=True))
+    def can_match(self, head: str) -> bool:
+        return bool(self.applicable_parts(head, explains=True))
 
     def can_apply(self, head: str) -> bool:
-        return bool(self.fitting(head, explains=False))
+        return bool(self.applicable_parts(head, explains=False))
 
-    def fitting(self, head: str, explains: bool) -> tuple[Strategy, ...]:
+    def applicable_parts(self, head: str, explains: bool) -> tuple[Strategy, ...]:
         """The parts that may apply to a term with this head: only a few of many rules."""
-        known = self._fitting.get((head, explains))
+        known = self._applicable_parts.get((head, explains))
         if known is None:
             known = tuple(
                 part for part in self.parts
-                if (part.suits(head) if explains else part.can_apply(head))
+                if (part.can_match(head) if explains else part.can_apply(head))
             )  # fmt: skip
-            self._fitting[head, explains] = known
+            self._applicable_parts[head, explains] = known
         return known
 
     @cached_property
-    def _fitting(self) -> dict[tuple[str, bool], tuple[Strategy, ...]]:
+    def _applicable_parts(self) -> dict[tuple[str, bool], tuple[Strategy, ...]]:
         return {}
 
     def __str__(self) -> str:
-        return " | ".join(inside_text(part) for part in self.parts)
+        return " | ".join(format_part(part) for part in self.parts)
 
 
-def head_of(term: Term) -> str:
+def head_name(term: Term) -> str:
     """The name of the pattern that a term applies last; "" if it applies none."""
     return "" if term.head is None else term.head.name
 
 
-def inside_text(strategy: Strategy) -> str:
+def format_part(strategy: Strategy) -> str:
     """Format a strategy as a part of another one, in parentheses where needed."""
     return f"({strategy})" if isinstance(strategy, Sequence | Choice) else str(strategy)
 
 
-def closer(one: Failure | None, other: Failure) -> Failure:
+def closer_failure(one: Failure | None, other: Failure) -> Failure:
     """Return the failure that is more informative."""
     return one if one is not None and one.closeness >= other.closeness else other
 
@@ -143,22 +143,22 @@ class Repeat(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: list[Step] = []
-        deepest = term.depth + MOST_GROWTH
+        deepest = term.depth + MAX_GROWTH
         setting = setting.quiet if self.times is None else setting
-        for _ in range(MOST_ROUNDS if self.times is None else self.times):
+        for _ in range(MAX_ITERATIONS if self.times is None else self.times):
             result = self.strategy.run(term, setting)
             if isinstance(result, Failure):
                 if self.times is None:
                     return Success(term, tuple(steps))
-                return result.after(steps)
+                return result.prepend_steps(steps)
             if self.times is None and result.term == term:
                 return Success(term, tuple(steps))
             term = result.term
             steps.extend(result.steps)
             if term.depth > deepest:
-                return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
+                return Failure(self, ENDLESS_REASON, term, closeness=CONDITION, steps=tuple(steps))
         if self.times is None:
-            reason = f"it still applies after {MOST_ROUNDS} iterations"
+            reason = f"it still applies after {MAX_ITERATIONS} iterations"
             return Failure(self, reason, term, closeness=CONDITION, steps=tuple(steps))
         return Success(term, tuple(steps))
 

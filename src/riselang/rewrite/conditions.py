@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.rewrite.core import Setting
 from riselang.rewrite.matching import Match
 from riselang.rewrite.rule import Condition, Unmet
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 from riselang.term.nodes import Bound, Lambda, Literal, Scalar, Term, scalar_type
 
 EXACT = frozenset(
@@ -25,11 +25,11 @@ EXACT = frozenset(
 """Operators whose results are bitwise identical in any grouping and order."""
 RELAXED = frozenset({"arith.addf", "arith.mulf"})
 """Float operators that relaxed programs permit to regroup and reorder."""
-SUM_OF: Mapping[str, str] = {"arith.muli": "arith.addi", "arith.mulf": "arith.addf"}
+ADDITION_FOR: Mapping[str, str] = {"arith.muli": "arith.addi", "arith.mulf": "arith.addf"}
 """The operator over which a multiplication distributes."""
 
 
-def operator(function: Term) -> str | None:
+def operator_name(function: Term) -> str | None:
     """Return the op of `fun((a, b), a op b)`, in either order for commutative ops."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return None
@@ -51,7 +51,7 @@ def regroups(name: str) -> Condition:
 
 def check_regroups(function: Term, name: str, setting: Setting) -> str:
     """Return the operator that a function is, if it may be regrouped and reordered."""
-    op = operator(function)
+    op = operator_name(function)
     if op is None:
         raise Unmet(f"{name} is not known to be associative")
     if op in RELAXED and setting.float != "relaxed":
@@ -63,18 +63,18 @@ def neutral(value: str, function: str) -> Condition:
     """A condition: the value is a neutral element of the function."""
 
     def check(match: Match, setting: Setting) -> None:
-        op, literal = operator(match.term(function)), match.term(value)
+        op, literal = operator_name(match.term(function)), match.term(value)
         if not isinstance(literal, Literal) or op is None:
             raise Unmet(f"{value} is not known to be neutral")
-        if literal.number != neutral_number(op, scalar_type(literal)):
+        if literal.number != neutral_element(op, scalar_type(literal)):
             raise Unmet(f"{literal.number} is not neutral for {op}")
 
     return Condition(f"{value} is neutral for {function}", check, (value, function))
 
 
-def neutral_number(op: str, type: ScalarType) -> float | int | None:
+def neutral_element(op: str, type: ScalarType) -> float | int | None:
     """The neutral element of an operator on a scalar type."""
-    top = 0 if is_float(type) else (1 << (width(type) - 1)) - 1
+    top = 0 if is_float(type) else (1 << (bit_width(type) - 1)) - 1
     numbers: Mapping[str, float | int] = {
         "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,
         "arith.maxsi": -top - 1, "arith.minsi": top, "arith.maxui": 0, "arith.minui": -1,
@@ -100,7 +100,7 @@ def distributes(times: str, plus: str) -> Condition:
     def check(match: Match, setting: Setting) -> None:
         op = check_regroups(match.term(times), times, setting)
         total = check_regroups(match.term(plus), plus, setting)
-        if SUM_OF.get(op) != total:
+        if ADDITION_FOR.get(op) != total:
             raise Unmet(f"{op} does not distribute over {total}")
 
     return Condition(f"{times} distributes over {plus}", check, (times, plus), True)
@@ -112,6 +112,6 @@ def scalar(name: str) -> Condition:
     def check(match: Match, setting: Setting) -> None:
         type = match.type(name)
         if not isinstance(type, ScalarType):
-            raise Unmet(f"vector elements must be scalars, but {show(type)} is not one")
+            raise Unmet(f"vector elements must be scalars, but {format_type(type)} is not one")
 
     return Condition(f"{name} is a scalar type", check, (name,))

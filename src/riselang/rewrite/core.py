@@ -24,19 +24,19 @@ class Setting:
 
     float: str = "contract"
     """The float permission: what may be done to float arithmetic."""
-    ahead: bool = False
+    precompute: bool = False
     """Whether values that depend on some arguments alone are computed before the program is called.
     """
-    normal: dict[Strategy, set[Term]] = field(
+    normal_forms: dict[Strategy, set[Term]] = field(
         default_factory=dict["Strategy", "set[Term]"], compare=False, repr=False
     )
     """Terms that are known to be normal forms, by strategy: most subterms do not change while a
     strategy runs, and need not be visited again."""
-    failed: dict[Strategy, dict[Term, Failure]] = field(
+    failures: dict[Strategy, dict[Term, Failure]] = field(
         default_factory=dict["Strategy", "dict[Term, Failure]"], compare=False, repr=False
     )
     """Failures by strategy and term, from runs in which no reason was asked for."""
-    kernels: dict[tuple[Term, bool], int] = field(
+    kernel_counts: dict[tuple[Term, bool], int] = field(
         default_factory=dict["tuple[Term, bool]", int], compare=False, repr=False
     )
     """The number of kernels in a term, by the term and by whether it is inside a kernel."""
@@ -59,7 +59,7 @@ class Step:
     """The subterm that the rule rewrote."""
     after: Term
 
-    def below(self, path: Path) -> Step:
+    def prefix_path(self, path: Path) -> Step:
         """Return the same step with a path that starts at an outer term."""
         return Step(self.rule, path + self.path, self.before, self.after) if path else self
 
@@ -71,9 +71,9 @@ class Success:
     term: Term
     steps: tuple[Step, ...] = ()
 
-    def below(self, path: Path, whole: Term) -> Success:
+    def prefix_paths(self, path: Path, whole: Term) -> Success:
         """Return the result for the whole term whose subterm at `path` was rewritten."""
-        return Success(whole, tuple(step.below(path) for step in self.steps))
+        return Success(whole, tuple(step.prefix_path(path) for step in self.steps))
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ class Failure:
     steps: tuple[Step, ...] = ()
     """The steps that were applied before the failure."""
 
-    def below(self, path: Path) -> Failure:
+    def prefix_paths(self, path: Path) -> Failure:
         """Return the same failure with paths that start at an outer term."""
-        steps = tuple(step.below(path) for step in self.steps)
+        steps = tuple(step.prefix_path(path) for step in self.steps)
         return replace(self, path=path + self.path, steps=steps)
 
-    def after(self, steps: Sequence[Step]) -> Failure:
+    def prepend_steps(self, steps: Sequence[Step]) -> Failure:
         """Return the same failure, with these steps before its own."""
         return replace(self, steps=(*steps, *self.steps)) if steps else self
 
@@ -111,7 +111,7 @@ class Strategy(ABC):
     def run(self, term: Term, setting: Setting) -> Result:
         """Rewrite a term."""
 
-    def suits(self, head: str) -> bool:
+    def can_match(self, head: str) -> bool:
         """Whether the strategy may apply to a term with this head pattern, or "" for no pattern.
 
         If it may not, the failures of other strategies are more informative than its own."""
@@ -119,7 +119,7 @@ class Strategy(ABC):
 
     def can_apply(self, head: str) -> bool:
         """The same, but faster and less precise, for when failures are not reported."""
-        return self.suits(head)
+        return self.can_match(head)
 
     @abstractmethod
     def __str__(self) -> str:
@@ -145,6 +145,6 @@ class Strategy(ABC):
     def __matmul__(self, address: Place) -> Strategy:
         """Applies this strategy at an address: `tile(32, 32) @ outermost("map")`."""
         # Deferred: `At` is a strategy, and the operator `@` makes one.
-        from riselang.rewrite.selectors import At
+        from riselang.rewrite.selectors import AtAddress
 
-        return At(self, address)
+        return AtAddress(self, address)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from riselang.dialects.rise.pattern_registry import Role
 from riselang.rewrite.core import Result, Setting, Strategy
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.cost import cost
 from riselang.term.nodes import Pattern, Term, has_pattern, subterms
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
 
-WORTH = 1 << 16
+MIN_COST = 1 << 16
 """Operations, or bytes, from which on the default strategy is worth its compile time."""
 
 
@@ -27,11 +27,11 @@ class Default(Strategy):
     """Schedules the kernels that it recognizes for this machine, and leaves the rest unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        from riselang.rewrite.strategies.default_schedule import arranged
+        from riselang.rewrite.strategies.default_schedule import schedule_program
 
-        return arranged.run(term, setting)
+        return schedule_program.run(term, setting)
 
-    def concerns(self, term: Term) -> bool:
+    def is_relevant_to(self, term: Term) -> bool:
         """Whether a program is large, has constant sizes, and has loops without a schedule."""
         return has_pattern(term, "map", "mapPar", "reduce", "transpose") and _is_large(term)
 
@@ -44,23 +44,23 @@ def _is_large(term: Term) -> bool:
     """Cached, since it is needed several times for each compiled program."""
     costs = cost(term, 1)
     counts = (costs.flops, costs.bytes)
-    return any(isinstance(count, int) and count >= WORTH for count in counts)
+    return any(isinstance(count, int) and count >= MIN_COST for count in counts)
 
 
 DEFAULT = Default()
 
 
-@deep
+@with_deep_stack
 def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     """Rewrite a program that has no strategy; return None if it stays unchanged."""
-    if not DEFAULT.concerns(term):
+    if not DEFAULT.is_relevant_to(term):
         return None
-    from riselang.rewrite.derivation import attempted
+    from riselang.rewrite.derivation import try_derive
 
-    return attempted(term, DEFAULT, setting)
+    return try_derive(term, DEFAULT, setting)
 
 
-@deep
+@with_deep_stack
 def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
     """Rewrite a GPU program that has no strategy.
 
@@ -69,7 +69,7 @@ def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
     patterns = {part.spec for part in subterms(term) if isinstance(part, Pattern)}
     if any(spec.role in (Role.GPU, Role.PARALLEL) for spec in patterns):
         return None
-    from riselang.rewrite.derivation import attempted
+    from riselang.rewrite.derivation import try_derive
     from riselang.rewrite.strategies.gpu import on_gpu
 
-    return attempted(term, on_gpu(), setting)
+    return try_derive(term, on_gpu(), setting)

@@ -15,18 +15,18 @@ from typing import Any
 
 from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.paths import Cursor, at_path, replaced, written
+from riselang.rewrite.paths import Cursor, format_path, replace_at, subterm_at
 from riselang.rewrite.rule import Rule
 from riselang.support.errors import UserError
 from riselang.support.html import code, details, paragraph
 from riselang.support.lazy import cached_property
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
-from riselang.term.sizes import names_in
+from riselang.term.sizes import term_names
 
 VERSION = 1
-MOST_SHOWN = 60
+MAX_HTML_STEPS = 60
 """The number of steps in the HTML representation."""
 
 
@@ -50,20 +50,22 @@ class Derivation:
         term = self.start
         yield term
         for step in self.steps:
-            term = replaced(term, step.path, step.after)
+            term = replace_at(term, step.path, step.after)
             yield term
 
-    @deep
+    @with_deep_stack
     def show(self) -> str:
         """Format every step, with the rewritten subterm between marks."""
         lines = [f"{self.start}\n"]
-        for number, (step, term) in enumerate(zip(self.steps, self._after, strict=True), 1):
+        for number, (step, term) in enumerate(
+            zip(self.steps, self._terms_after_steps, strict=True), 1
+        ):
             lines.append(f"-- {number}. {step.rule}: {step.rule.law}")
-            lines.append(f"{marked_at(term, step.path)}\n")
+            lines.append(f"{mark_subterm(term, step.path)}\n")
         return "\n".join(lines)
 
     @cached_property
-    def _after(self) -> list[Term]:
+    def _terms_after_steps(self) -> list[Term]:
         return list(self.terms())[1:]
 
     def __str__(self) -> str:
@@ -75,30 +77,34 @@ class Derivation:
     def _repr_html_(self) -> str:
         return self.as_html()
 
-    @deep
+    @with_deep_stack
     def as_html(self) -> str:
         """Format every step as a collapsible section; of very many, only the first ones."""
         from riselang.notation.layout import MARK
 
         parts = [paragraph(_format_count(len(self)), strong=self.strategy), code(str(self.start))]
-        shown = list(zip(self.steps, self.terms(), strict=False))[:MOST_SHOWN]
+        shown = list(zip(self.steps, self.terms(), strict=False))[:MAX_HTML_STEPS]
         for number, (step, before) in enumerate(shown, 1):
-            after = marked_at(replaced(before, step.path, step.after), step.path)
+            after = mark_subterm(replace_at(before, step.path, step.after), step.path)
             inner = paragraph(str(step.rule.law)) + code(str(after), MARK)
             parts.append(details(f"{number}. {step.rule}", inner))
-        if len(self) > MOST_SHOWN:
-            rest = f"and {len(self) - MOST_SHOWN} more, which rl.explore shows"
+        if len(self) > MAX_HTML_STEPS:
+            rest = f"and {len(self) - MAX_HTML_STEPS} more, which rl.explore shows"
             parts.append(paragraph(rest))
         return "".join([*parts, code(str(self.end))])
 
     # JSON
 
-    @deep
+    @with_deep_stack
     def to_json(self) -> str:
         """Serialize the derivation as text that `replay` reads."""
         digests = PartDigests()
         steps = [
-            {"rule": str(step.rule), "path": list(step.path), "result": digests.of(step.after)}
+            {
+                "rule": str(step.rule),
+                "path": list(step.path),
+                "result": digests.digest_of(step.after),
+            }
             for step in self.steps
         ]
         kept = {
@@ -109,7 +115,7 @@ class Derivation:
 
     def diff(self, other: Derivation) -> str:
         """Format the steps of both, with those that only one of them has after - or +."""
-        ours, theirs = ([_said(step) for step in each.steps] for each in (self, other))
+        ours, theirs = ([_format_step(step) for step in each.steps] for each in (self, other))
         lines: list[str] = []
         matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
         for kind, first, last, other_first, other_last in matcher.get_opcodes():
@@ -126,18 +132,18 @@ def _format_count(steps: int) -> str:
     return "1 step" if steps == 1 else f"{steps} steps"
 
 
-def _said(step: Step) -> str:
-    return f"{step.rule} at {written(step.path)}"
+def _format_step(step: Step) -> str:
+    return f"{step.rule} at {format_path(step.path)}"
 
 
-def marked_at(term: Term, path: Path) -> Term:
+def mark_subterm(term: Term, path: Path) -> Term:
     """Mark the subterm at a path."""
-    from riselang.notation.printer import marked
+    from riselang.notation.printer import mark
 
-    return replaced(term, path, marked(at_path(term, path)))
+    return replace_at(term, path, mark(subterm_at(term, path)))
 
 
-@deep
+@with_deep_stack
 def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivation:
     """Rewrite a program, after bringing it into data-flow normal form.
 
@@ -145,15 +151,15 @@ def derive(term: Term, strategy: Strategy, float: str = "contract") -> Derivatio
     """
     result = (data_flow_normal_form >> strategy).run(term, Setting(float))
     if isinstance(result, Failure):
-        raise explained(result, term, strategy)
-    if unknown := names_in(result.term) - names_in(term):
+        raise failure_error(result, term, strategy)
+    if unknown := term_names(result.term) - term_names(term):
         raise UserError(f"the strategy {strategy} uses {', '.join(sorted(unknown))}, "
                         "which is not a size of the program")  # fmt: skip
     return Derivation(term, result.steps, result.term, str(strategy), float)
 
 
-@deep
-def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
+@with_deep_stack
+def try_derive(term: Term, strategy: Strategy, setting: Setting) -> Derivation | None:
     """Rewrite a program as `derive` does; return None if the strategy does not apply."""
     result = (data_flow_normal_form >> strategy).run(term, setting.quiet)
     if isinstance(result, Failure):
@@ -161,13 +167,13 @@ def attempted(term: Term, strategy: Strategy, setting: Setting) -> Derivation | 
     return Derivation(term, result.steps, result.term, str(strategy), setting.float)
 
 
-def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
+def failure_error(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     """Convert a failure to an error, with the subterm where it occurred marked in the program."""
     whole = start
     for step in failure.steps:
-        whole = replaced(whole, step.path, step.after)
+        whole = replace_at(whole, step.path, step.after)
     failed = failure.strategy
-    notes = [f"this is where it was tried:\n{marked_at(whole, failure.path)}"]
+    notes = [f"this is where it was tried:\n{mark_subterm(whole, failure.path)}"]
     if isinstance(failed, Rule):
         notes.append(f"{failed.name} is the law {failed.law}")
     if isinstance(strategy, Rule):
@@ -183,16 +189,16 @@ def explained(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     )
 
 
-@deep
+@with_deep_stack
 def replay(text: str, name: str = "<derivation>") -> Derivation:
     """Repeat the derivation that was saved as JSON."""
     from riselang.notation.program import parse_term
 
-    kept = _read(text, name)
+    kept = _parse_json(text, name)
     start, setting = parse_term(kept["program"], name), Setting(kept["float"])
-    cursor, again = Cursor(start), _Again(setting)
+    cursor, again = Cursor(start), _Replayer(setting)
     steps = [
-        again.step(each, cursor, f"{name}: step {number}")
+        again.replay_step(each, cursor, f"{name}: step {number}")
         for number, each in enumerate(kept["steps"], 1)
     ]
     end = cursor.whole()
@@ -201,7 +207,7 @@ def replay(text: str, name: str = "<derivation>") -> Derivation:
     return Derivation(start, tuple(steps), end, kept["strategy"], kept["float"])
 
 
-class _Again:
+class _Replayer:
     """Repeats saved steps."""
 
     def __init__(self, setting: Setting):
@@ -209,23 +215,23 @@ class _Again:
         self.rules: dict[str, Rule] = {}
         self.digests = PartDigests()
 
-    def step(self, kept: dict[str, Any], cursor: Cursor, place: str) -> Step:
+    def replay_step(self, kept: dict[str, Any], cursor: Cursor, place: str) -> Step:
         path = tuple(kept["path"])
         try:
             cursor.move(path)
         except IndexError:
             raise UserError(f"{place}: the program has no subterm at this path") from None
-        result = _rule(kept["rule"], self.rules, place).run(cursor.part, self.setting)
+        result = _parse_rule(kept["rule"], self.rules, place).run(cursor.subterm, self.setting)
         if isinstance(result, Failure):
             raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
         (step,) = result.steps
-        if self.digests.of(step.after) != kept["result"]:
+        if self.digests.digest_of(step.after) != kept["result"]:
             raise UserError(f"{place}: {kept['rule']} no longer gives the result that was saved")
-        cursor.part = step.after
-        return step.below(path)
+        cursor.subterm = step.after
+        return step.prefix_path(path)
 
 
-def _rule(text: str, known: dict[str, Rule], place: str) -> Rule:
+def _parse_rule(text: str, known: dict[str, Rule], place: str) -> Rule:
     from riselang.rewrite.text import parse_strategy
 
     if text not in known:
@@ -236,7 +242,7 @@ def _rule(text: str, known: dict[str, Rule], place: str) -> Rule:
     return known[text]
 
 
-def _read(text: str, name: str) -> dict[str, Any]:
+def _parse_json(text: str, name: str) -> dict[str, Any]:
     """Parse the JSON of a derivation, and check its fields."""
     try:
         kept: Any = json.loads(text)

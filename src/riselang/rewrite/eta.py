@@ -9,12 +9,12 @@ from __future__ import annotations
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
 from riselang.term.recursion import recursive
-from riselang.term.substitution import mentions, shift, with_children, without
+from riselang.term.substitution import drop_lambda, map_children, mentions, shift
 
 NAMES = ("x", "y", "z")
 
 
-def eta_expanded(function: Term, arity: int | None = None) -> Term:
+def eta_expand(function: Term, arity: int | None = None) -> Term:
     """Eta-expand a function of data: return one lambda for each of its parameters."""
     parameters, _ = uncurry(function.type)
     count = len(parameters) if arity is None else arity
@@ -45,30 +45,30 @@ def _lambdas(function: Term, count: int) -> list[Lambda]:
 
 
 @recursive
-def expanded(term: Term) -> Term:
+def eta_expand_arguments(term: Term) -> Term:
     """Eta-expand every function that is an argument of a pattern."""
-    return _visit(term)
+    return _expand(term)
 
 
-def _visit(term: Term) -> Term:
+def _expand(term: Term) -> Term:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments:
-        return with_children(term, _visit, _visit)
+        return map_children(term, _expand, _expand)
     results: list[Term] = []
     for argument in arguments:
-        result = _visit(argument)
+        result = _expand(argument)
         is_function = isinstance(argument.type, FunType)
-        results.append(eta_expanded(result) if is_function else result)
+        results.append(eta_expand(result) if is_function else result)
     whole = apply_all(head, results)
     whole.location = term.location
     return whole
 
 
-def eta_reduced(term: Term) -> Term:
+def eta_reduce(term: Term) -> Term:
     """Replace `fun(x, f(x))` by `f` if `x` is not free in `f`."""
     while isinstance(term, Lambda) and isinstance(term.body, Apply):
         function, argument = term.body.function, term.body.argument
         if not isinstance(argument, Bound) or argument.index != 0 or mentions(function, 0):
             break
-        term = without(function, 0)
+        term = drop_lambda(function, 0)
     return term

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.registry import ENTRIES, Entry, load_all, parameters, words
+from riselang.rewrite.registry import ENTRIES, Entry, format_signature, load_all, names_by_kind
 from riselang.rewrite.rule import Permission, Rule
 
 PERMISSIONS: Mapping[Permission, str] = {
@@ -26,7 +26,7 @@ NORMAL_FORMS = {
 
 
 @dataclass(frozen=True)
-class Word:
+class Definition:
     """A name that strategies may use."""
 
     name: str
@@ -38,46 +38,46 @@ class Word:
         return self.name if self.parameters is None else f"{self.name}({self.parameters})"
 
 
-def schedules() -> list[Word]:
+def schedules() -> list[Definition]:
     """Loop transformations."""
     load_all()
-    return [word_for(entry) for entry in ENTRIES.values() if entry.is_schedule]
+    return [define_entry(entry) for entry in ENTRIES.values() if entry.is_schedule]
 
 
-def whole_strategies() -> list[Word]:
+def whole_strategies() -> list[Definition]:
     """Strategies for whole programs, by name."""
     load_all()
-    return [word_for(entry) for entry in ENTRIES.values() if not entry.is_schedule]
+    return [define_entry(entry) for entry in ENTRIES.values() if not entry.is_schedule]
 
 
-def word_for(entry: Entry) -> Word:
+def define_entry(entry: Entry) -> Definition:
     """Describe an entry: schedules have parentheses, even if empty; other strategies do not."""
-    return Word(entry.name, entry.parameters if entry.is_schedule else None, entry.summary)
+    return Definition(entry.name, entry.parameters if entry.is_schedule else None, entry.summary)
 
 
-def words_of(kind: str) -> list[Word]:
+def definitions_of(kind: str) -> list[Definition]:
     """Combinators (with the operators), traversals, addresses or normal forms."""
-    operators = [Word(sign, None, _summary(getattr(Strategy, method)))
+    operators = [Definition(sign, None, _first_paragraph(getattr(Strategy, method)))
                  for sign, method in OPERATORS.items()]  # fmt: skip
-    found = [_word(name, value) for name, value in words()[kind].items()]
+    found = [_define(name, value) for name, value in names_by_kind()[kind].items()]
     return [*operators, *found] if kind == "combinators" else found
 
 
-def conditions(rule: Rule) -> str:
+def format_conditions(rule: Rule) -> str:
     """The side conditions of a rule, in words."""
     return "; ".join(condition.text for condition in rule.conditions)
 
 
-def called(rule: Rule) -> str:
+def format_rule(rule: Rule) -> str:
     """Format a rule with its parameters."""
     return f"{rule.name}({', '.join(rule.parameters)})" if rule.parameters else rule.name
 
 
-def _word(name: str, value: Any) -> Word:
+def _define(name: str, value: Any) -> Definition:
     if not inspect.isfunction(value):
-        return Word(name, None, NORMAL_FORMS.get(name) or _summary(type(value)))
-    return Word(name, parameters(value), _summary(value))
+        return Definition(name, None, NORMAL_FORMS.get(name) or _first_paragraph(type(value)))
+    return Definition(name, format_signature(value), _first_paragraph(value))
 
 
-def _summary(defined: Any) -> str:
+def _first_paragraph(defined: Any) -> str:
     return " ".join(inspect.cleandoc(defined.__doc__ or "").partition("\n\n")[0].split())

@@ -41,18 +41,18 @@ Row = list[Any]
 Sides = tuple[Term, Term]
 
 
-def prepared(text: str) -> Sides | None:
+def load_sides(text: str) -> Sides | None:
     """Return the sides of the law with this text, if they are in the cache."""
-    rows = _kept().get(text)
+    rows = _load_cache().get(text)
     return None if rows is None else _Reader().sides(rows)
 
 
 @cache
-def _kept() -> dict[str, list[Row]]:
+def _load_cache() -> dict[str, list[Row]]:
     return json.loads(FILE.read_text())
 
 
-def written(laws: Iterable[tuple[str, Sides]]) -> str:
+def format_cache(laws: Iterable[tuple[str, Sides]]) -> str:
     """Format the cache file with these laws."""
     lines = {text: json.dumps(_Writer().rows(sides), separators=(",", ":")) for text, sides in laws}
     return (
@@ -65,29 +65,29 @@ class _Writer:
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._places: dict[str, int] = {}
+        self._row_numbers: dict[str, int] = {}
 
     def rows(self, sides: Sides) -> list[Row]:
         ends = [self.term(side) for side in sides]
         return [*self._rows, ends]
 
     def term(self, term: Term) -> int:
-        return self._place(_TERM_ROWS[term.__class__](self, term))
+        return self._add_row(_TERM_ROWS[term.__class__](self, term))
 
     def type(self, type: RiseType) -> int:
-        return self._place(_TYPE_ROWS[type.__class__](self, type))
+        return self._add_row(_TYPE_ROWS[type.__class__](self, type))
 
     def argument(self, argument: Argument) -> Row:
         if isinstance(argument, Nat):
             return ["nat", str(argument)]
         return ["type", self.type(argument)] if isinstance(argument, RiseType) else ["", argument]
 
-    def _place(self, row: Row) -> int:
+    def _add_row(self, row: Row) -> int:
         text = json.dumps(row)
-        if text not in self._places:
-            self._places[text] = len(self._rows)
+        if text not in self._row_numbers:
+            self._row_numbers[text] = len(self._rows)
             self._rows.append(row)
-        return self._places[text]
+        return self._row_numbers[text]
 
 
 _TYPE_ROWS: dict[type, Callable[[_Writer, Any], Row]] = {
@@ -124,7 +124,7 @@ class _Reader:
     def sides(self, rows: Sequence[Row]) -> Sides:
         *rows, (left, right) = rows
         for kind, *parts in rows:
-            self._made.append(_MADE[kind](self, *parts))
+            self._made.append(_BUILDERS[kind](self, *parts))
         return self[left], self[right]
 
     def __getitem__(self, row: int) -> Any:
@@ -141,7 +141,7 @@ def _nat(text: str) -> Nat:
     return parse_nat(text)
 
 
-_MADE: dict[str, Callable[..., Any]] = {
+_BUILDERS: dict[str, Callable[..., Any]] = {
     "scalar": lambda read, name: SCALARS[name],
     "variable": lambda read, label: variable(label),
     "idx": lambda read, bound: idx(_nat(bound)),

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import RiseType, variable
 from riselang.nat import Nat
-from riselang.rewrite.eta import expanded
-from riselang.rewrite.law_cache import prepared
+from riselang.rewrite.eta import eta_expand_arguments
+from riselang.rewrite.law_cache import load_sides
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
-from riselang.term.sizes import at, names_in
+from riselang.term.sizes import substitute_names, term_names
 from riselang.term.substitution import instantiate
 
 ARROW = "~>"
@@ -46,7 +46,7 @@ class Law:
     form: Form = Form.NORMAL
 
     @staticmethod
-    def of(parameters: str, text: str, form: Form = Form.NORMAL) -> Law:
+    def parse(parameters: str, text: str, form: Form = Form.NORMAL) -> Law:
         left, arrow, right = (part.strip() for part in text.partition(ARROW))
         if not arrow:
             raise UserError(f"a law is written left {ARROW} right, but found {text or 'nothing'}")
@@ -65,7 +65,7 @@ class Law:
         if self.left.startswith("let "):
             return ("let",)
         names: list[str] = []
-        for stage in reversed(_stages(self.left)):
+        for stage in reversed(_split_pipeline(self.left)):
             found = re.fullmatch(r"(\w+)(\(.*\))?", stage)
             if found is None or found[1] not in PATTERNS:
                 break
@@ -73,10 +73,10 @@ class Law:
         return tuple(names)
 
     @cached_property
-    def closed(self) -> tuple[Term, Term]:
+    def closed_sides(self) -> tuple[Term, Term]:
         """Both sides as functions of the parameters, polymorphic in data types and sizes."""
-        names, sides = self._opened("")
-        return _under(names, sides[0]), _under(names, sides[1])
+        names, sides = self._instantiate_sides("")
+        return _strip_lambdas(names, sides[0]), _strip_lambdas(names, sides[1])
 
     @property
     def text(self) -> str:
@@ -86,29 +86,30 @@ class Law:
     @cached_property
     def sides(self) -> tuple[Term, Term]:
         """Both sides, with unknowns instead of the parameters."""
-        return prepared(self.text) or self.read()
+        return load_sides(self.text) or self.parse_sides()
 
-    def read(self) -> tuple[Term, Term]:
+    def parse_sides(self) -> tuple[Term, Term]:
         """Parse the sides from the text."""
-        names, sides = self._opened(UNKNOWN)
-        left, right = (_with_unknowns(names, side) for side in sides)
+        names, sides = self._instantiate_sides(UNKNOWN)
+        left, right = (_replace_parameters(names, side) for side in sides)
         if left.type != right.type:
             raise UserError(
                 f"both sides of a law have one type, but in {self} the left one is "
-                f"{show(self.closed[0].type)} and the right one {show(self.closed[1].type)}"
+                f"{format_type(self.closed_sides[0].type)} and the right one "
+                f"{format_type(self.closed_sides[1].type)}"
             )
         if self.form is Form.NORMAL:
-            return expanded(left), expanded(right)
+            return eta_expand_arguments(left), eta_expand_arguments(right)
         return left, right
 
-    def _opened(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
+    def _instantiate_sides(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
         """Return the parameters with their types, and both sides, with sizes and types marked."""
-        term, types = self._parsed, {}
+        term, types = self._parse_both, {}
         while isinstance(term, DepLambda):
             types[term.binder] = variable(mark + term.name)
             term = term.body
-        sizes = {name: Nat.var(mark + name) for name in names_in(term) if name not in types}
-        term = at(term, sizes, types)
+        sizes = {name: Nat.var(mark + name) for name in term_names(term) if name not in types}
+        term = substitute_names(term, sizes, types)
         parameters: list[tuple[str, RiseType]] = []
         while isinstance(term, Lambda):
             parameters.append((term.name, term.parameter))
@@ -116,7 +117,7 @@ class Law:
         return parameters, spine(term)[1]
 
     @cached_property
-    def _parsed(self) -> Term:
+    def _parse_both(self) -> Term:
         from riselang.notation.program import parse_term
 
         text = f"fun(({self.parameters}), ({self.left}, {self.right}))"
@@ -126,9 +127,9 @@ class Law:
         try:
             return parse_term(text, f"the law {self}")
         except UserError as error:
-            raise self._at_its_place(error, text) from None
+            raise self._relocate_error(error, text) from None
 
-    def _at_its_place(self, error: UserError, text: str) -> UserError:
+    def _relocate_error(self, error: UserError, text: str) -> UserError:
         """Translate the location of an error in the generated text to the text of the law."""
         if error.location is None:
             return error
@@ -145,7 +146,7 @@ class Law:
         return UserError(error.message, location, *error.notes)
 
 
-def _stages(text: str) -> list[str]:
+def _split_pipeline(text: str) -> list[str]:
     """Split an expression at each `|>` that is not in parentheses."""
     stages, start, depth = [], 0, 0
     for found in re.finditer(r"[(\[{]|[)\]}]|\|>", text):
@@ -157,13 +158,13 @@ def _stages(text: str) -> list[str]:
     return [*stages, text[start:].strip()]
 
 
-def _under(names: list[tuple[str, RiseType]], side: Term) -> Term:
+def _strip_lambdas(names: list[tuple[str, RiseType]], side: Term) -> Term:
     for name, type in reversed(names):
         side = Lambda(name, type, side)
     return side
 
 
-def _with_unknowns(names: list[tuple[str, RiseType]], side: Term) -> Term:
+def _replace_parameters(names: list[tuple[str, RiseType]], side: Term) -> Term:
     """Replace the parameters around a side by unknowns, from the inside out."""
     for name, type in reversed(names):
         side = instantiate(side, Free(UNKNOWN + name, type))

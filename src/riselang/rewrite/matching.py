@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.pattern_registry import Argument, Role
-from riselang.dialects.rise.patterns import wrong_argument
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.patterns import argument_error
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,
@@ -27,10 +27,10 @@ from riselang.dialects.rise.types import (
     components,
 )
 from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve
-from riselang.rewrite.eta import eta_expanded
+from riselang.rewrite.eta import eta_expand
 from riselang.rewrite.laws import UNKNOWN
 from riselang.support.errors import SourceLocation
-from riselang.term.fusion import beta
+from riselang.term.fusion import beta_reduce
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -44,14 +44,14 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.substitution import instantiate, shift, with_children
+from riselang.term.substitution import instantiate, map_children, shift
 
 _CACHE_SIZE = 1 << 12
-_Around = tuple[Lambda, ...]
+_Lambdas = tuple[Lambda, ...]
 """The lambdas that the law has around a subterm, as they are in the term; the innermost last."""
 
 
-class Applying(Enum):
+class ApplicationForm(Enum):
     """How an application of a function is built."""
 
     NAMED = "the body; a computed argument that is used several times is named, not repeated"
@@ -69,7 +69,7 @@ class NoMatch(Exception):
 
     def __str__(self) -> str:
         reason = str(self.args[0])
-        shown = [show(type).replace(UNKNOWN, "") for type in self.types]
+        shown = [format_type(type).replace(UNKNOWN, "") for type in self.types]
         return reason.format(*shown) if shown else reason
 
 
@@ -81,8 +81,8 @@ class Match:
     types: dict[str, RiseType] = field(default_factory=dict[str, RiseType])
     terms: dict[str, Term] = field(default_factory=dict[str, Term])
     _equations: list[tuple[Nat, Nat]] = field(default_factory=list[tuple[Nat, Nat]])
-    _applications: list[tuple[Apply, Term, _Around]] = field(
-        default_factory=list[tuple[Apply, Term, _Around]]
+    _applications: list[tuple[Apply, Term, _Lambdas]] = field(
+        default_factory=list[tuple[Apply, Term, _Lambdas]]
     )
     """Unknown functions that are applied to more than variables: matched when the rest is known."""
     location: SourceLocation | None = None
@@ -101,12 +101,12 @@ class Match:
 
     # Terms
 
-    def match(self, law: Term, term: Term, around: _Around = ()) -> None:
+    def match(self, law: Term, term: Term, around: _Lambdas = ()) -> None:
         """Determine the unknowns, or raise NoMatch."""
         match law:
             case Free():
                 self.match_type(law.type, term.type)
-                self._know(law.name, _function_of(term, around, ()))
+                self._bind(law.name, _abstract_over(term, around, ()))
             case Bound(index):
                 if not isinstance(term, Bound) or term.index != index:
                     raise NoMatch("this is a different variable")
@@ -124,26 +124,26 @@ class Match:
             case _:
                 raise NoMatch("laws cannot contain this kind of term")
 
-    def _match_lambda(self, law: Lambda, term: Term, around: _Around) -> None:
+    def _match_lambda(self, law: Lambda, term: Term, around: _Lambdas) -> None:
         if not isinstance(term.type, FunType):
             raise NoMatch("expected a function")
-        function = eta_expanded(term, 1)
+        function = eta_expand(term, 1)
         assert isinstance(function, Lambda)
         self.match_type(law.parameter, function.parameter)
         self.match(law.body, function.body, (*around, function))
 
-    def _match_application(self, law: Apply, term: Term, around: _Around) -> None:
+    def _match_application(self, law: Apply, term: Term, around: _Lambdas) -> None:
         head, arguments = spine(law)
-        if isinstance(head, Free) and (variables := _own_variables(arguments, around)) is not None:
-            function = _function_of(term, around, variables)
+        if isinstance(head, Free) and (variables := _law_variables(arguments, around)) is not None:
+            function = _abstract_over(term, around, variables)
             self.match_type(head.type, function.type)
-            self._know(head.name, function)
+            self._bind(head.name, function)
         elif isinstance(head, Free):
             self._applications.append((law, term, around))
         else:
             self._match_parts(law, term, around)
 
-    def _match_parts(self, law: Apply, term: Term, around: _Around) -> None:
+    def _match_parts(self, law: Apply, term: Term, around: _Lambdas) -> None:
         if not isinstance(term, Apply):
             raise NoMatch("expected an application")
         self.match(law.function, term.function, around)
@@ -157,7 +157,7 @@ class Match:
             assert isinstance(head, Free)
             if head.name not in self.terms:
                 self._match_parts(law, term, around)
-            elif self.build(law, len(around), Applying.REPEATED) != term:
+            elif self.build(law, len(around), ApplicationForm.REPEATED) != term:
                 raise NoMatch(f"{head.name[1:]} is applied to something else here")
         self._solve_sizes()
 
@@ -168,14 +168,14 @@ class Match:
         for expected, found in zip(law.arguments, term.arguments, strict=True):
             self._match_argument(expected, found)
 
-    def _match_scalar(self, law: Scalar, term: Term, around: _Around) -> None:
+    def _match_scalar(self, law: Scalar, term: Term, around: _Lambdas) -> None:
         if not isinstance(term, Scalar) or term.op != law.op or term.predicate != law.predicate:
             raise NoMatch(f"expected {law.op}")
         self.match_type(law.type, term.type)
         for expected, found in zip(law.operands, term.operands, strict=True):
             self.match(expected, found, around)
 
-    def _know(self, name: str, term: Term) -> None:
+    def _bind(self, name: str, term: Term) -> None:
         if self.terms.setdefault(name, term) != term:
             raise NoMatch(f"{name[1:]} would have two different values here")
 
@@ -232,7 +232,7 @@ class Match:
                     left.append((law, found))
             if len(left) == len(waiting):
                 law, found = left[0]
-                raise NoMatch(f"found no sizes that make {_shown(law)} equal to {found}")
+                raise NoMatch(f"found no sizes that make {_format_size(law)} equal to {found}")
             waiting = left
 
     def _solve(self, law: Nat, found: Nat) -> bool:
@@ -243,13 +243,13 @@ class Match:
         if isinstance(answer, Deferred):
             return False
         if isinstance(answer, Impossible):
-            raise NoMatch(_mismatch(law, found))
+            raise NoMatch(_explain_mismatch(law, found))
         for condition in answer.requires:
             if not divides(condition.divisor, condition.dividend):
                 raise NoMatch(f"{condition.dividend} is not a multiple of {condition.divisor}")
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
-                raise NoMatch(_mismatch(law, found))
+                raise NoMatch(_explain_mismatch(law, found))
             if size != found and not is_nonnegative(size, Facts()):
                 raise NoMatch(f"{size} is not known to be 0 or more")
             self.sizes[name] = size
@@ -257,34 +257,36 @@ class Match:
 
     # The right-hand side
 
-    def build(self, law: Term, inside: int = 0, applying: Applying = Applying.NAMED) -> Term:
+    def build(
+        self, law: Term, inside: int = 0, applying: ApplicationForm = ApplicationForm.NAMED
+    ) -> Term:
         """Instantiate one side of the law; `inside` is the number of its lambdas around the term.
 
         `applying` says what becomes of an application of a known function.
         """
-        if applying is not Applying.KEPT and (name := _eta_redex(law)) is not None:
+        if applying is not ApplicationForm.KEPT and (name := _eta_redex(law)) is not None:
             return shift(self.terms[name], inside)
         head, arguments = spine(law)
         if isinstance(head, Free):
             function = shift(self.terms[head.name], inside)
             for argument in arguments:
                 value = self.build(argument, inside, applying)
-                if not isinstance(function, Lambda) or applying is Applying.KEPT:
+                if not isinstance(function, Lambda) or applying is ApplicationForm.KEPT:
                     function = Apply(function, value)
-                elif applying is Applying.REPEATED:
+                elif applying is ApplicationForm.REPEATED:
                     function = instantiate(function.body, value)
                 else:
-                    function = beta(function, value)
+                    function = beta_reduce(function, value)
             return function
         match law:
             case Bound():
-                return Bound(law.index, self.concrete(law.type))
+                return Bound(law.index, self.instantiate_type(law.type))
             case Lambda():
                 body = self.build(law.body, inside + 1, applying)
-                type = self.concrete(law.parameter)
-                return Lambda(self._name(law), type, body, self.location)
+                type = self.instantiate_type(law.parameter)
+                return Lambda(self._choose_name(law), type, body, self.location)
             case Pattern():
-                return self._pattern(law)
+                return self._build_pattern(law)
             case Apply():
                 built = [self.build(each, inside, applying) for each in arguments]
                 whole = apply_all(self.build(head, inside, applying), built)
@@ -297,10 +299,10 @@ class Match:
             case _:
                 return law
 
-    def _pattern(self, law: Pattern) -> Term:
-        arguments = [self._argument(each) for each in law.arguments]
+    def _build_pattern(self, law: Pattern) -> Term:
+        arguments = [self._build_argument(each) for each in law.arguments]
         named = dict(zip(law.spec.parameters, arguments, strict=True))
-        problem = wrong_argument(named) or law.spec.check(named)
+        problem = argument_error(named) or law.spec.check(named)
         if problem is not None:
             raise NoMatch(f"{law.spec.name}: {problem}")
         # The same pattern on the left-hand side determines the location and the loop annotations.
@@ -309,9 +311,9 @@ class Match:
             return Pattern(law.spec, arguments, law.to, self.location)
         return Pattern(law.spec, arguments, before.to, before.location or self.location)
 
-    def _name(self, law: Lambda) -> str:
+    def _choose_name(self, law: Lambda) -> str:
         """Choose a variable's name: that of the function that takes it, else that of the law."""
-        for head, arguments, position in _uses(law):
+        for head, arguments, position in _argument_uses(law):
             name = self._name_of_parameter(head, arguments, position)
             if name is not None:
                 return name
@@ -334,16 +336,16 @@ class Match:
             return f"{names[0]}s" if names else None
         return names[1] if len(names) > 1 else None
 
-    def concrete(self, type: RiseType) -> RiseType:
+    def instantiate_type(self, type: RiseType) -> RiseType:
         """Instantiate a type of the law."""
         if type.is_closed:
             return type
         return substitute(type, self.sizes, self.types)
 
-    def _argument(self, argument: Argument) -> Argument:
+    def _build_argument(self, argument: Argument) -> Argument:
         if isinstance(argument, Nat):
             return argument.substitute(self.sizes)
-        return argument if isinstance(argument, str) else self.concrete(argument)
+        return argument if isinstance(argument, str) else self.instantiate_type(argument)
 
 
 def _parameter_names(function: Term) -> list[str]:
@@ -360,7 +362,7 @@ def may_match(law: Term, term: Term) -> bool:
     while stack:
         law, term = stack.pop()
         if law.head is not None:
-            if term.head is not law.head or term.given != law.given:
+            if term.head is not law.head or term.argument_count != law.argument_count:
                 return False
             while isinstance(law, Apply) and isinstance(term, Apply):
                 stack.append((law.argument, term.argument))
@@ -372,14 +374,14 @@ def may_match(law: Term, term: Term) -> bool:
     return True
 
 
-def _own_variables(arguments: Sequence[Term], around: _Around) -> tuple[int, ...] | None:
+def _law_variables(arguments: Sequence[Term], around: _Lambdas) -> tuple[int, ...] | None:
     """Return the indices of the arguments, if they are distinct variables that the law binds."""
     indices = tuple(each.index for each in arguments if isinstance(each, Bound))
     all_own = len(indices) == len(arguments) and all(index < len(around) for index in indices)
     return indices if all_own and len(set(indices)) == len(indices) else None
 
 
-def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term:
+def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> Term:
     """Abstract a term under the law's lambdas over some of their variables alone."""
     count, bound = len(parameters), len(around)
     if not bound:
@@ -396,7 +398,7 @@ def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term
             if index not in places:
                 raise NoMatch(f"{around[-1 - index].name} is used here, but bound further in")
             return Bound(places[index] + level, term.type, term.location)
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     body = visit(term, 0)
     for index in reversed(parameters):
@@ -406,7 +408,7 @@ def _function_of(term: Term, around: _Around, parameters: Sequence[int]) -> Term
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
+def _argument_uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
     """The uses of a lambda's variable as an argument: the head, its arguments, and the position."""
     found: list[tuple[Term, list[Term], int]] = []
     stack: list[tuple[Term, int]] = [(law.body, 0)]
@@ -444,15 +446,15 @@ def _plain_variable(size: Nat) -> str | None:
     return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
 
 
-def _mismatch(law: Nat, found: Nat) -> str:
+def _explain_mismatch(law: Nat, found: Nat) -> str:
     """Explain why a size does not match that of a law."""
     (name,) = law.variables if len(law.variables) == 1 else ("",)
     if name:
         factor = law.substitute({name: Nat.const(1)})
         if law == factor * Nat.var(name):
             return f"{found} is not a multiple of {factor}"
-    return f"the size {found} is not of the form {_shown(law)}"
+    return f"the size {found} is not of the form {_format_size(law)}"
 
 
-def _shown(size: Nat) -> str:
+def _format_size(size: Nat) -> str:
     return str(size).replace(UNKNOWN, "")

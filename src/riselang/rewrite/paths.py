@@ -21,19 +21,19 @@ from riselang.term.nodes import (
 )
 
 
-def at_path(term: Term, path: Path) -> Term:
+def subterm_at(term: Term, path: Path) -> Term:
     """Return the subterm at a path."""
     for position in path:
         term = term.children[position]
     return term
 
 
-def written(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Format a path."""
     return ".".join(map(str, path)) or "the top"
 
 
-def replaced(term: Term, path: Path, part: Term) -> Term:
+def replace_at(term: Term, path: Path, part: Term) -> Term:
     """Replace the subterm at a path by another one of the same type."""
     around: list[Term] = []
     for position in path:
@@ -48,7 +48,7 @@ class Cursor:
     """A position in a term that is edited; outer terms are rebuilt only when it moves away."""
 
     def __init__(self, term: Term):
-        self.part = term
+        self.subterm = term
         self._path: list[int] = []
         self._around: list[Term] = []
 
@@ -60,27 +60,27 @@ class Cursor:
                 break
             common += 1
         while len(self._path) > common:
-            self.part = with_child(self._around.pop(), self._path.pop(), self.part)
+            self.subterm = with_child(self._around.pop(), self._path.pop(), self.subterm)
         for position in path[common:]:
-            child = self.part.children[position]
-            self._around.append(self.part)
+            child = self.subterm.children[position]
+            self._around.append(self.subterm)
             self._path.append(position)
-            self.part = child
+            self.subterm = child
 
     def whole(self) -> Term:
         """Move to the root, and return the whole term."""
         self.move(())
-        return self.part
+        return self.subterm
 
 
 def with_child(term: Term, position: int, child: Term) -> Term:
     """Replace one child of a term."""
     if term.children[position] is child:
         return term
-    return rebuilt(term, [child if i == position else each for i, each in enumerate(term.children)])
+    return rebuild(term, [child if i == position else each for i, each in enumerate(term.children)])
 
 
-def rebuilt(term: Term, children: Sequence[Term]) -> Term:
+def rebuild(term: Term, children: Sequence[Term]) -> Term:
     """Return the node with other children of the same types."""
     match term:
         case Apply():
@@ -106,7 +106,7 @@ A path is as long as its subterm is deep, so a traversal builds paths only when 
 """
 
 
-def path_of(trail: Trail) -> Path:
+def path_of_trail(trail: Trail) -> Path:
     """Convert a trail to a path."""
     positions: list[int] = []
     while trail is not None:
@@ -125,7 +125,7 @@ def places(term: Term) -> Iterator[tuple[Trail, Term]]:
         stack.extend(((trail, i), children[i]) for i in range(len(children) - 1, -1, -1))
 
 
-def written_places(term: Term) -> Iterator[Path]:
+def written_paths(term: Term) -> Iterator[Path]:
     """Yield the paths of terms that are written to memory: results, stored or named terms, views of
     these, and the elements of maps to these."""
     stack: list[tuple[Path, Term]] = [((), term)]
@@ -135,16 +135,16 @@ def written_places(term: Term) -> Iterator[Path]:
         if isinstance(current, Lambda | DepLambda):
             stack.append(((*path, 0), current.children[0]))
             continue
-        if current.head is not None and current.given == current.head.arity:
+        if current.head is not None and current.argument_count == current.head.arity:
             head, arguments = spine(current)
             assert isinstance(head, Pattern)
             count = len(arguments)
-            for number in _written_arguments(head, count):
+            for number in _arguments_written_to(head, count):
                 place = (*path, *[0] * (count - 1 - number), 1)
                 stack.append((place, arguments[number]))
 
 
-def _written_arguments(pattern: Pattern, count: int) -> range:
+def _arguments_written_to(pattern: Pattern, count: int) -> range:
     """The positions of the arguments that are written to the memory of the result."""
     if pattern.spec.name in MAPS:
         return range(1)
@@ -152,6 +152,6 @@ def _written_arguments(pattern: Pattern, count: int) -> range:
     return range(count if is_whole or pattern.spec is TO_MEM else 0)
 
 
-def places_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:
+def subterms_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:
     """Yield every subterm, inner before outer ones."""
     return reversed(list(places(term)))

@@ -7,19 +7,19 @@ from pathlib import Path
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.text import parse_strategy
 from riselang.support.errors import UserError
-from riselang.support.io import decode
+from riselang.support.io import decode_text
 
-ENDING = ".strategy"
+EXTENSION = ".strategy"
 """The file name extension of strategy files."""
 
 
 def read_strategy(given: str) -> Strategy:
     """Parse a strategy from text, or from a file if the text has the extension of one."""
-    if not given.strip().endswith(ENDING):
+    if not given.strip().endswith(EXTENSION):
         return parse_strategy(given)
     path = given.strip()
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"the strategy {path} cannot be read: {error.strerror}") from None
-    return parse_strategy(decode(data, path), path)
+    return parse_strategy(decode_text(data, path), path)

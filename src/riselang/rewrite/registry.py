@@ -59,25 +59,25 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
     """Register a loop transformation, such as `tile(32, 32)`; it is printed as it was called."""
 
     @wraps(make)
-    def named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
+    def make_named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
         given = [repr(each) for each in args]
         given += [f"{name}={value!r}" for name, value in kwargs.items()]
         return Named(f"{name}({', '.join(given)})", make(*args, **kwargs))
 
     name = make.__name__.rstrip("_")
     summary = inspect.cleandoc(make.__doc__ or "").partition("\n\n")[0]
-    made = (name, named, " ".join(summary.split()), parameters(make))
+    made = (name, make_named, " ".join(summary.split()), format_signature(make))
     ENTRIES[name] = Entry(*made, True, make.__module__)
-    return named
+    return make_named
 
 
-def parameters(make: Callable[..., Any]) -> str:
+def format_signature(make: Callable[..., Any]) -> str:
     """Format the parameters of a function without their annotations."""
     taken = inspect.signature(make).parameters.values()
     return ", ".join(str(each.replace(annotation=inspect.Parameter.empty)) for each in taken)
 
 
-def whole(name: str, strategy: Strategy, summary: str) -> Strategy:
+def program_strategy(name: str, strategy: Strategy, summary: str) -> Strategy:
     """Register a strategy for whole programs: `matmul.blocking`, from the module `matmul`."""
     made = Named(name, strategy)
     module = f"riselang.rewrite.strategies.{name.partition('.')[0]}"
@@ -92,10 +92,10 @@ def load_all() -> None:
         import_module(f"riselang.rewrite.rules.{family}")
     for module in STRATEGY_MODULES:
         import_module(f"riselang.rewrite.strategies.{module}")
-    _put_in_order()
+    _sort_entries()
 
 
-def _put_in_order() -> None:
+def _sort_entries() -> None:
     """Sort the entries by module, whichever was imported first."""
     modules = [f"riselang.rewrite.strategies.{name}" for name in STRATEGY_MODULES]
     known = sorted(
@@ -106,7 +106,7 @@ def _put_in_order() -> None:
     ENTRIES.update(known)
 
 
-def words() -> dict[str, dict[str, Any]]:
+def names_by_kind() -> dict[str, dict[str, Any]]:
     """Combinators, traversals, addresses and normal forms, by kind and name."""
     from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 
@@ -132,7 +132,7 @@ def vocabulary() -> dict[str, Any]:
     """Every name that the text of a strategy may use."""
     load_all()
     known: dict[str, Any] = {}
-    for kind in words().values():
+    for kind in names_by_kind().values():
         known.update(kind)
     known.update(RULES)
     known.update(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 """How many characters of a value are printed."""
-SHOWN_SIZES = 3
+MAX_SIZES = 3
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CheckReport:
         return not any(each.difference for each in self.comparisons)
 
     def show(self) -> str:
-        return "\n".join([*self._differences(), self._summary(), *self._laws()]) + "\n"
+        return "\n".join([*self._differences(), self._summary(), *self._law_lines()]) + "\n"
 
     def _differences(self) -> Iterator[str]:
         for each in self.comparisons:
@@ -77,7 +77,7 @@ class CheckReport:
         wrong = sum(each.difference is not None for each in self.steps)
         ran = [each for each in self.steps if each.runs]
         same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
-        where = f" (at {_some(self.sizes)})" if any(self.sizes) else ""
+        where = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
         whole = "so does the whole program" if not self.whole.difference else ""
         if not self.whole.runs:
             whole = f"the whole program was not run, since {self.whole.obstacle}"
@@ -85,25 +85,25 @@ class CheckReport:
                    if not each.runs]  # fmt: skip
         return "\n".join([*skipped, f"{same}{where}", *([whole] if whole else [])])
 
-    def _laws(self) -> Iterator[str]:
+    def _law_lines(self) -> Iterator[str]:
         width = max((len(name) for name, _ in self.laws), default=0)
         for name, status in self.laws:
             yield f"  {name.ljust(width)}  {status}"
 
 
-def _some(sizes: tuple[str, ...]) -> str:
-    rest = [f"{len(sizes) - SHOWN_SIZES} more"] if len(sizes) > SHOWN_SIZES else []
-    return "; ".join([*sizes[:SHOWN_SIZES], *rest])
+def _format_some(sizes: tuple[str, ...]) -> str:
+    rest = [f"{len(sizes) - MAX_SIZES} more"] if len(sizes) > MAX_SIZES else []
+    return "; ".join([*sizes[:MAX_SIZES], *rest])
 
 
 def _difference_lines(difference: Difference) -> Iterator[str]:
     for name, value in difference.inputs:
-        yield f"  {name} = {_shortened(value)}"
-    yield f"  before: {_shortened(difference.before)}"
-    yield f"  after:  {_shortened(difference.after)}"
+        yield f"  {name} = {_truncate(value)}"
+    yield f"  before: {_truncate(difference.before)}"
+    yield f"  after:  {_truncate(difference.after)}"
     if len(difference.place) > 1:
         yield f"  first at {list(difference.place[1:])}"
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
+def _truncate(text: str) -> str:
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}..."

@@ -24,7 +24,7 @@ from riselang.rewrite.core import (
     Success,
 )
 from riselang.rewrite.laws import UNKNOWN, Form, Law
-from riselang.rewrite.matching import Applying, Match, NoMatch, may_match
+from riselang.rewrite.matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Apply, Free, Term, subterms
@@ -61,9 +61,9 @@ class Condition:
     """Whether it fails if a strict program would compute different bits."""
 
 
-Found = Mapping[str, Term]
+Bindings = Mapping[str, Term]
 """The functions and values that a law is about, by name."""
-Rewrite = Callable[..., Term | Found]
+Rewrite = Callable[..., Term | Bindings]
 """A function from a term, and the arguments of a rule by name, to the unknowns of its law or to
 the right-hand side.
 
@@ -95,18 +95,20 @@ class Rule(Strategy):
     def __call__(self, *values: Value, **named: Value) -> Rule:
         """Return the rule with arguments for its parameters."""
         if len(values) > len(self.parameters):
-            raise UserError(f"{self.name} takes {_counted(self.parameters)}, found {len(values)}")
+            raise UserError(
+                f"{self.name} takes {_format_parameters(self.parameters)}, found {len(values)}"
+            )
         for name in named:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise UserError(f"{self.name} has no parameter {name}; it has: {known}")
         given = dict(self.arguments)
         for name, value in (*zip(self.parameters, values, strict=False), *named.items()):
-            given[name] = self._size(name, value)
+            given[name] = self._parse_size(name, value)
         ordered = tuple((name, given[name]) for name in self.parameters if name in given)
         return replace(self, arguments=ordered)
 
-    def _size(self, name: str, value: Value) -> Nat:
+    def _parse_size(self, name: str, value: Value) -> Nat:
         try:
             size = parse_nat(value) if isinstance(value, str) else as_nat(value)
         except (NatError, TypeError):
@@ -122,26 +124,26 @@ class Rule(Strategy):
         return self.module.rpartition(".")[2]
 
     @property
-    def is_ours(self) -> bool:
+    def is_built_in(self) -> bool:
         """Whether it is built in; built-in rules are tested on random instances."""
         return self.module.startswith("riselang.")
 
     @cached_property
-    def is_guarded(self) -> bool:
+    def is_relaxed_only(self) -> bool:
         """Whether it applies to relaxed programs only: it is relaxed, and no condition says where
         its results are bitwise identical anyway, as for integers."""
         decided = any(condition.decides_floats for condition in self.conditions)
         return self.permission is Permission.RELAXED and not decided
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={_written(size)}" for name, size in self.arguments)
+        given = ", ".join(f"{name}={_format_argument(size)}" for name, size in self.arguments)
         return f"{self.name}({given})" if given else self.name
 
-    def suits(self, head: str) -> bool:
+    def can_match(self, head: str) -> bool:
         return self._head in (None, head)
 
     def can_apply(self, head: str) -> bool:
-        return self.suits(head) and self.head in (None, head)
+        return self.can_match(head) and self.head in (None, head)
 
     @cached_property
     def _head(self) -> str | None:
@@ -158,34 +160,38 @@ class Rule(Strategy):
         return hash((self.name, self.module, self.arguments))
 
     def run(self, term: Term, setting: Setting) -> Result:
-        return self._explained(term, setting) if setting.explains else self._tried(term, setting)
+        return (
+            self._run_with_reason(term, setting)
+            if setting.explains
+            else self._run_without_reason(term, setting)
+        )
 
-    def _tried(self, term: Term, setting: Setting) -> Result:
+    def _run_without_reason(self, term: Term, setting: Setting) -> Result:
         """Rewrite the term; a failure has no reason."""
-        failed = setting.failed.setdefault(self, {})
+        failed = setting.failures.setdefault(self, {})
         known = failed.get(term)
         if known is not None:
             return known
         if self.rewrite is None and not may_match(self.law.sides[0], term):
             result: Result = Failure(self, "", term)
         else:
-            result = self._explained(term, setting)
+            result = self._run_with_reason(term, setting)
         if isinstance(result, Failure):
             failed[term] = result
         return result
 
-    def _explained(self, term: Term, setting: Setting) -> Result:
+    def _run_with_reason(self, term: Term, setting: Setting) -> Result:
         outline = () if self.rewrite is not None else self.law.outline
-        for depth, (wanted, name) in enumerate(zip(outline, _outline(term), strict=False)):
+        for depth, (wanted, name) in enumerate(zip(outline, _applied_patterns(term), strict=False)):
             if wanted != name and depth == 0:
                 return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
             if wanted != name:
                 return Failure(self, f"expected {wanted}", term, closeness=HEAD)
-        if self.is_guarded and setting.float != "relaxed":
+        if self.is_relaxed_only and setting.float != "relaxed":
             return Failure(self, 'it may change floats, which only float="relaxed" permits', term,
                            closeness=CONDITION)  # fmt: skip
         try:
-            after = self._rewritten(term, setting)
+            after = self._apply(term, setting)
         except NoMatch as error:
             reason = str(error) if setting.explains else ""
             return Failure(self, reason, term, closeness=HEAD)
@@ -197,42 +203,42 @@ class Rule(Strategy):
                            closeness=CONDITION)  # fmt: skip
         return Success(after, (Step(self, (), term, after),))
 
-    def _rewritten(self, term: Term, setting: Setting) -> Term:
+    def _apply(self, term: Term, setting: Setting) -> Term:
         given = dict(self.arguments)
         for name in self.parameters:
             if name not in given:
                 raise Unmet(f"it needs a value for {name}")
         if self.rewrite is None:
-            match = self._matched(term)
+            match = self._match_term(term)
         else:
             extra: dict[str, Any] = {"setting": setting} if _takes_setting(self.rewrite) else {}
             found = self.rewrite(term, **given, **extra)
             if isinstance(found, Term):
                 return found
-            match = self._completed(found)
-            if match.build(self.law.sides[0], applying=Applying.REPEATED) != term:
+            match = self._match_bindings(found)
+            if match.build(self.law.sides[0], applying=ApplicationForm.REPEATED) != term:
                 raise NoMatch(f"this is not {self.law.left}")
         for condition in self.conditions:
             condition.check(match, setting)
         match.location = term.location
         return match.build(self.law.sides[1])
 
-    def _started(self) -> Match:
+    def _start_match(self) -> Match:
         return Match({UNKNOWN + name: size for name, size in self.arguments})
 
-    def _matched(self, term: Term) -> Match:
+    def _match_term(self, term: Term) -> Match:
         """Match a term with the left-hand side of the law; raises NoMatch."""
-        match = self._started()
+        match = self._start_match()
         match.match(self.law.sides[0], term)
-        _finish(match)
+        _finish_match(match)
         return match
 
-    def _completed(self, found: Found) -> Match:
+    def _match_bindings(self, found: Bindings) -> Match:
         """Solve for the sizes and types of the law, given its functions and values."""
-        match = self._started()
+        match = self._start_match()
         for unknown in self._unknowns:
             match.match(unknown, found[unknown.name.removeprefix(UNKNOWN)])
-        _finish(match)
+        _finish_match(match)
         return match
 
     @cached_property
@@ -246,7 +252,7 @@ class Rule(Strategy):
         if self.rewrite is not None:
             raise UserError(f"{self.name} is matched by a function, so it cannot be reversed")
         law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
-        return _added(replace(self, name=name, law=law, summary=""))
+        return _add_rule(replace(self, name=name, law=law, summary=""))
 
 
 @cache
@@ -254,7 +260,7 @@ def _takes_setting(rewrite: Rewrite) -> bool:
     return "setting" in inspect.signature(rewrite).parameters
 
 
-def _outline(term: Term) -> Iterator[str]:
+def _applied_patterns(term: Term) -> Iterator[str]:
     """Yield the patterns that a term applies, the last one first, and then "" for no pattern."""
     while isinstance(term, Apply) and term.head is not None:
         yield term.head.name
@@ -262,7 +268,7 @@ def _outline(term: Term) -> Iterator[str]:
     yield ""
 
 
-def _finish(match: Match) -> None:
+def _finish_match(match: Match) -> None:
     try:
         match.finish()
     except NoMatch as error:
@@ -323,7 +329,7 @@ def _register(
     name = function.__name__.rstrip("_")
     made = Rule(
         name,
-        Law.of(parameters, " ".join(text.split()), form),
+        Law.parse(parameters, " ".join(text.split()), form),
         function.__module__,
         tuple(choose.split()),
         tuple(conditions),
@@ -332,13 +338,13 @@ def _register(
         summary=" ".join(rest.split()),
         head=head,
     )
-    if not made.is_ours:
+    if not made.is_built_in:
         # Built-in laws are parsed when they are used; an error in a user's law is reported at once.
         _ = made.law.sides
-    return _added(made)
+    return _add_rule(made)
 
 
-def _added(made: Rule) -> Rule:
+def _add_rule(made: Rule) -> Rule:
     """Register a rule, which may replace one of the same name and module, as in notebooks."""
     known = RULES.get(made.name)
     if known is not None and known.module != made.module:
@@ -348,9 +354,9 @@ def _added(made: Rule) -> Rule:
     return made
 
 
-def _written(size: Nat) -> str:
+def _format_argument(size: Nat) -> str:
     return str(size) if size.is_constant else repr(str(size))
 
 
-def _counted(names: Sequence[str]) -> str:
+def _format_parameters(names: Sequence[str]) -> str:
     return f"{len(names)} parameters ({', '.join(names)})" if names else "no parameters"

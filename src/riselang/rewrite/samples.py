@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 SPECIAL_FLOATS = (
     float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 0.1, 1e-40, 1e38, -3e4, 2.5,
 )  # fmt: skip
-MODERATE = 2.0
+MODERATE_LIMIT = 2.0
 """The largest of the moderate floats: sums and products of them lose little precision."""
 
 
@@ -43,13 +43,13 @@ def random_buffers(
     for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
         shape = tuple(length.constant for length in lengths)
         if bound is None:
-            buffers.append(_random(leaf, shape, precision, source, special))
+            buffers.append(_random_array(leaf, shape, precision, source, special))
         else:
             buffers.append(np.asarray(source.integers(0, max(1, bound.constant), shape)))
     return buffers
 
 
-def _random(
+def _random_array(
     type: ScalarType,
     shape: tuple[int, ...],
     precision: Precision,
@@ -60,16 +60,16 @@ def _random(
     if dtype.kind == "b":
         return np.asarray(source.integers(0, 2, shape), np.bool_)
     if dtype.kind == "i":
-        return _integers(dtype, shape, source)
+        return _random_integers(dtype, shape, source)
     if precision is Precision.TOLERANCE:
-        return np.asarray(source.uniform(-MODERATE, MODERATE, shape)).astype(dtype)
+        return np.asarray(source.uniform(-MODERATE_LIMIT, MODERATE_LIMIT, shape)).astype(dtype)
     with np.errstate(all="ignore"):
         if special and source.integers(2):
             return np.asarray(source.choice(np.asarray(SPECIAL_FLOATS), shape)).astype(dtype)
         return np.asarray(source.standard_normal(shape)).astype(dtype)
 
 
-def _integers(dtype: Any, shape: tuple[int, ...], source: np.random.Generator) -> Array:
+def _random_integers(dtype: Any, shape: tuple[int, ...], source: np.random.Generator) -> Array:
     """Return small integers, or any."""
     if source.integers(2):
         return np.asarray(source.integers(-9, 10, shape)).astype(dtype)
@@ -82,13 +82,13 @@ def first_difference(
 ) -> tuple[int, ...] | None:
     """Return the number of the first buffer that differs and the index in it, or None."""
     for number, (one, other) in enumerate(zip(left, right, strict=True)):
-        places = np.argwhere(~_agree(one, other, precision))
+        places = np.argwhere(~_equal_elements(one, other, precision))
         if len(places):
             return (number, *map(int, places[0]))
     return None
 
 
-def _agree(left: Array, right: Array, precision: Precision) -> Array:
+def _equal_elements(left: Array, right: Array, precision: Precision) -> Array:
     """Return the elementwise equality of two arrays of one type."""
     bits = f"u{left.dtype.itemsize}"
     same = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
@@ -100,10 +100,10 @@ def _agree(left: Array, right: Array, precision: Precision) -> Array:
     same |= np.isnan(one) & np.isnan(other)
     if precision is Precision.BITS:
         return same
-    return same | _close(one, other, left.dtype)
+    return same | _close_elements(one, other, left.dtype)
 
 
-def _close(left: Array, right: Array, dtype: Any) -> Array:
+def _close_elements(left: Array, right: Array, dtype: Any) -> Array:
     """Whether half of the digits agree, relative to the largest value."""
     with np.errstate(all="ignore"):
         scale = np.nan_to_num(np.abs(left), nan=0, posinf=0).max(initial=1.0)

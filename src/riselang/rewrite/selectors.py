@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import LET, PATTERNS
 from riselang.nat import Nat
-from riselang.rewrite.combinators import inside_text
+from riselang.rewrite.combinators import format_part
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
-from riselang.rewrite.paths import path_of, places
-from riselang.rewrite.terms import viewed
+from riselang.rewrite.paths import path_of_trail, places
+from riselang.rewrite.terms import view_source
 from riselang.rewrite.traversals import run_at
 from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine
@@ -34,7 +34,7 @@ class Place(ABC):
         """Find the subterm, if the term has it."""
 
     @abstractmethod
-    def missing(self) -> str:
+    def failure_reason(self) -> str:
         """The reason of the failure if the term does not have the subterm."""
 
 
@@ -58,7 +58,7 @@ class Loop(Place):
             if head.spec is LET and isinstance(arguments[1], Lambda):
                 path.append(1)
                 term = arguments[1]
-            elif viewed(term) is not None:
+            elif view_source(term) is not None:
                 path.append(1)
                 term = arguments[-1]
             elif head.spec.name in LOOPS:
@@ -73,7 +73,7 @@ class Loop(Place):
     def __str__(self) -> str:
         return f"loop({self.number})"
 
-    def missing(self) -> str:
+    def failure_reason(self) -> str:
         return f"there are fewer than {self.number} nested loops"
 
 
@@ -104,10 +104,10 @@ class Address(Place):
     def _candidates(self, term: Term) -> Iterator[tuple[Path, Term]]:
         names = GROUPS.get(self.pattern, (self.pattern,))
         for trail, part in places(term):
-            if _is_application(part, names) and self._fits(part, names):
-                yield path_of(trail), part
+            if _is_application(part, names) and self._is_selected(part, names):
+                yield path_of_trail(trail), part
 
-    def _fits(self, part: Term, names: tuple[str, ...]) -> bool:
+    def _is_selected(self, part: Term, names: tuple[str, ...]) -> bool:
         _, arguments = spine(part)
         function = arguments[0]
         if self.over is not None:
@@ -127,7 +127,7 @@ class Address(Place):
         options += [f"nest={self.nest}"] if self.nest != 1 else []
         return f"{start}{', '.join(options)})"
 
-    def missing(self) -> str:
+    def failure_reason(self) -> str:
         words = f"the {self.which} {self.pattern}" if not self.which.isdecimal() else (
             f"{self.pattern} number {self.which}")  # fmt: skip
         words += f" over {self.over}" if self.over is not None else ""
@@ -137,7 +137,7 @@ class Address(Place):
 
 
 @dataclass(frozen=True, repr=False)
-class At(Strategy):
+class AtAddress(Strategy):
     """A strategy at an address."""
 
     strategy: Strategy
@@ -146,32 +146,32 @@ class At(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         place = self.address.find(term)
         if place is None:
-            return Failure(self, self.address.missing(), term, closeness=CONDITION)
+            return Failure(self, self.address.failure_reason(), term, closeness=CONDITION)
         return run_at(self.strategy, term, *place, setting)
 
     def __str__(self) -> str:
-        return f"{inside_text(self.strategy)} @ {self.address}"
+        return f"{format_part(self.strategy)} @ {self.address}"
 
 
 def outermost(
     pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
     """The first such application, from the outside in."""
-    return _address("outermost", pattern, over, length, nest)
+    return _make_address("outermost", pattern, over, length, nest)
 
 
 def innermost(
     pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
     """The most deeply nested such application."""
-    return _address("innermost", pattern, over, length, nest)
+    return _make_address("innermost", pattern, over, length, nest)
 
 
 def nth(
     number: int, pattern: str, *, over: str | None = None, length: int | None = None, nest: int = 1
 ) -> Address:
     """One of several such applications, counted from 1 from the outside in."""
-    return _address(str(number), pattern, over, length, nest)
+    return _make_address(str(number), pattern, over, length, nest)
 
 
 def loop(number: int) -> Loop:
@@ -181,7 +181,9 @@ def loop(number: int) -> Loop:
     return Loop(number)
 
 
-def _address(which: str, pattern: str, over: str | None, length: int | None, nest: int) -> Address:
+def _make_address(
+    which: str, pattern: str, over: str | None, length: int | None, nest: int
+) -> Address:
     if pattern not in GROUPS and pattern not in PATTERNS:
         raise UserError(f"{pattern!r} is not a pattern; expected one, or {' or '.join(GROUPS)}")
     if which.removeprefix("-").isdecimal() and int(which) < 1:
@@ -205,7 +207,7 @@ def nest_depth(term: Term, names: tuple[str, ...]) -> int:
 
 def _is_application(term: Term, names: tuple[str, ...]) -> bool:
     head = term.head
-    return head is not None and head.name in names and term.given == head.arity
+    return head is not None and head.name in names and term.argument_count == head.arity
 
 
 def _length(term: Term) -> Nat | None:

@@ -23,14 +23,14 @@ from riselang.dialects.rise.pattern_registry import (
     PatternSpec,
 )
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array, uncurry
-from riselang.rewrite.terms import applied, outside, rewrapped, under
+from riselang.rewrite.terms import move_outside, pattern_arguments, split_lambdas, wrap_in_lambdas
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all, spine
 from riselang.term.recursion import recursive
-from riselang.term.substitution import instantiate, mentions, shift, with_children, without
+from riselang.term.substitution import drop_lambda, instantiate, map_children, mentions, shift
 
 
 @dataclass(frozen=True)
-class Staged:
+class Stages:
     """The two stages of a program."""
 
     first: Term
@@ -41,26 +41,28 @@ class Staged:
 
 
 @recursive
-def staged(term: Term, parameters: int, known: Set[int]) -> Staged | None:
+def split_stages(term: Term, parameters: int, known: Set[int]) -> Stages | None:
     """Split a program into two stages; `known` are the parameters of the first one.
 
     Returns None if no stored value depends on these alone.
     """
-    layers, body = under(term, parameters)
-    body = _with_staged_calls(body, 0, parameters, known)
-    values = _values(body, parameters, known)
+    layers, body = split_lambdas(term, parameters)
+    body = _stage_calls(body, 0, parameters, known)
+    values = _first_stage_values(body, parameters, known)
     if not values:
         return None
-    return Staged(_first(layers, values, known), len(values), _rest(layers, body, values))
+    return Stages(
+        _first_stage(layers, values, known), len(values), _second_stage(layers, body, values)
+    )
 
 
-def _with_staged_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:
+def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:
     """Split calls of named functions into two stages: the values that depend on known arguments
     alone, and the call.
 
     `outer` is the number of named functions around the body, which are bound first.
     """
-    found = _named_function(body)
+    found = _function_of_let(body)
     if found is None:
         return body
     function, rest = found
@@ -74,24 +76,24 @@ def _with_staged_calls(body: Term, outer: int, parameters: int, known: Set[int])
             for arguments, level in calls
         )
     )
-    stages = staged(function, len(inputs), given) if calls else None
+    stages = split_stages(function, len(inputs), given) if calls else None
     inner = rest.body
     if stages is not None:
-        inner = _with_values(inner, stages, given)
+        inner = _pass_values(inner, stages, given)
         function = stages.rest
-    inner = _with_staged_calls(inner, outer + 1, parameters, known)
-    return name_value(function, inner, rest.name)
+    inner = _stage_calls(inner, outer + 1, parameters, known)
+    return bind_value(function, inner, rest.name)
 
 
-def _named_function(body: Term) -> tuple[Term, Lambda] | None:
+def _function_of_let(body: Term) -> tuple[Term, Lambda] | None:
     """Return a function that a `let` names, and the lambda that binds the name."""
-    value, rest = applied(body, "let") or (body, body)
+    value, rest = pattern_arguments(body, "let") or (body, body)
     if not isinstance(value, Lambda) or not isinstance(rest, Lambda) or value.open:
         return None
     return value, rest
 
 
-def name_value(value: Term, body: Term, name: str) -> Term:
+def bind_value(value: Term, body: Term, name: str) -> Term:
     """Return `let name = value; body`, where the body refers to it by the innermost variable."""
     function = Lambda(name, value.type, body)
     return apply_all(Pattern(LET, (value.type, body.type)), [value, function])
@@ -118,81 +120,81 @@ def _is_known(term: Term, level: int, parameters: int, known: Set[int]) -> bool:
     return isinstance(term, Bound) and parameters - 1 - (term.index - level) in known
 
 
-def _with_values(body: Term, stages: Staged, given: Set[int]) -> Term:
+def _pass_values(body: Term, stages: Stages, given: Set[int]) -> Term:
     """Name the values of the first stage, and pass them at each call of the function."""
     count = stages.values
 
     def visit(term: Term, level: int) -> Term:
         head, arguments = spine(term)
         if not (isinstance(head, Bound) and head.index == level and arguments):
-            return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+            return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
         arguments = [visit(each, level) for each in arguments]
         first: Term = stages.first
         for position in sorted(given):
             assert isinstance(first, Lambda)
             first = instantiate(first.body, arguments[position])
-        values = _parts(first, count)
+        values = _tuple_parts(first, count)
         passed = [shift(each, count) for each in arguments]
         passed += [Bound(count - 1 - at, value.type) for at, value in enumerate(values)]
         call = apply_all(Bound(level + count, stages.rest.type), passed)
         for number in reversed(range(count)):
             stored = apply_all(Pattern(TO_MEM, ("heap", values[number].type)), [values[number]])
-            call = name_value(shift(stored, number), call, f"value{number}")
+            call = bind_value(shift(stored, number), call, f"value{number}")
         return call
 
     return visit(body, 0)
 
 
-def _parts(term: Term, count: int) -> list[Term]:
+def _tuple_parts(term: Term, count: int) -> list[Term]:
     """Return the components of a nested tuple of `count` values."""
     parts: list[Term] = []
     for _ in range(count - 1):
-        arguments = applied(term, "tuple")
+        arguments = pattern_arguments(term, "tuple")
         assert arguments is not None
         parts.append(arguments[0])
         term = arguments[1]
     return [*parts, term]
 
 
-def _values(body: Term, parameters: int, known: Set[int]) -> list[Term]:
+def _first_stage_values(body: Term, parameters: int, known: Set[int]) -> list[Term]:
     """Return the stored `let` values that depend on known parameters alone."""
     unknown = [at for at in range(parameters) if parameters - 1 - at not in known]
     found: dict[Term, None] = {}
     stack = [(body, 0)]
     while stack:
         term, level = stack.pop()
-        value = _stored(term, level)
+        value = _stored_value(term, level)
         if value is not None and not any(mentions(value, index) for index in unknown):
             found[value] = None
-            stack.append((applied_let(term)[1].body, level + 1))
+            stack.append((let_arguments(term)[1].body, level + 1))
             continue
         inner = level + 1 if isinstance(term, Lambda) else level
         stack += [(child, inner) for child in reversed(term.children)]
     return list(found)
 
 
-def applied_let(term: Term) -> tuple[Term, Lambda]:
+def let_arguments(term: Term) -> tuple[Term, Lambda]:
     """Return the value and the function of a `let`."""
-    arguments = applied(term, "let")
+    arguments = pattern_arguments(term, "let")
     assert arguments is not None
     value, function = arguments
     assert isinstance(function, Lambda)
     return value, function
 
 
-def _stored(term: Term, level: int) -> Term | None:
+def _stored_value(term: Term, level: int) -> Term | None:
     """Return the value of a `let` that is stored on the heap and uses no lambda of the body."""
-    arguments = applied(term, "let")
+    arguments = pattern_arguments(term, "let")
     if arguments is None or not isinstance(arguments[1], Lambda):
         return None
-    stored = applied(arguments[0], "toMem")
-    if stored is None or _plain(stored[0].type) is None:
+    stored = pattern_arguments(arguments[0], "toMem")
+    if stored is None or _flattened_type(stored[0].type) is None:
         return None
-    return outside(stored[0], level)
+    return move_outside(stored[0], level)
 
 
-def _first(layers: list[Lambda], values: list[Term], known: Set[int]) -> Term:
-    scalars = [_through(AS_SCALAR, value) for value in values]
+def _first_stage(layers: list[Lambda], values: list[Term], known: Set[int]) -> Term:
+    scalars = [_convert_vectors(AS_SCALAR, value) for value in values]
     body = reduce(
         lambda rest, value: apply_all(Pattern(TUPLE, (value.type, rest.type)), [value, rest]),
         reversed(scalars[:-1]),
@@ -201,33 +203,33 @@ def _first(layers: list[Lambda], values: list[Term], known: Set[int]) -> Term:
     # From the innermost on, so that the indices of outer variables stay valid.
     for position in reversed(range(len(layers))):
         if position not in known:
-            body = without(body, sum(at in known for at in range(position + 1, len(layers))))
-    return rewrapped([layer for at, layer in enumerate(layers) if at in known], body)
+            body = drop_lambda(body, sum(at in known for at in range(position + 1, len(layers))))
+    return wrap_in_lambdas([layer for at, layer in enumerate(layers) if at in known], body)
 
 
-def _rest(layers: list[Lambda], body: Term, values: list[Term]) -> Term:
+def _second_stage(layers: list[Lambda], body: Term, values: list[Term]) -> Term:
     count = len(values)
     numbers = {shift(value, count): number for number, value in enumerate(values)}
 
     def visit(term: Term, level: int) -> Term:
-        stored = _stored(term, level)
+        stored = _stored_value(term, level)
         if stored is not None and stored in numbers:
-            inner = visit(applied_let(term)[1].body, level + 1)
+            inner = visit(let_arguments(term)[1].body, level + 1)
             index = count - 1 - numbers[stored] + level
-            plain = _plain(stored.type)
+            plain = _flattened_type(stored.type)
             assert plain is not None
-            return instantiate(inner, _through(AS_VECTOR, Bound(index, plain), stored.type))
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+            return instantiate(inner, _convert_vectors(AS_VECTOR, Bound(index, plain), stored.type))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     changed = visit(shift(body, count), 0)
     for number in reversed(range(count)):
-        plain = _plain(values[number].type)
+        plain = _flattened_type(values[number].type)
         assert plain is not None
         changed = Lambda(f"value{number}", plain, changed)
-    return rewrapped(layers, changed)
+    return wrap_in_lambdas(layers, changed)
 
 
-def _plain(type: RiseType) -> RiseType | None:
+def _flattened_type(type: RiseType) -> RiseType | None:
     """The type with vectors flattened to scalars; None for types other than arrays."""
     if isinstance(type, ScalarType):
         return type
@@ -235,11 +237,11 @@ def _plain(type: RiseType) -> RiseType | None:
         return None
     if isinstance(type.element, VectorType):
         return array(type.length * type.element.length, type.element.element)
-    inner = _plain(type.element)
+    inner = _flattened_type(type.element)
     return None if inner is None else array(type.length, inner)
 
 
-def _through(spec: PatternSpec, term: Term, wanted: RiseType | None = None) -> Term:
+def _convert_vectors(spec: PatternSpec, term: Term, wanted: RiseType | None = None) -> Term:
     """Convert vectors to scalars, or scalars to vectors of the wanted type."""
     type = term.type
     vectors = wanted or type
@@ -249,7 +251,7 @@ def _through(spec: PatternSpec, term: Term, wanted: RiseType | None = None) -> T
         vector = vectors.element
         return apply_all(Pattern(spec, (vector.length, vectors.length, vector.element)), [term])
     wanted_element = None if wanted is None else vectors.element
-    body = _through(spec, Bound(0, type.element), wanted_element)
+    body = _convert_vectors(spec, Bound(0, type.element), wanted_element)
     if isinstance(body, Bound):
         return term
     function = Lambda("x", type.element, body)

@@ -10,21 +10,21 @@ import numpy as np
 
 from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, uncurry
-from riselang.interpreter.evaluate import Environment, evaluate, from_buffers, to_buffers
+from riselang.interpreter.evaluate import Environment, evaluate_term, from_buffers, to_buffers
 from riselang.nat import Nat
 from riselang.rewrite.core import Path, Step
 from riselang.rewrite.eta import mentions
 from riselang.rewrite.reports import Difference
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
-from riselang.rewrite.work import work
+from riselang.rewrite.work import estimate_steps
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Embed, Lambda, Pattern, Term, parameter_names, subterms
 from riselang.term.recursion import recursive
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import substitute_sizes
 
 
-class Refused(Exception):
+class RejectedInputs(Exception):
     """Inputs for which the original program has no value, and why."""
 
 
@@ -38,18 +38,18 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Subject:
+class TermPair:
     """Two terms that should have the same value, and the variables around them."""
 
     before: Term
     after: Term
-    around: tuple[Variable, ...] = ()
+    variables: tuple[Variable, ...] = ()
     """The innermost first."""
 
     @cached_property
     def obstacle(self) -> str | None:
         """Why the terms cannot be run, if they cannot."""
-        used = [each.type for each in self.around if each.is_used]
+        used = [each.type for each in self.variables if each.is_used]
         inputs, result = uncurry(self.before.type)
         if any(isinstance(type, FunType | DepFunType) for type in (*used, *inputs, result)):
             return "it is a function of functions, sizes or types"
@@ -60,20 +60,22 @@ class Subject:
                 return "a while may not terminate on random values"
         return None
 
-    def at(self, sizes: Mapping[str, Nat]) -> Subject:
+    def at(self, sizes: Mapping[str, Nat]) -> TermPair:
         """Return the same pair at given sizes."""
         if not sizes:
             return self
         around = tuple(
             Variable(each.name, substitute(each.type, sizes, {}), each.is_used)
-            for each in self.around
+            for each in self.variables
         )
-        return Subject(at_sizes(self.before, sizes), at_sizes(self.after, sizes), around)
+        return TermPair(
+            substitute_sizes(self.before, sizes), substitute_sizes(self.after, sizes), around
+        )
 
     @property
     def work(self) -> int:
         """The time that a run of both takes; 0 if they cannot be run."""
-        return 0 if self.obstacle else work(self.before) + work(self.after)
+        return 0 if self.obstacle else estimate_steps(self.before) + estimate_steps(self.after)
 
     def difference(
         self, precision: Precision, source: np.random.Generator, *, special: bool = True
@@ -85,43 +87,54 @@ class Subject:
 
         inputs, result = uncurry(self.before.type)
         try:
-            around = [sample(each.type) if each.is_used else None for each in self.around]
+            around = [sample(each.type) if each.is_used else None for each in self.variables]
             arguments = [sample(type) for type in inputs]
             before = _run(self.before, around, arguments)
         except UserError as error:
-            raise Refused(f"it rejects its random inputs: {error.message}") from None
+            raise RejectedInputs(f"it rejects its random inputs: {error.message}") from None
         try:
             after = _run(self.after, around, arguments)
         except UserError as error:
-            return Difference(self._named(around, arguments), _text(before), error.message, ())
+            return Difference(
+                self._format_inputs(around, arguments), _format_value(before), error.message, ()
+            )
         place = first_difference(to_buffers(result, before), to_buffers(result, after), precision)
         if place is None:
             return None
-        return Difference(self._named(around, arguments), _text(before), _text(after), place)
+        return Difference(
+            self._format_inputs(around, arguments),
+            _format_value(before),
+            _format_value(after),
+            place,
+        )
 
-    def _named(self, around: list[Any], arguments: list[Any]) -> tuple[tuple[str, str], ...]:
+    def _format_inputs(
+        self, around: list[Any], arguments: list[Any]
+    ) -> tuple[tuple[str, str], ...]:
         """Format every input with its name, in binding order."""
-        pairs = zip(self.around, around, strict=True)
-        outer = [(each.name, _text(value)) for each, value in pairs if each.is_used]
+        pairs = zip(self.variables, around, strict=True)
+        outer = [(each.name, _format_value(value)) for each, value in pairs if each.is_used]
         known = parameter_names(self.before)
         names = [*known, *(f"argument {number + 1}" for number in range(len(known), 99))]
-        inner = [(name, _text(value)) for name, value in zip(names, arguments, strict=False)]
+        inner = [
+            (name, _format_value(value)) for name, value in zip(names, arguments, strict=False)
+        ]
         return (*reversed(outer), *inner)
 
 
-def part_of(step: Step, whole: Term) -> Subject | None:
+def pair_of_step(step: Step, whole: Term) -> TermPair | None:
     """Return the subterm that a step changed; None inside functions of sizes or data types."""
-    around = _around(whole, step.path)
+    around = _enclosing_lambdas(whole, step.path)
     if around is None:
         return None
     variables = tuple(
         Variable(each.name, each.parameter, mentions(step.before, i) or mentions(step.after, i))
         for i, each in enumerate(around)
     )
-    return Subject(step.before, step.after, variables)
+    return TermPair(step.before, step.after, variables)
 
 
-def _around(term: Term, path: Path) -> list[Lambda] | None:
+def _enclosing_lambdas(term: Term, path: Path) -> list[Lambda] | None:
     """Return the lambdas around a path, the innermost first."""
     found: list[Lambda] = []
     for position in path:
@@ -138,16 +151,16 @@ def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:
     environment: Environment = ()
     for value in reversed(around):
         environment = (value, environment)
-    result = evaluate(term, environment)
+    result = evaluate_term(term, environment)
     for argument in arguments:
         result = result(argument)
     return result
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Format a value of the interpreter in notation."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_text, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
+        return f"({', '.join(map(_format_value, value))})"
     return str(value)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, Role
 from riselang.dialects.rise.types import FunType
-from riselang.rewrite.eta import mentions, without
+from riselang.rewrite.eta import drop_lambda, mentions
 from riselang.term.nodes import (
     ARITHMETIC,
     Apply,
@@ -19,36 +19,36 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
-from riselang.term.substitution import shift, with_children
+from riselang.term.substitution import map_children, shift
 
 
-def applied(term: Term, *names: str) -> list[Term] | None:
+def pattern_arguments(term: Term, *names: str) -> list[Term] | None:
     """Return the arguments of a term that fully applies one of these patterns, else None."""
     head = term.head
-    if head is None or head.name not in names or term.given != head.arity:
+    if head is None or head.name not in names or term.argument_count != head.arity:
         return None
     return spine(term)[1]
 
 
-def viewed(term: Term) -> Term | None:
+def view_source(term: Term) -> Term | None:
     """Return the term that a view presents: `x` of `x |> transpose` or `x |> map(join)`."""
     head = term.head
-    if head is None or term.given != head.arity:
+    if head is None or term.argument_count != head.arity:
         return None
-    if head.role is Role.VIEW and term.given == 1:
+    if head.role is Role.VIEW and term.argument_count == 1:
         assert isinstance(term, Apply)
         return term.argument
     if head is MAP:
         function, xs = spine(term)[1]
         inner: Term | None = function.body if isinstance(function, Lambda) else None
         while inner is not None and not isinstance(inner, Bound):
-            inner = viewed(inner)
+            inner = view_source(inner)
         if isinstance(inner, Bound) and inner.index == 0:
             return xs
     return None
 
 
-def computes_nothing(term: Term) -> bool:
+def is_free_to_read(term: Term) -> bool:
     """Whether reading a term computes nothing: views and pairs of variables, and maps to these."""
     stack = [term]
     while stack:
@@ -66,37 +66,39 @@ def computes_nothing(term: Term) -> bool:
     return True
 
 
-FREE = ("map", "generate", "let", "vectorFromScalar", "clampIdx", "fromIdx", "sizeOf")
+FREE_PATTERNS = ("map", "generate", "let", "vectorFromScalar", "clampIdx", "fromIdx", "sizeOf")
 """Patterns that are not views, but that cost nothing when they are read."""
 
 
-def costs_something(term: Term) -> bool:
+def has_cost(term: Term) -> bool:
     """Whether a term has arithmetic, or a pattern that needs a loop or memory."""
-    return _cost_something(term.patterns)
+    return _have_cost(term.patterns)
 
 
 @lru_cache(maxsize=1 << 12)
-def _cost_something(bits: int) -> bool:
+def _have_cost(bits: int) -> bool:
     """Whether one of these patterns costs something, or there is arithmetic."""
     costly = [spec.name for spec in PATTERNS.values() if spec.role is not Role.VIEW]
-    return bool(bits & (ARITHMETIC | pattern_bits(*(name for name in costly if name not in FREE))))
+    return bool(
+        bits & (ARITHMETIC | pattern_bits(*(name for name in costly if name not in FREE_PATTERNS)))
+    )
 
 
 def _is_function(term: Term) -> bool:
     return isinstance(term.type, FunType)
 
 
-def outside(term: Term, count: int) -> Term | None:
+def move_outside(term: Term, count: int) -> Term | None:
     """Move a term out of the `count` innermost lambdas; None if it uses one of their variables."""
     for index in range(count - 1, -1, -1):
         if mentions(term, index):
             return None
-        term = without(term, index)
+        term = drop_lambda(term, index)
     return term
 
 
 @recursive
-def generalised(term: Term, part: Term) -> Term:
+def abstract_over(term: Term, part: Term) -> Term:
     """Abstract over a subterm: return the body of a function whose parameter replaces it."""
 
     def visit(term: Term, level: int) -> Term:
@@ -106,12 +108,12 @@ def generalised(term: Term, part: Term) -> Term:
             return Bound(term.index + (term.index >= level), term.type, term.location)
         if part.open and term.open <= level:
             return term
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(term, 0)
 
 
-def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
+def split_lambdas(function: Term, count: int) -> tuple[list[Lambda], Term]:
     """Split a function into its first lambdas and their body."""
     layers: list[Lambda] = []
     for _ in range(count):
@@ -121,7 +123,7 @@ def under(function: Term, count: int) -> tuple[list[Lambda], Term]:
     return layers, function
 
 
-def rewrapped(layers: list[Lambda], body: Term) -> Term:
+def wrap_in_lambdas(layers: list[Lambda], body: Term) -> Term:
     """Wrap a body in these lambdas."""
     for layer in reversed(layers):
         body = Lambda(layer.name, layer.parameter, body, layer.location)

@@ -26,13 +26,13 @@ _READ_KEYWORDS = re.compile(r"\b(try|not)_(?=\s*\()")
 MOST_CHARACTERS = 100_000
 MOST_DEPTH = 200
 """How deeply a text may be nested; Python permits as many parentheses."""
-SHOWN = 60
+MAX_QUOTED = 60
 """How many characters of the text an error quotes."""
-TYPES: Mapping[str, Any] = {
+PARAMETER_TYPES: Mapping[str, Any] = {
     "Strategy": (Strategy,), "int": (int,), "str": (str,), "Place": (Place,),
     "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
 }  # fmt: skip
-WORDS: Mapping[str, str] = {
+TYPE_NAMES: Mapping[str, str] = {
     "Strategy": "a strategy", "int": "a number", "str": "a text", "Place": "an address",
     "Sequence[int]": "a list of numbers", "Value": "a size",
 }  # fmt: skip
@@ -75,11 +75,11 @@ class _Reader:
     def line(self, number: int) -> str:
         return self.lines[number - 1] if number <= len(self.lines) else ""
 
-    def said(self, node: ast.AST) -> str:
+    def source_text(self, node: ast.AST) -> str:
         """The source text of a node, if it is short."""
         text = ast.get_source_segment(self.text, node) if isinstance(node, ast.expr) else None
         text = _READ_KEYWORDS.sub(r"\1", text or "this")
-        return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."
 
     def check_depth(self, module: ast.Module) -> None:
         """Reject text that is nested too deeply to parse; a chain of operators is not nested."""
@@ -90,7 +90,7 @@ class _Reader:
                 raise self.error(node, f"strategies are nested at most {MOST_DEPTH} deep")
             parts: list[ast.AST] = list(ast.iter_child_nodes(node))
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
-                parts = list(_chain(node))
+                parts = list(_chain_operands(node))
             stack.extend((part, depth + 1) for part in parts)
 
     def module(self, module: ast.Module) -> Strategy:
@@ -112,8 +112,8 @@ class _Reader:
         if isinstance(value, Strategy):
             return value
         if callable(value):
-            raise self.error(node, f"{self.said(node)} needs its arguments in parentheses")
-        raise self.error(node, f"expected a strategy, found {self.said(node)}")
+            raise self.error(node, f"{self.source_text(node)} needs its arguments in parentheses")
+        raise self.error(node, f"expected a strategy, found {self.source_text(node)}")
 
     def value(self, node: ast.expr) -> Any:
         match node:
@@ -126,9 +126,9 @@ class _Reader:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self.value(item) for item in items]
             case ast.BinOp(op=ast.RShift()):
-                return seq(*map(self.strategy, _chain(node)))
+                return seq(*map(self.strategy, _chain_operands(node)))
             case ast.BinOp(op=ast.BitOr()):
-                return choice(*map(self.strategy, _chain(node)))
+                return choice(*map(self.strategy, _chain_operands(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 address = self.value(right)
                 if not isinstance(address, Place):
@@ -137,7 +137,7 @@ class _Reader:
             case ast.Call():
                 return self.call(node)
             case _:
-                raise self.error(node, f"{self.said(node)} is not a strategy")
+                raise self.error(node, f"{self.source_text(node)} is not a strategy")
 
     def name(self, node: ast.expr, name: str) -> Any:
         written = name.removesuffix("_") if name in ("try_", "not_") else name
@@ -157,7 +157,7 @@ class _Reader:
             if keyword.arg in named:
                 raise self.error(keyword, f"{keyword.arg} is given twice")
             named[keyword.arg] = self.value(keyword.value)
-        called = self.said(node.func).removesuffix("_")
+        called = self.source_text(node.func).removesuffix("_")
         if not callable(function):
             raise self.error(node, f"{called} takes no arguments")
         try:
@@ -177,14 +177,16 @@ class _Reader:
         if parameter.kind is parameter.VAR_KEYWORD:
             values = list(value.values())
         expected = [part.strip() for part in str(parameter.annotation).split("|")]
-        allowed = tuple(kind for part in expected if part in TYPES for kind in TYPES[part])
+        allowed = tuple(
+            kind for part in expected if part in PARAMETER_TYPES for kind in PARAMETER_TYPES[part]
+        )
         for each in values:
             if allowed and (not isinstance(each, allowed) or isinstance(each, bool)):
-                words = " or ".join(WORDS[part] for part in expected if part in WORDS)
-                raise self.error(node, f"{called}: expected {words}, found {_shown(each)}")
+                words = " or ".join(TYPE_NAMES[part] for part in expected if part in TYPE_NAMES)
+                raise self.error(node, f"{called}: expected {words}, found {_format_value(each)}")
 
 
-def _chain(node: ast.BinOp) -> list[ast.expr]:
+def _chain_operands(node: ast.BinOp) -> list[ast.expr]:
     """Return the operands of `a >> b >> c`, however many there are."""
     operands: list[ast.expr] = []
     operator, left = type(node.op), node
@@ -194,5 +196,5 @@ def _chain(node: ast.BinOp) -> list[ast.expr]:
     return [left, *reversed(operands)]
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(value) if isinstance(value, Strategy | Place) else repr(value)

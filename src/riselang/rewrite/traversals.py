@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from riselang.rewrite.combinators import ENDLESS, MOST_GROWTH, closer, head_of
+from riselang.rewrite.combinators import ENDLESS_REASON, MAX_GROWTH, closer_failure, head_name
 from riselang.rewrite.core import (
     CONDITION,
     Failure,
@@ -18,17 +18,17 @@ from riselang.rewrite.core import (
 )
 from riselang.rewrite.paths import (
     Trail,
-    at_path,
-    path_of,
+    path_of_trail,
     places,
-    places_inside_out,
-    replaced,
+    replace_at,
+    subterm_at,
+    subterms_inside_out,
     with_child,
 )
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import Apply, Lambda, Term
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 """The most steps to a normal form; a strategy that needs more does not terminate."""
 _Places = Callable[[Term], Iterator[tuple[Trail, Term]]]
 
@@ -37,12 +37,12 @@ def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Sett
     """Apply a strategy to the subterm at a path; the result is for the whole term."""
     result = strategy.run(part, setting)
     if isinstance(result, Failure):
-        return result.below(path)
-    return result.below(path, replaced(term, path, result.term))
+        return result.prefix_paths(path)
+    return result.prefix_paths(path, replace_at(term, path, result.term))
 
 
 @dataclass(frozen=True, repr=False)
-class First(Strategy):
+class FirstSuccess(Strategy):
     """Applies the strategy to the first subterm, in some order, where it succeeds."""
 
     name: str
@@ -52,14 +52,14 @@ class First(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
         for trail, part in self.order(term):
-            if not setting.explains and not self.strategy.can_apply(head_of(part)):
+            if not setting.explains and not self.strategy.can_apply(head_name(part)):
                 continue
             result = self.strategy.run(part, setting)
             if isinstance(result, Success):
-                path = path_of(trail)
-                return result.below(path, replaced(term, path, result.term))
-            if closer(closest, result) is result:
-                closest = result.below(path_of(trail))
+                path = path_of_trail(trail)
+                return result.prefix_paths(path, replace_at(term, path, result.term))
+            if closer_failure(closest, result) is result:
+                closest = result.prefix_paths(path_of_trail(trail))
         return closest or Failure(self.strategy, "it applies to no subterm", term)
 
     def __str__(self) -> str:
@@ -72,26 +72,26 @@ class Every(Strategy):
 
     strategy: Strategy
 
-    @deep
+    @with_deep_stack
     def run(self, term: Term, setting: Setting) -> Result:
-        return self._everywhere(term, setting.quiet, term.depth + MOST_GROWTH)
+        return self._everywhere(term, setting.quiet, term.depth + MAX_GROWTH)
 
     def _everywhere(self, term: Term, setting: Setting, levels: int) -> Result:
         """`levels` limits the depth of the term: the strategy may apply to its own results."""
         steps: list[Step] = []
-        is_possible = self.strategy.can_apply(head_of(term))
+        is_possible = self.strategy.can_apply(head_name(term))
         result = self.strategy.run(term, setting) if is_possible else None
         if isinstance(result, Success):
             term = result.term
             steps.extend(result.steps)
         if term.depth > levels:
-            return Failure(self, ENDLESS, term, closeness=CONDITION, steps=tuple(steps))
+            return Failure(self, ENDLESS_REASON, term, closeness=CONDITION, steps=tuple(steps))
         for position in range(len(term.children)):
             inner = self._everywhere(term.children[position], setting, levels - 1)
             if isinstance(inner, Failure):
-                return inner.below((position,)).after(steps)
+                return inner.prefix_paths((position,)).prepend_steps(steps)
             term = with_child(term, position, inner.term)
-            steps.extend(step.below((position,)) for step in inner.steps)
+            steps.extend(step.prefix_path((position,)) for step in inner.steps)
         return Success(term, tuple(steps))
 
     def __str__(self) -> str:
@@ -104,11 +104,11 @@ class Normalize(Strategy):
 
     strategy: Strategy
 
-    @deep
+    @with_deep_stack
     def run(self, term: Term, setting: Setting) -> Result:
         normalizer = _Normalizer(self.strategy, setting)
-        deepest = term.depth + MOST_GROWTH
-        normal = normalizer.normal(term, None, deepest)
+        deepest = term.depth + MAX_GROWTH
+        normal = normalizer.normalize_term(term, None, deepest)
         if normalizer.failure is not None:
             return Failure(self, normalizer.failure, normal, closeness=CONDITION,
                            steps=tuple(normalizer.steps))  # fmt: skip
@@ -123,36 +123,36 @@ class _Normalizer:
         self.strategy = strategy
         self.setting = setting.quiet
         self.steps: list[Step] = []
-        self.known = setting.normal.setdefault(strategy, set())
+        self.known = setting.normal_forms.setdefault(strategy, set())
         """Terms to which the strategy applies nowhere: a subterm that is unchanged stays normal."""
 
         self.failure: str | None = None
         """Why there is no normal form."""
 
-    def normal(self, term: Term, trail: Trail, levels: int) -> Term:
+    def normalize_term(self, term: Term, trail: Trail, levels: int) -> Term:
         """Return the normal form of the subterm at a trail, at most `levels` deep."""
         while term not in self.known and self.failure is None:
-            is_possible = self.strategy.can_apply(head_of(term))
+            is_possible = self.strategy.can_apply(head_name(term))
             result = self.strategy.run(term, self.setting) if is_possible else None
             if isinstance(result, Success) and result.term != term:
                 term = result.term
-                path = path_of(trail)
-                self.steps.extend(step.below(path) for step in result.steps)
-                self._check(term, levels)
+                path = path_of_trail(trail)
+                self.steps.extend(step.prefix_path(path) for step in result.steps)
+                self._check_limits(term, levels)
                 continue
             before = term
             for position in range(len(term.children)):
-                child = self.normal(term.children[position], (trail, position), levels - 1)
+                child = self.normalize_term(term.children[position], (trail, position), levels - 1)
                 term = with_child(term, position, child)
             if term == before:
                 self.known.add(term)
         return term
 
-    def _check(self, term: Term, levels: int) -> None:
+    def _check_limits(self, term: Term, levels: int) -> None:
         if term.depth > levels:
-            self.failure = ENDLESS
-        elif len(self.steps) > MOST_STEPS:
-            self.failure = f"it still applies after {MOST_STEPS} steps"
+            self.failure = ENDLESS_REASON
+        elif len(self.steps) > MAX_STEPS:
+            self.failure = f"it still applies after {MAX_STEPS} steps"
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,13 +169,13 @@ class Children(Strategy):
         for position, child in enumerate(term.children):
             result = self.strategy.run(child, setting)
             if isinstance(result, Failure):
-                closest = closer(closest, result.below((position,)))
+                closest = closer_failure(closest, result.prefix_paths((position,)))
                 if self.name == "all":
                     return closest
                 continue
             applied += 1
             term = with_child(term, position, result.term)
-            steps.extend(step.below((position,)) for step in result.steps)
+            steps.extend(step.prefix_path((position,)) for step in result.steps)
             if self.name == "one":
                 break
         if not applied and self.name != "all":
@@ -193,13 +193,13 @@ class Inside(Strategy):
     name: str
     strategy: Strategy
     path: Path
-    fits: Callable[[Term], bool]
+    has_child: Callable[[Term], bool]
     """Whether a term has the child. A named function, so that equal strategies compare equal."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        if not self.fits(term):
+        if not self.has_child(term):
             return Failure(self, f"it has no {self.name}", term)
-        return run_at(self.strategy, term, self.path, at_path(term, self.path), setting)
+        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
 
     def __str__(self) -> str:
         return f"{self.name}({self.strategy})"
@@ -207,12 +207,12 @@ class Inside(Strategy):
 
 def top_down(strategy: Strategy) -> Strategy:
     """Applies the strategy to the first subterm where it succeeds, from the outside in."""
-    return First("top_down", strategy, places)
+    return FirstSuccess("top_down", strategy, places)
 
 
 def bottom_up(strategy: Strategy) -> Strategy:
     """Applies the strategy to the first subterm where it succeeds, from the inside out."""
-    return First("bottom_up", strategy, places_inside_out)
+    return FirstSuccess("bottom_up", strategy, subterms_inside_out)
 
 
 def everywhere(strategy: Strategy) -> Strategy:
@@ -257,7 +257,7 @@ def argument(strategy: Strategy) -> Strategy:
 
 def inside(strategy: Strategy) -> Strategy:
     """Applies the strategy to the body of the function that a map applies."""
-    return Inside("inside", strategy, (0, 1, 0), _maps)
+    return Inside("inside", strategy, (0, 1, 0), _is_map_of_lambda)
 
 
 def _is_function(term: Term) -> bool:
@@ -268,7 +268,7 @@ def _is_application(term: Term) -> bool:
     return isinstance(term, Apply)
 
 
-def _maps(term: Term) -> bool:
+def _is_map_of_lambda(term: Term) -> bool:
     return (
         isinstance(term, Apply)
         and isinstance(term.function, Apply)

@@ -15,12 +15,12 @@ from riselang.term.cost import applications
 from riselang.term.nodes import Pattern, Scalar, Term, spine
 from riselang.term.recursion import recursive
 
-EXACT = {"math.fma": 50}
+EXACT_COSTS = {"math.fma": 50}
 """Ops that are computed with fractions, and the number of other ops that take as long."""
 
 
 @recursive
-def work(term: Term) -> int:
+def estimate_steps(term: Term) -> int:
     """Estimate the number of steps of one run of a term whose sizes are known."""
     known: dict[Term, int] = {}
 
@@ -32,7 +32,7 @@ def work(term: Term) -> int:
     def visit(term: Term) -> int:
         head, arguments = spine(term)
         if not isinstance(head, Pattern):
-            own = EXACT.get(term.op, 1) if isinstance(term, Scalar) else 1
+            own = EXACT_COSTS.get(term.op, 1) if isinstance(term, Scalar) else 1
             return own + sum([count(child) for child in term.children])
         times = _applications(head)
         inside = [count(each) * (times if _is_function(each) else 1) for each in arguments]
@@ -43,7 +43,7 @@ def work(term: Term) -> int:
 
 def _applications(pattern: Pattern) -> int:
     """How often a pattern applies its functions; a sort compares n log n times."""
-    count = _known(applications(pattern))
+    count = _size_value(applications(pattern))
     return count * count.bit_length() if pattern.spec is SORT else count
 
 
@@ -55,9 +55,9 @@ def _elements(type: RiseType) -> int:
     """The number of scalars in a value of a type."""
     if isinstance(type, FunType | DepFunType) or any(type_variables(type)):
         return 0
-    return sum(prod(_known(each) for each in lengths) for lengths, _ in leaves(type))
+    return sum(prod(_size_value(each) for each in lengths) for lengths, _ in leaves(type))
 
 
-def _known(size: Nat) -> int:
+def _size_value(size: Nat) -> int:
     """The value of a size; a size that is a parameter of an inner function counts as 1."""
     return size.constant if size.is_constant else 1

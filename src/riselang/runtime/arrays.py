@@ -18,50 +18,50 @@ from riselang.support.machine import total_memory
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def _plain_address(array: Array) -> int:
+def _interface_address(array: Array) -> int:
     return array.__array_interface__["data"][0]
 
 
 pointer_at = ctypes.c_void_p.from_address
-DATA = object.__basicsize__
+DATA_OFFSET = object.__basicsize__
 """The offset of the data pointer in an array object, if `is_quick`."""
 
 
-def _quick_address(array: Array) -> int:
+def _object_address(array: Array) -> int:
     """Return the data pointer, which NumPy's C API stores after the object header (`PyArray_DATA`).
 
     Asking NumPy for it takes four times as long, and longer than the rest of a call.
     """
-    return pointer_at(id(array) + DATA).value or 0
+    return pointer_at(id(array) + DATA_OFFSET).value or 0
 
 
-def _is_quick() -> bool:
+def _has_object_layout() -> bool:
     """Return whether array objects of this Python and NumPy have the layout of the C API."""
     if sys.implementation.name != "cpython":
         return False
     probes = [np.zeros(shape, np.int8) for shape in ((), (1,), (2, 3), (0,))]
-    return all(_quick_address(probe) == _plain_address(probe) for probe in probes)
+    return all(_object_address(probe) == _interface_address(probe) for probe in probes)
 
 
-is_quick = _is_quick()
-address: Callable[[Array], int] = _quick_address if is_quick else _plain_address
+has_object_layout = _has_object_layout()
+address: Callable[[Array], int] = _object_address if has_object_layout else _interface_address
 """Returns the address of the first element of an array."""
 
 
-class Shadow(np.ndarray[Any, np.dtype[Any]]):
+class DeviceView(np.ndarray[Any, np.dtype[Any]]):
     """The address, shape and dtype of an array on a GPU; its elements cannot be read."""
 
     owner: Any
 
 
-LINE = 64
+CACHE_LINE = 64
 """The size of a cache line in bytes."""
-LARGE = 1 << 20
+LARGE_ARRAY = 1 << 20
 """The size in bytes from which an array is aligned, which takes a microsecond."""
 
 
 def is_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    return prod(shape) * dtype.itemsize >= LARGE
+    return prod(shape) * dtype.itemsize >= LARGE_ARRAY
 
 
 def check_memory(bytes: int, what: str) -> None:
@@ -83,8 +83,8 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         return np.empty(shape, dtype)
     count = prod(shape)
     check_memory(count * dtype.itemsize, "a result")
-    whole = np.empty(count + LINE // dtype.itemsize, dtype)
-    start = -address(whole) % LINE // dtype.itemsize
+    whole = np.empty(count + CACHE_LINE // dtype.itemsize, dtype)
+    start = -address(whole) % CACHE_LINE // dtype.itemsize
     return whole[start : start + count].reshape(shape)
 
 
@@ -100,7 +100,7 @@ def as_array(value: Any, name: str) -> Array:
         try:
             return np.from_dlpack(value)
         except (TypeError, ValueError, RuntimeError, BufferError) as error:
-            return _copied(value, name, error)
+            return _copy_array(value, name, error)
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     raise UserError(
@@ -109,7 +109,7 @@ def as_array(value: Any, name: str) -> Array:
     )
 
 
-def _copied(value: Any, name: str, reason: Exception) -> Array:
+def _copy_array(value: Any, name: str, reason: Exception) -> Array:
     """Copy an array that NumPy cannot share memory with, such as a JAX array on a GPU."""
     try:
         copy = np.asarray(value)
@@ -129,7 +129,7 @@ def refuse_masked(value: Any, name: str) -> None:
         )
 
 
-_NUMBERS: Mapping[str, tuple[type, ...]] = {
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "f": (int, float, np.integer, np.floating),
     "V": (int, float, np.integer, np.floating),  # ml_dtypes bf16
     "i": (int, np.integer),
@@ -141,7 +141,7 @@ def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Array | None:
     """Return a scalar as a 0-dimensional array; None if `value` is not a scalar of this type."""
     if isinstance(value, np.ndarray):
         return value if value.ndim == 0 and value.dtype == dtype else None
-    is_number = isinstance(value, _NUMBERS[dtype.kind]) or type(value) is dtype.type
+    is_number = isinstance(value, _PYTHON_TYPES[dtype.kind]) or type(value) is dtype.type
     if not is_number or (isinstance(value, bool | np.bool_) and dtype.kind != "b"):
         return None
     try:
@@ -178,7 +178,7 @@ def check_layout(array: Array, name: str, *, written: bool) -> None:
 
 def check_indices(array: Array, bound: int, name: str) -> None:
     """Check the indices that a caller passes; compiled code assumes that they are in range."""
-    if isinstance(array, Shadow):
+    if isinstance(array, DeviceView):
         raise UserError(
             f"argument {name}: indices are checked on the CPU before a program runs, but this "
             "array is on a GPU; pass a NumPy array"

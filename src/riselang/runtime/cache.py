@@ -27,24 +27,24 @@ from riselang.support import config
 
 SUFFIX = ".kernel"
 _PARTIAL = ".partial"
-_ABANDONED_AFTER = 3600.0
+_PARTIAL_LIFETIME = 3600.0
 """Seconds after which the process of a temporary file that was not renamed is assumed dead."""
 _CHECKSUM = hashlib.sha256
-_HEAD = b"riselang kernel 2\n"
-_START = len(_HEAD) + _CHECKSUM().digest_size
+_MAGIC = b"riselang kernel 2\n"
+_HEADER_SIZE = len(_MAGIC) + _CHECKSUM().digest_size
 """The offset of the content."""
-_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_PRUNED_TO = 0.75
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_PRUNE_TARGET = 0.75
 """The fraction of the size limit to which a cache that exceeds it is pruned."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """A file in the cache."""
 
     path: Path
     size: int
-    used: float
+    last_used: float
     """When it was last read or written, in seconds since the epoch."""
 
     @property
@@ -63,15 +63,15 @@ class KernelCache:
     def read(self, key: str, *, touch: bool = True) -> bytes | None:
         """Return the content of an entry; None if it is missing or damaged."""
         try:
-            with open(self._path(key), "rb", opener=_open_plainly) as file:
+            with open(self._path(key), "rb", opener=_open_regular_file) as file:
                 status = os.fstat(file.fileno())
-                if not self._may_be_read(status):
+                if not self._is_trusted(status):
                     return None
-                head = file.read(_START)
-                if not head.startswith(_HEAD):
+                head = file.read(_HEADER_SIZE)
+                if not head.startswith(_MAGIC):
                     return None
                 content = file.read(status.st_size)
-                if head != _HEAD + _checksum(key, content):
+                if head != _MAGIC + _checksum(key, content):
                     return None
                 if touch:
                     _touch(file.fileno(), self._path(key))
@@ -79,15 +79,15 @@ class KernelCache:
             return None
         return content
 
-    def _may_be_read(self, status: os.stat_result) -> bool:
+    def _is_trusted(self, status: os.stat_result) -> bool:
         """Return whether this user owns a file and nobody else may have changed it."""
-        if not stat.S_ISREG(status.st_mode) or status.st_size > self.limit + _START:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > self.limit + _HEADER_SIZE:
             return False
         if not hasattr(os, "geteuid"):
             return True
-        if status.st_uid != os.geteuid() or status.st_mode & _OF_OTHERS:
+        if status.st_uid != os.geteuid() or status.st_mode & _WRITABLE_BY_OTHERS:
             return False
-        return status.st_nlink == 1 or not os.stat(self.folder).st_mode & _OF_OTHERS
+        return status.st_nlink == 1 or not os.stat(self.folder).st_mode & _WRITABLE_BY_OTHERS
 
     def write(self, key: str, content: bytes) -> bool:
         """Write an entry; return whether it succeeded."""
@@ -95,7 +95,7 @@ class KernelCache:
             return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(key, _HEAD + _checksum(key, content) + content)
+            self._write(key, _MAGIC + _checksum(key, content) + content)
             if _is_time_to_prune():
                 self.prune()
         except (OSError, ValueError):
@@ -115,9 +115,9 @@ class KernelCache:
                 os.unlink(name)
             raise
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CacheEntry]:
         """Return the entries, most recently used first."""
-        return sorted(self._files(SUFFIX), key=lambda entry: (-entry.used, entry.path))
+        return sorted(self._files(SUFFIX), key=lambda entry: (-entry.last_used, entry.path))
 
     def remove(self, key: str) -> bool:
         """Remove an entry; return whether it existed."""
@@ -141,8 +141,12 @@ class KernelCache:
         entries = self.entries()
         excess = sum(entry.size for entry in entries) - self.limit
         if excess > 0:
-            excess += int(self.limit * (1 - _PRUNED_TO))
-        old = [each for each in self._files(_PARTIAL) if each.used < time.time() - _ABANDONED_AFTER]
+            excess += int(self.limit * (1 - _PRUNE_TARGET))
+        old = [
+            each
+            for each in self._files(_PARTIAL)
+            if each.last_used < time.time() - _PARTIAL_LIFETIME
+        ]
         for entry in reversed(entries):
             if excess <= 0:
                 break
@@ -152,7 +156,7 @@ class KernelCache:
             with contextlib.suppress(OSError):
                 entry.path.unlink()
 
-    def _files(self, suffix: str) -> Iterator[Entry]:
+    def _files(self, suffix: str) -> Iterator[CacheEntry]:
         try:
             found = list(os.scandir(self.folder))
         except OSError:
@@ -161,7 +165,7 @@ class KernelCache:
             if file.name.endswith(suffix):
                 with contextlib.suppress(OSError):
                     status = file.stat(follow_symlinks=False)
-                    yield Entry(Path(file.path), status.st_size, status.st_mtime)
+                    yield CacheEntry(Path(file.path), status.st_size, status.st_mtime)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"
@@ -169,21 +173,21 @@ class KernelCache:
 
 def default_cache() -> KernelCache | None:
     """Return the cache that the settings select; None if it is off."""
-    if not config.cache():
+    if not config.is_cache_enabled():
         return None
     return KernelCache(config.cache_folder(), config.cache_limit())
 
 
-_PRUNED_EVERY = 60.0
-_pruned_at = [0.0]
+_PRUNE_INTERVAL = 60.0
+_next_prune = [0.0]
 
 
 def _is_time_to_prune() -> bool:
     """Return whether to prune; scanning a full folder is slow, so not at every write."""
     now = time.monotonic()
-    if now < _pruned_at[0]:
+    if now < _next_prune[0]:
         return False
-    _pruned_at[0] = now + _PRUNED_EVERY
+    _next_prune[0] = now + _PRUNE_INTERVAL
     return True
 
 
@@ -192,7 +196,7 @@ def _checksum(key: str, content: bytes) -> bytes:
     return _CHECKSUM(key.encode() + content).digest()
 
 
-def _open_plainly(path: str, flags: int) -> int:
+def _open_regular_file(path: str, flags: int) -> int:
     """Open a file without following a link or blocking on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 

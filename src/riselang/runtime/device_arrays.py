@@ -14,7 +14,7 @@ import numpy as np
 from riselang.dialects.rise.types import bf16
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.native import cuda
-from riselang.runtime.arrays import Array, Shadow, address, refuse_masked
+from riselang.runtime.arrays import Array, DeviceView, address, refuse_masked
 from riselang.support.errors import UserError
 
 INTERFACE = "__cuda_array_interface__"
@@ -28,8 +28,8 @@ class DeviceArray:
         self.shape = tuple(shape)
         self.dtype = np.dtype(dtype)
         driver = cuda.driver()
-        with driver.current():
-            self.address = driver.allocated(max(self.nbytes, 1))
+        with driver.make_current():
+            self.address = driver.allocate(max(self.nbytes, 1))
         weakref.finalize(self, _free, driver, self.address)
 
     @property
@@ -49,7 +49,7 @@ class DeviceArray:
         """Return a copy in host memory."""
         copy = np.empty(self.shape, self.dtype)
         driver = cuda.driver()
-        with driver.current():
+        with driver.make_current():
             driver.copy_out(address(copy), self.address, self.nbytes)
         return copy
 
@@ -63,7 +63,7 @@ class DeviceArray:
 
 
 def _free(driver: cuda.Driver, address: int) -> None:
-    with driver.current():
+    with driver.make_current():
         driver.free(address)
 
 
@@ -73,12 +73,12 @@ def to_gpu(array: Any) -> DeviceArray:
     source = np.ascontiguousarray(array)
     copy = DeviceArray(source.shape, source.dtype)
     driver = cuda.driver()
-    with driver.current():
+    with driver.make_current():
         driver.copy_in(copy.address, address(source), source.nbytes)
     return copy
 
 
-def shadow(value: Any, name: str) -> Shadow:
+def device_view(value: Any, name: str) -> DeviceView:
     """Return a view of an array on a GPU with its address, shape and dtype."""
     given = getattr(value, INTERFACE)
     place, is_read_only = given["data"]
@@ -86,7 +86,7 @@ def shadow(value: Any, name: str) -> Shadow:
     if dtype == np.dtype("V2"):
         dtype = numpy_dtype(bf16)  # NumPy has no name for it
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
-    array = Shadow(shape, dtype, memory)
+    array = DeviceView(shape, dtype, memory)
     if given.get("strides") not in (None, array.strides):
         raise UserError(
             f"argument {name}: expected a C-contiguous array, but its strides are "
@@ -101,15 +101,15 @@ def is_on_gpu(value: Any) -> bool:
     return hasattr(value, INTERFACE)
 
 
-def new_on_gpu(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Shadow:
+def new_device_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceView:
     """Allocate an array for results on the GPU."""
-    return shadow(DeviceArray(shape, dtype), "out")
+    return device_view(DeviceArray(shape, dtype), "out")
 
 
-def in_library_of(arguments: Sequence[Any], result: Any) -> Any:
+def to_argument_library(arguments: Sequence[Any], result: Any) -> Any:
     """Convert results to arrays of the library of the arguments, without a copy."""
     if isinstance(result, tuple):
-        return tuple(in_library_of(arguments, part) for part in result)
+        return tuple(to_argument_library(arguments, part) for part in result)
     for argument in arguments:
         package = type(argument).__module__.partition(".")[0]
         make = {"torch": "as_tensor", "cupy": "asarray"}.get(package)

@@ -17,14 +17,14 @@ from importlib.util import find_spec
 from riselang import started
 from riselang.native.llvm import codegen as llvm
 
-PARTS = ("xdsl", "torch_mlir", "llvmlite")
+PACKAGES = ("xdsl", "torch_mlir", "llvmlite")
 """The packages that machine code depends on."""
-_NOT_CONTENT = ("__pycache__",)
+_IGNORED_FOLDERS = ("__pycache__",)
 
 
 def fingerprint(*source: object) -> str:
     """Return the cache key of a source with its options, in this environment."""
-    hashed = hashlib.sha256(environment().encode())
+    hashed = hashlib.sha256(environment_text().encode())
     for part in source:
         text = str(part).encode()
         hashed.update(b"%d:" % len(text) + text)
@@ -32,30 +32,30 @@ def fingerprint(*source: object) -> str:
 
 
 @cache
-def environment() -> str:
+def environment_text() -> str:
     """Return a text that identifies the environment of this process."""
     target = llvm.host()
-    parts = [f"{name} {part_content(name)}" for name in PARTS]
-    compiler = compiler_content(os.path.dirname(started.__file__), started.STARTED)
+    parts = [f"{name} {hash_package(name)}" for name in PACKAGES]
+    compiler = hash_compiler(os.path.dirname(started.__file__), started.START_TIME)
     return "\n".join([*parts, target.triple, target.cpu, target.features, compiler])
 
 
-def compiler_content(folder: str, started: int) -> str:
+def hash_compiler(folder: str, start_time: int) -> str:
     """Return a hash of this package's files, which this process has imported since `started`.
 
     If a file has changed since then or cannot be read, it is unknown which code this process runs;
     then the hash is random, so no other process uses its cache entries.
     """
-    content = folder_content(folder, unchanged_since=started)
+    content = hash_folder(folder, unchanged_since=start_time)
     return os.urandom(16).hex() if content is None else content
 
 
-def folder_content(folder: str, unchanged_since: int | None = None) -> str | None:
+def hash_folder(folder: str, unchanged_since: int | None = None) -> str | None:
     """Return a hash of the names and contents of all files in a folder.
 
     None if it has no files, or if one has changed since a time in nanoseconds.
     """
-    files = list(_files(folder))
+    files = list(_files_below(folder))
     hashed = hashlib.sha256()
     for path in files:
         try:
@@ -83,23 +83,23 @@ def _read(path: str) -> tuple[bytes, int]:
         os.close(handle)
 
 
-def _files(folder: str) -> Iterator[str]:
+def _files_below(folder: str) -> Iterator[str]:
     """Yield the files below a folder in order, without bytecode."""
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in _NOT_CONTENT)
+        folders[:] = sorted(name for name in folders if name not in _IGNORED_FOLDERS)
         for name in sorted(files):
             yield os.path.join(place, name)
 
 
-def part_content(name: str) -> str:
+def hash_package(name: str) -> str:
     """Return a hash of a package: of its wheel's RECORD, else of all its files."""
     spec = find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    hashed = [_recorded(place) or folder_content(place) for place in places]
+    hashed = [_hash_wheel_record(place) or hash_folder(place) for place in places]
     return " ".join(each or "unknown" for each in hashed) or "missing"
 
 
-def _recorded(place: str) -> str | None:
+def _hash_wheel_record(place: str) -> str | None:
     """Return a hash of the file hashes in the RECORD of a package's wheel.
 
     None if the package was not installed from a wheel into this folder.
@@ -108,13 +108,13 @@ def _recorded(place: str) -> str | None:
     # Only files of the package: scripts contain the environment's path, and bytecode has no hash.
     pattern = re.compile(rb"^%s/.*,sha256=.*$" % re.escape(name.encode()), re.MULTILINE)
     lines: list[bytes] = []
-    for info in _infos(site, f"{name}-"):
+    for info in _dist_info_folders(site, f"{name}-"):
         with contextlib.suppress(OSError):
             lines += pattern.findall(_read(os.path.join(site, info, "RECORD"))[0])
     return hashlib.sha256(b"\n".join(sorted(lines))).hexdigest() if lines else None
 
 
-def _infos(folder: str, start: str) -> Sequence[str]:
+def _dist_info_folders(folder: str, start: str) -> Sequence[str]:
     try:
         names = os.listdir(folder)
     except OSError:

@@ -13,8 +13,15 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from riselang.dialects.rise.types import ScalarType
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
-from riselang.native.llvm.entry_points import GUARDED, PREFIX, Dimensions, entry
-from riselang.native.llvm.guard import end_call
+from riselang.native.llvm.entry_points import (
+    ENTRY_PREFIX,
+    GUARDED_PREFIX,
+    Dimensions,
+)
+from riselang.native.llvm.entry_points import (
+    entry_point_ir as entry,
+)
+from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import (
     Array,
     address,
@@ -26,8 +33,8 @@ from riselang.runtime.arrays import (
     exact_scalar,
     refuse_masked,
 )
-from riselang.runtime.quick_calls import Call, quick_call
-from riselang.runtime.shapes import OpenShapes
+from riselang.runtime.quick_calls import Call, specialize_call
+from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
 
@@ -44,36 +51,36 @@ class Parameter:
     """For an array of indices: their exclusive upper bound."""
 
 
-class _Kind(NamedTuple):
+class _ScalarKind(NamedTuple):
     """The type of a scalar that is passed by value, in ctypes and in LLVM."""
 
     ctype: Any
     llvm: str
 
 
-SCALAR_KINDS: dict[str, _Kind] = {
-    "float32": _Kind(ctypes.c_float, "float"),
-    "float64": _Kind(ctypes.c_double, "double"),
-    "bool": _Kind(ctypes.c_bool, "i1"),
-    "int8": _Kind(ctypes.c_int8, "i8"),
-    "int16": _Kind(ctypes.c_int16, "i16"),
-    "int32": _Kind(ctypes.c_int32, "i32"),
-    "int64": _Kind(ctypes.c_int64, "i64"),
+SCALAR_KINDS: dict[str, _ScalarKind] = {
+    "float32": _ScalarKind(ctypes.c_float, "float"),
+    "float64": _ScalarKind(ctypes.c_double, "double"),
+    "bool": _ScalarKind(ctypes.c_bool, "i1"),
+    "int8": _ScalarKind(ctypes.c_int8, "i8"),
+    "int16": _ScalarKind(ctypes.c_int16, "i16"),
+    "int32": _ScalarKind(ctypes.c_int32, "i32"),
+    "int64": _ScalarKind(ctypes.c_int64, "i64"),
 }
 
 
-def scalar_kind(type: ScalarType) -> _Kind:
+def scalar_kind(type: ScalarType) -> _ScalarKind:
     name = numpy_dtype(type).name
     if name not in SCALAR_KINDS:
         raise LimitationError(f"a scalar parameter of type {name} is not supported; pass an array")
     return SCALAR_KINDS[name]
 
 
-FAILURE = (4,)
+FAILURE_SHAPE = (4,)
 """The shape of the buffer for the first check that fails."""
 
 
-def entry_of(
+def entry_point_ir(
     name: str, parameters: Sequence[Parameter], *, fails: bool, has_descriptors: bool = True
 ) -> str:
     """Return the LLVM IR of the entry point that `Executable` calls."""
@@ -83,7 +90,9 @@ def entry_of(
         else scalar_kind(parameter.type).llvm
         for parameter in parameters
     ]
-    return entry(name, [*kinds, *([FAILURE] if fails else [])], has_descriptors=has_descriptors)
+    return entry(
+        name, [*kinds, *([FAILURE_SHAPE] if fails else [])], has_descriptors=has_descriptors
+    )
 
 
 class Code(Protocol):
@@ -92,12 +101,12 @@ class Code(Protocol):
     def address(self, symbol: str) -> int: ...
 
 
-def callable_at(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
+def load_function(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
     """Return a function that calls machine code; it returns why the call ended early, if it did."""
-    guarded = code.address(f"{GUARDED}{PREFIX}{name}")
+    guarded = code.address(f"{GUARDED_PREFIX}{ENTRY_PREFIX}{name}")
     if guarded:
         return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
-    return ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{PREFIX}{name}"))
+    return ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{ENTRY_PREFIX}{name}"))
 
 
 class Executable:
@@ -108,7 +117,7 @@ class Executable:
         code: Code,
         name: str,
         parameters: Sequence[Parameter],
-        shapes: OpenShapes | None = None,
+        shapes: DynamicShapes | None = None,
         checks: Sequence[SourceLocation | None] = (),
         function: Callable[..., int | None] | None = None,
     ):
@@ -140,28 +149,28 @@ class Executable:
                 kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
             kinds.append(ctypes.c_void_p)
-        self._function = function or callable_at(code, name, kinds)
+        self._function = function or load_function(code, name, kinds)
 
     @property
     def can_fail(self) -> bool:
         """Whether the function has index checks that may fail."""
         return bool(self._checks)
 
-    def shapes_of_first(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
+    def leading_shapes(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
         """Return the shapes of the first `count` parameters, given the arrays for all others."""
         sizes: Mapping[str, Nat] = {}
         if self._shapes is not None:
             shapes = {at: array.shape for at, array in enumerate(arrays, count)}
             sizes = self._shapes.sizes(shapes, [each.name for each in self.parameters])
-        return [self._shape(position, sizes) for position in range(count)]
+        return [self._parameter_shape(position, sizes) for position in range(count)]
 
-    def _shape(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
+    def _parameter_shape(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
         shape = self.parameters[position].shape
         assert shape is not None
         if DYNAMIC_INDEX not in shape:
             return shape
         assert self._shapes is not None
-        return self._shapes.known(position, sizes)
+        return self._shapes.shape_at(position, sizes)
 
     def __call__(self, *arguments: Any) -> None:
         if len(arguments) != len(self.parameters):
@@ -177,7 +186,7 @@ class Executable:
         ):
             shape = parameter.shape
             if shape is None:
-                passed.append(_scalar(argument, parameter))
+                passed.append(_scalar_value(argument, parameter))
                 continue
             array = argument
             if not (
@@ -186,7 +195,7 @@ class Executable:
                 and argument.dtype == dtype
                 and argument.flags.carray
             ):
-                array = _checked(argument, parameter)
+                array = _check_array(argument, parameter)
             start = address(array)
             passed.append(start)
             if DYNAMIC_INDEX in shape:
@@ -200,14 +209,14 @@ class Executable:
         if self._checks:
             self._call_checked(passed)
         elif reason := self._function(*passed):
-            end_call(reason)
+            raise_call_error(reason)
 
-    def quick(
+    def fast_call(
         self,
         results: int,
         inputs: Sequence[Array | None],
         otherwise: Call,
-        packed: Callable[[Sequence[Array]], Any],
+        pack: Callable[[Sequence[Array]], Any],
         shapes: Sequence[tuple[int, ...]] | None = None,
     ) -> Call | None:
         """Return a fast call that allocates the results; None if calls need more checks.
@@ -227,13 +236,13 @@ class Executable:
             for pair in zip(known, declared, strict=True)
         ]
         kinds = list(zip(known[:results], self._dtypes, strict=False))
-        return quick_call(self._function, kinds, inputs, otherwise, packed, lengths)
+        return specialize_call(self._function, kinds, inputs, otherwise, pack, lengths)
 
     def _call_checked(self, passed: Sequence[Any]) -> None:
         """Pass a buffer for the first failed check, and raise an error if there is one."""
-        failure = np.zeros(FAILURE, np.int64)
+        failure = np.zeros(FAILURE_SHAPE, np.int64)
         if reason := self._function(*passed, failure.ctypes.data):
-            end_call(reason)
+            raise_call_error(reason)
         count, check, index, bound = failure.tolist()
         if count:
             raise OutOfRangeError(index, bound, self._checks[check - 1])
@@ -254,7 +263,7 @@ class Executable:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.parameters)})>"
 
 
-def _checked(argument: Any, parameter: Parameter) -> Array:
+def _check_array(argument: Any, parameter: Parameter) -> Array:
     if parameter.is_written and isinstance(argument, np.generic):
         raise UserError(
             f"argument {parameter.name}: results are written to it, but a NumPy scalar is "
@@ -288,7 +297,7 @@ def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
                 )
 
 
-def _scalar(argument: Any, parameter: Parameter) -> Any:
+def _scalar_value(argument: Any, parameter: Parameter) -> Any:
     dtype = numpy_dtype(parameter.type)
     refuse_masked(argument, parameter.name)
     exact = exact_scalar(argument, dtype)

@@ -37,25 +37,25 @@ class KernelCode:
         self, name: str, parameters: Sequence[Parameter], failure: int
     ) -> Callable[..., None]:
         """Return a function of addresses and scalars; a failed check needs `failure` bytes."""
-        buffers = [_buffer(parameter) for parameter in parameters]
+        buffers = [_kernel_parameter(parameter) for parameter in parameters]
         if failure:
-            buffers.append(Buffer(failure))
+            buffers.append(KernelParameter(failure))
         return HostProgram(self._module, self._plans[name], tuple(buffers)).run
 
 
 @dataclass(frozen=True)
-class Buffer:
+class KernelParameter:
     """A parameter of a program: a buffer of `bytes`, or a scalar of the ctypes type `kind`."""
 
     bytes: int = 0
     kind: Any = None
 
 
-def _buffer(parameter: Parameter) -> Buffer:
+def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     if parameter.shape is None:
-        return Buffer(kind=scalar_kind(parameter.type).ctype)
+        return KernelParameter(kind=scalar_kind(parameter.type).ctype)
     dtype = numpy_dtype(parameter.type)
-    return Buffer(max(prod(parameter.shape) * dtype.itemsize, 1))
+    return KernelParameter(max(prod(parameter.shape) * dtype.itemsize, 1))
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class HostProgram:
 
     module: cuda.KernelModule
     plan: HostPlan
-    parameters: tuple[Buffer, ...]
+    parameters: tuple[KernelParameter, ...]
 
     def run(self, *passed: Any) -> None:
         """Call it with the addresses of arrays, and scalars."""
         driver = self.module.driver
-        with driver.current(), ExitStack() as held:
+        with driver.make_current(), ExitStack() as held:
             values: dict[int, Any] = {}
             copied: list[int] = []
             for at, (parameter, given) in enumerate(zip(self.parameters, passed, strict=True)):
@@ -79,37 +79,37 @@ class HostProgram:
                 if driver.is_on_device(given):
                     values[at] = ctypes.c_uint64(given)
                     continue
-                values[at] = self._allocated(parameter.bytes, held)
+                values[at] = self._allocate(parameter.bytes, held)
                 copied.append(at)
                 if at in self.plan.read:
                     driver.copy_in(values[at].value, given, parameter.bytes)
             for step in self.plan.steps:
-                self._run(step, values, held)
+                self._run_step(step, values, held)
             for at in copied:
                 if at in self.plan.written:
                     driver.copy_out(passed[at], values[at].value, self.parameters[at].bytes)
 
-    def _allocated(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:
-        address = self.module.driver.allocated(bytes)
+    def _allocate(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:
+        address = self.module.driver.allocate(bytes)
         held.callback(self.module.driver.free, address)
         return ctypes.c_uint64(address)
 
-    def _run(self, step: Step, values: dict[int, Any], held: ExitStack) -> None:
+    def _run_step(self, step: Step, values: dict[int, Any], held: ExitStack) -> None:
         match step:
             case Allocate(value, bytes):
-                values[value] = self._allocated(bytes, held)
+                values[value] = self._allocate(bytes, held)
             case Launch(kernel, grid, block, arguments):
                 given = [values[at] for at in arguments]
-                self.module.driver.launch(self.module.function(kernel), grid, block, given)
+                self.module.driver.launch(self.module.get_function(kernel), grid, block, given)
             case Repeat():
-                self._repeat(step, values, held)
+                self._run_loop(step, values, held)
 
-    def _repeat(self, step: Repeat, values: dict[int, Any], held: ExitStack) -> None:
-        carried = [values[at] for at in step.first]
+    def _run_loop(self, step: Repeat, values: dict[int, Any], held: ExitStack) -> None:
+        carried = [values[at] for at in step.initial]
         for index in range(step.start, step.end, step.step):
             values[step.index] = ctypes.c_int64(index)
             values |= zip(step.carried, carried, strict=True)
             for inner in step.steps:
-                self._run(inner, values, held)
-            carried = [values[at] for at in step.following]
+                self._run_step(inner, values, held)
+            carried = [values[at] for at in step.yielded]
         values |= zip(step.results, carried, strict=True)

@@ -9,23 +9,23 @@ from typing import Any, cast
 import numpy as np
 
 Convert = Callable[[Any], Any]
-HOMES = {"jaxlib": "jax.numpy", "jax": "jax.numpy"}
+DLPACK_MODULES = {"jaxlib": "jax.numpy", "jax": "jax.numpy"}
 """The module with `from_dlpack`, if it is not the package that defines the array type."""
 
 
-def kind_of(arguments: Sequence[Any]) -> Convert | None:
+def array_converter(arguments: Sequence[Any]) -> Convert | None:
     """Return the conversion to arrays of the first argument's library; None for NumPy."""
     for argument in arguments:
         if isinstance(argument, np.ndarray | np.generic) or not hasattr(argument, "__dlpack__"):
             continue
         package = type(argument).__module__.partition(".")[0]
-        home = sys.modules.get(HOMES.get(package, package))
+        home = sys.modules.get(DLPACK_MODULES.get(package, package))
         return getattr(home, "from_dlpack", None)
     return None
 
 
-def as_kind(result: Any, convert: Convert) -> Any:
+def convert_results(result: Any, convert: Convert) -> Any:
     """Convert an array, or a tuple of arrays, without a copy."""
     if isinstance(result, tuple):
-        return tuple(as_kind(part, convert) for part in cast(tuple[Any, ...], result))
+        return tuple(convert_results(part, convert) for part in cast(tuple[Any, ...], result))
     return convert(result)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from riselang.runtime.sealing import typed
+from riselang.runtime.sealing import check_json_type
 
-Counts = tuple[int, int, int]
+Dim3 = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Launch:
     """Launch a kernel asynchronously; kernels run in order."""
 
     kernel: str
-    grid: Counts
-    block: Counts
+    grid: Dim3
+    block: Dim3
     arguments: tuple[int, ...]
 
 
@@ -41,10 +41,10 @@ class Repeat:
     step: int
     index: int
     carried: tuple[int, ...]
-    first: tuple[int, ...]
+    initial: tuple[int, ...]
     """The values that are carried into the first iteration."""
     steps: tuple[Step, ...]
-    following: tuple[int, ...]
+    yielded: tuple[int, ...]
     """The values that are carried into the next iteration."""
     results: tuple[int, ...]
 
@@ -77,44 +77,47 @@ class Kernels:
     @staticmethod
     def from_json(data: Any) -> Kernels:
         ptx, plans = data
-        return Kernels(typed(ptx, str), tuple(map(plan_from_json, plans)))
+        return Kernels(check_json_type(ptx, str), tuple(map(plan_from_json, plans)))
 
 
 KINDS: dict[str, type[Step]] = {"allocate": Allocate, "launch": Launch, "repeat": Repeat}
 
 
 def plan_to_json(plan: HostPlan) -> list[Any]:
-    return [plan.function, [_to_json(step) for step in plan.steps], plan.read, plan.written]
+    return [plan.function, [_step_to_json(step) for step in plan.steps], plan.read, plan.written]
 
 
 def plan_from_json(data: Any) -> HostPlan:
     function, steps, read, written = data
     return HostPlan(
-        typed(function, str), tuple(map(_from_json, steps)), _numbers(read), _numbers(written)
+        check_json_type(function, str),
+        tuple(map(_step_from_json, steps)),
+        _int_tuple(read),
+        _int_tuple(written),
     )
 
 
-def _numbers(data: Any) -> tuple[int, ...]:
-    return tuple(typed(each, int) for each in data)
+def _int_tuple(data: Any) -> tuple[int, ...]:
+    return tuple(check_json_type(each, int) for each in data)
 
 
-def _to_json(step: Step) -> list[Any]:
+def _step_to_json(step: Step) -> list[Any]:
     values = {field.name: getattr(step, field.name) for field in fields(step)}
     if isinstance(step, Repeat):
-        values["steps"] = [_to_json(inner) for inner in step.steps]
+        values["steps"] = [_step_to_json(inner) for inner in step.steps]
     return [type(step).__name__.lower(), *values.values()]
 
 
-def _from_json(data: Sequence[Any]) -> Step:
+def _step_from_json(data: Sequence[Any]) -> Step:
     kind = KINDS[data[0]]
     values: list[Any] = []
     for field, value in zip(fields(kind), data[1:], strict=True):
         if field.name == "steps":
-            values.append(tuple(map(_from_json, value)))
+            values.append(tuple(map(_step_from_json, value)))
         elif field.name == "kernel":
-            values.append(typed(value, str))
+            values.append(check_json_type(value, str))
         elif field.type == "int":
-            values.append(typed(value, int))
+            values.append(check_json_type(value, int))
         else:
-            values.append(_numbers(value))
+            values.append(_int_tuple(value))
     return kind(*values)

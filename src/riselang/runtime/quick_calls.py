@@ -13,28 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from riselang.native.llvm.guard import end_call
+from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import (
-    DATA,
+    DATA_OFFSET,
     Array,
     address,
+    has_object_layout,
     is_large,
-    is_quick,
     new_array,
     pointer_at,
 )
 
 Call = Callable[[Sequence[Array]], Any]
-Result = tuple[tuple[int, ...], np.dtype[Any]]
+ResultSpec = tuple[tuple[int, ...], np.dtype[Any]]
 """The shape and dtype of a new array."""
 
 
-def quick_call(
+def specialize_call(
     function: Any,
-    results: Sequence[Result],
+    results: Sequence[ResultSpec],
     inputs: Sequence[Array | None],
     otherwise: Call,
-    packed: Callable[[Sequence[Array]], Any],
+    pack: Callable[[Sequence[Array]], Any],
     lengths: Sequence[tuple[int, ...]] = (),
 ) -> Call:
     """Return a function of arrays that allocates results and fills them by `function`.
@@ -47,19 +47,24 @@ def quick_call(
     kept = tuple(each for each in inputs if each is not None)
     behind = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
     ends_early = getattr(function, "restype", None) is not None
-    make = _maker(len(results), tuple(each is None for each in inputs), behind, ends_early)
+    make = _call_factory(len(results), tuple(each is None for each in inputs), behind, ends_early)
     known = tuple(map(address, kept))
     made = [(new_array if is_large(*each) else np.empty, *each) for each in results]
     numbers = [number for each in lengths for number in each]
-    return make(function, made, kept, known, numbers, otherwise, packed)
+    return make(function, made, kept, known, numbers, otherwise, pack)
 
 
-_ADDRESS = "pointer_at(id({}) + data).value" if is_quick else "address({})"
-_NAMES = {"pointer_at": pointer_at, "data": DATA, "address": address, "end_call": end_call}
+_ADDRESS = "pointer_at(id({}) + data).value" if has_object_layout else "address({})"
+_NAMES = {
+    "pointer_at": pointer_at,
+    "data": DATA_OFFSET,
+    "address": address,
+    "end_call": raise_call_error,
+}
 
 
 @cache
-def _maker(
+def _call_factory(
     results: int, given: tuple[bool, ...], behind: tuple[int, ...], ends_early: bool
 ) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]

@@ -29,7 +29,7 @@ def unseal(kind: str, data: bytes) -> bytes:
 
 
 @contextmanager
-def only_value_errors(what: str) -> Generator[None]:
+def as_value_errors(what: str) -> Generator[None]:
     """Convert any error about the content of a file to a ValueError."""
     try:
         yield
@@ -40,7 +40,7 @@ def only_value_errors(what: str) -> Generator[None]:
         raise ValueError(f"not {what}: {error}") from None
 
 
-def typed(value: Any, kind: type[Value]) -> Value:
+def check_json_type(value: Any, kind: type[Value]) -> Value:
     """Return a JSON value of this type; raise a ValueError for another type."""
     if type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}, but found {type(value).__name__}")

@@ -17,20 +17,20 @@ class SizeBinding:
     def __init__(self) -> None:
         self.sizes: dict[str, Nat] = {}
         self._origins: dict[str, str] = {}
-        self._waiting: list[tuple[Nat, int, str]] = []
+        self._deferred: list[tuple[Nat, int, str]] = []
 
     def bind(self, lengths: Sequence[Nat], shape: Sequence[int], name: str) -> None:
         """Unify the lengths of an array type with the shape of an array."""
         for position, (length, found) in enumerate(zip(lengths, shape, strict=True)):
             self._bind(length, found, f"dimension {position} of {name}")
 
-    def finished(self) -> Mapping[str, Nat]:
+    def finish(self) -> Mapping[str, Nat]:
         """Solve the deferred lengths, and return all sizes."""
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
+        while self._deferred:
+            waiting, self._deferred = self._deferred, []
             for entry in waiting:
                 self._bind(*entry)
-            if len(self._waiting) == len(waiting):
+            if len(self._deferred) == len(waiting):
                 length, found, place = waiting[0]
                 raise UserError(f"{place} is {found}, which does not determine {length}")
         return self.sizes
@@ -38,16 +38,18 @@ class SizeBinding:
     def _bind(self, length: Nat, found: int, place: str) -> None:
         known = length.substitute(self.sizes)
         if len(known.variables) > 1:
-            self._waiting.append((length, found, place))
+            self._deferred.append((length, found, place))
             return
         answer = solve(known, Nat.const(found), sorted(known.variables))
         if not isinstance(answer, Solved):
-            raise UserError(f"{place} is {found}, but expected {length}{self._told(length)}")
+            raise UserError(
+                f"{place} is {found}, but expected {length}{self._format_origins(length)}"
+            )
         for name, size in answer.substitution.items():
             self.sizes[name] = size
             self._origins[name] = place
 
-    def _told(self, length: Nat) -> str:
+    def _format_origins(self, length: Nat) -> str:
         origins = ", ".join(
             f"{name} = {self.sizes[name]} from {self._origins[name]}"
             for name in sorted(length.variables)
@@ -56,17 +58,17 @@ class SizeBinding:
         return f" ({origins})" if origins else ""
 
 
-OpenLengths = tuple[tuple[int, tuple[Nat, ...]], ...]
+DynamicDimensions = tuple[tuple[int, tuple[Nat, ...]], ...]
 """Positions of parameters, each with its symbolic lengths."""
 
 
-class OpenShapes:
+class DynamicShapes:
     """The symbolic shapes of the buffers of a function, which constrain each other."""
 
-    def __init__(self, dimensions: OpenLengths, terms: Sequence[Term]):
+    def __init__(self, dimensions: DynamicDimensions, terms: Sequence[Term]):
         self._dimensions = dimensions
         self._terms = tuple(terms)
-        self._known: dict[tuple[tuple[int, ...] | None, ...], Mapping[str, Nat]] = {}
+        self._sizes_by_shape: dict[tuple[tuple[int, ...] | None, ...], Mapping[str, Nat]] = {}
 
     def sizes(
         self, shapes: Mapping[int, tuple[int, ...]], names: Sequence[str]
@@ -76,26 +78,26 @@ class OpenShapes:
         Raise an error for sizes that a program does not permit.
         """
         key = tuple(shapes.get(position) for position, _ in self._dimensions)
-        if key in self._known:
-            return self._known[key]
+        if key in self._sizes_by_shape:
+            return self._sizes_by_shape[key]
         binding = SizeBinding()
         for position, lengths in self._dimensions:
             shape = shapes.get(position, ())
             if len(shape) == len(lengths):
                 binding.bind(lengths, shape, names[position])
-        sizes = binding.finished()
+        sizes = binding.finish()
         for term in self._terms:
             check_sizes(term, sizes)
-        self._known[key] = sizes
+        self._sizes_by_shape[key] = sizes
         return sizes
 
-    def known(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
+    def shape_at(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
         """Return the shape of a parameter at these sizes."""
         lengths = next(lengths for at, lengths in self._dimensions if at == position)
-        return tuple(_known(length, sizes) for length in lengths)
+        return tuple(_constant_length(length, sizes) for length in lengths)
 
 
-def _known(length: Nat, sizes: Mapping[str, Nat]) -> int:
+def _constant_length(length: Nat, sizes: Mapping[str, Nat]) -> int:
     length = length.substitute(sizes)
     if not length.is_constant:
         raise UserError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from riselang.native.llvm import shared_libraries as libraries
-from riselang.runtime.artefact import functions_from_json, shapes_of
+from riselang.runtime.artifact import functions_from_json, make_dynamic_shapes
 from riselang.runtime.executable import Executable
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
@@ -34,8 +34,8 @@ def load_shared(
     path: str | Path, terms: Callable[[str, str], Sequence[Term]]
 ) -> dict[str, Executable]:
     """Return the functions by name; `terms` parses a function's programs in a module text."""
-    library = _opened(path)
-    facts = _description(library, path)
+    library = _open_library(path)
+    facts = _read_description(library, path)
     functions = functions_from_json(facts["functions"])
     code = SharedCode(library)
     return {
@@ -43,16 +43,16 @@ def load_shared(
             code,
             each.name,
             each.parameters,
-            shapes_of(each, lambda name: terms(facts["text"], name)),
+            make_dynamic_shapes(each, lambda name: terms(facts["text"], name)),
             each.checks,
         )
         for each in functions
     }
 
 
-def _opened(path: str | Path) -> ctypes.CDLL:
+def _open_library(path: str | Path) -> ctypes.CDLL:
     # The libraries that it calls must be loaded first.
-    if (openmp := libraries.openmp()) is not None:
+    if (openmp := libraries.find_openmp()) is not None:
         ctypes.CDLL(openmp, ctypes.RTLD_GLOBAL)
     try:
         return ctypes.CDLL(str(Path(path).absolute()))
@@ -60,7 +60,7 @@ def _opened(path: str | Path) -> ctypes.CDLL:
         raise UserError(f"{path} cannot be loaded: {error}") from None
 
 
-def _description(library: ctypes.CDLL, path: str | Path) -> Any:
+def _read_description(library: ctypes.CDLL, path: str | Path) -> Any:
     try:
         text = ctypes.c_char.in_dll(library, DESCRIPTION)
     except ValueError:

@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 
 Action = Callable[[], object]
 
-SHORTEST_SAMPLE = 1e-3
+MIN_SAMPLE_SECONDS = 1e-3
 """Seconds; a shorter action is called several times for one sample, to reduce jitter."""
-MOST_CALLS = 10_000
-LONGEST = 20.0
+MAX_CALLS = 10_000
+MAX_SECONDS = 20.0
 """The maximum of seconds for all rounds together."""
-FEWEST_ROUNDS = 5
-WAKING = 0.05
+MIN_ROUNDS = 5
+WARMUP_SECONDS = 0.05
 """Seconds after which the system has distributed threads that slept over the cores."""
 
 
-def seconds_of(action: Action, calls: int = 1) -> float:
+def seconds_per_call(action: Action, calls: int = 1) -> float:
     """Return the mean seconds of a call over several calls."""
     start = time.perf_counter()
     for _ in range(calls):
@@ -29,17 +29,17 @@ def seconds_of(action: Action, calls: int = 1) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def calls_for(seconds: float) -> int:
+def calls_per_sample(seconds: float) -> int:
     """Return the number of calls for a sample, given the seconds of one call."""
-    return min(MOST_CALLS, max(1, math.ceil(SHORTEST_SAMPLE / max(seconds, 1e-9))))
+    return min(MAX_CALLS, max(1, math.ceil(MIN_SAMPLE_SECONDS / max(seconds, 1e-9))))
 
 
-def rounds_for(seconds: float, wanted: int) -> int:
+def round_count(seconds: float, wanted: int) -> int:
     """Return the number of rounds to measure, given the seconds that each takes."""
-    return min(wanted, max(FEWEST_ROUNDS, int(LONGEST / seconds)))
+    return min(wanted, max(MIN_ROUNDS, int(MAX_SECONDS / seconds)))
 
 
-def interleaved(
+def time_interleaved(
     rivals: Sequence[tuple[Action, int]],
     rounds: int,
     after_round: Action = lambda: None,
@@ -57,14 +57,14 @@ def interleaved(
         for samples, (action, calls) in zip(taken, rivals, strict=True):
             if rest:
                 time.sleep(rest)
-                _wake(action)
-            samples.append(seconds_of(action, calls))
+                _warm_up(action)
+            samples.append(seconds_per_call(action, calls))
         after_round()
     return [tuple(samples) for samples in taken]
 
 
-def _wake(action: Action) -> None:
-    end = time.perf_counter() + WAKING
+def _warm_up(action: Action) -> None:
+    end = time.perf_counter() + WARMUP_SECONDS
     action()
     while time.perf_counter() < end:
         action()

@@ -104,15 +104,15 @@ EFFORTS = ("fast", "default", "max")
 
 
 def num_threads() -> int:
-    return _natural(NUM_THREADS) or available_cores()
+    return _natural_value(NUM_THREADS) or available_cores()
 
 
 def jobs() -> int:
-    return _natural(JOBS) or available_cores()
+    return _natural_value(JOBS) or available_cores()
 
 
-def cache() -> bool:
-    return _switch(CACHE)
+def is_cache_enabled() -> bool:
+    return _switch_value(CACHE)
 
 
 def cache_folder() -> Path:
@@ -128,19 +128,19 @@ def cache_folder() -> Path:
 
 def cache_limit() -> int:
     """Return the maximum size of the kernel cache in bytes."""
-    return _natural(CACHE_SIZE) << 20
+    return _natural_value(CACHE_SIZE) << 20
 
 
 def kept_memory() -> int:
     """Return the maximum bytes of temporary buffers that stay allocated between calls."""
-    return _natural(KEPT_MEMORY) << 20
+    return _natural_value(KEPT_MEMORY) << 20
 
 
 def log_compiles() -> bool:
-    return _switch(LOG_COMPILES)
+    return _switch_value(LOG_COMPILES)
 
 
-def progress() -> str:
+def progress_mode() -> str:
     """Return whether to show progress: auto, 1 or 0."""
     text = PROGRESS.value()
     if text not in ("auto", "0", "1"):
@@ -152,14 +152,14 @@ def _home() -> str:
     return os.path.expanduser("~")
 
 
-def _natural(setting: Setting) -> int:
+def _natural_value(setting: Setting) -> int:
     text = setting.value()
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise UserError(f"{setting.variable} must be a natural number, but is {text!r}")
     return int(text)
 
 
-def _switch(setting: Setting) -> bool:
+def _switch_value(setting: Setting) -> bool:
     text = setting.value()
     if text not in ("0", "1"):
         raise UserError(f"{setting.variable} must be 0 or 1, but is {text!r}")
@@ -183,7 +183,7 @@ class Options:
     effort: str = "default"
     """How much compile time to spend on faster code."""
 
-    def changed(
+    def with_changes(
         self,
         *,
         loops: str | None = None,
@@ -237,6 +237,6 @@ class Options:
 
 def default_options(loops: str) -> Options:
     """Return the options that the environment selects; `loops` is the default of `loops`."""
-    options = Options(loops, FLOAT.value(), _switch(DEBUG_INFO), effort=EFFORT.value())
+    options = Options(loops, FLOAT.value(), _switch_value(DEBUG_INFO), effort=EFFORT.value())
     options.check()
     return options

@@ -48,9 +48,9 @@ class RiseError(Exception):
         self.notes = notes
 
     def __str__(self) -> str:
-        return render(self)
+        return format_error(self)
 
-    def located(self, location: SourceLocation | None) -> RiseError:
+    def with_location(self, location: SourceLocation | None) -> RiseError:
         """Set the location if there is none yet, and return this error."""
         if self.location is None:
             self.location = location
@@ -93,7 +93,7 @@ class InternalError(RiseError):
     exit_code = 70
 
 
-def render(error: RiseError) -> str:
+def format_error(error: RiseError) -> str:
     """Format an error: `file:line:col: error: message`, the source line, a caret, and notes."""
     location = error.location
     if location is None:

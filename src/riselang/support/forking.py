@@ -41,60 +41,60 @@ class _Sections:
     """The threads in sections, and the thread that forks."""
 
     def __init__(self) -> None:
-        self.changed = Condition()
+        self.condition = Condition()
         self.depths: dict[int, int] = {}
         self.forking: int | None = None
-        self.held: list[tuple[Callable[[], object], Callable[[], object]]] = []
+        self.foreign_locks: list[tuple[Callable[[], object], Callable[[], object]]] = []
         """Locks of other libraries, to acquire before a fork and release after it."""
 
     def enter(self) -> None:
         watch_forks()
         thread = _thread()
-        with self.changed:
+        with self.condition:
             while self.forking is not None and thread not in self.depths:
-                self.changed.wait()
+                self.condition.wait()
             self.depths[thread] = self.depths.get(thread, 0) + 1
         _owner.set(thread)
 
     def leave(self) -> None:
         thread = _thread()
-        with self.changed:
+        with self.condition:
             depth = self.depths.pop(thread) - 1
             if depth:
                 self.depths[thread] = depth
                 return
-            self.changed.notify_all()
+            self.condition.notify_all()
         _owner.set(None)
 
     def wait_for_others(self) -> None:
         """Wait until this thread may fork; no other thread enters a section until it has."""
         thread = _thread()
-        with self.changed:
+        with self.condition:
             if self.forking == thread:
                 return
-            self.changed.wait_for(lambda: self.forking is None)
+            self.condition.wait_for(lambda: self.forking is None)
             self.forking = thread
-            self.changed.wait_for(lambda: not self.depths.keys() - {thread}, LONGEST_WAIT)
-        for acquire, _ in self.held:
+            self.condition.wait_for(lambda: not self.depths.keys() - {thread}, LONGEST_WAIT)
+        for acquire, _ in self.foreign_locks:
             acquire()
 
-    def go_on(self) -> None:
-        with self.changed:
+    def resume(self) -> None:
+        with self.condition:
             if self.forking == _thread():
                 self._release()
                 self.forking = None
-                self.changed.notify_all()
+                self.condition.notify_all()
 
     def _release(self) -> None:
-        for _, release in reversed(self.held):
+        for _, release in reversed(self.foreign_locks):
             release()
 
-    def start_anew(self) -> None:
+    def reset_in_child(self) -> None:
         """Reset the state in the child, where the thread that forked is the only one."""
         if self.forking is None:
             return
         self._release()
-        self.changed = Condition()
+        self.condition = Condition()
         self.forking = None
         self.depths = {each: depth for each, depth in self.depths.items() if each == _thread()}
 
@@ -112,9 +112,9 @@ class hold_forks(ContextDecorator):  # noqa: N801, it is used like a function
         _SECTIONS.leave()
 
 
-def hold_in_forks(acquire: Callable[[], object], release: Callable[[], object]) -> None:
+def acquire_for_forks(acquire: Callable[[], object], release: Callable[[], object]) -> None:
     """Make forks acquire a lock of another library, which code outside of sections uses."""
-    _SECTIONS.held.append((acquire, release))
+    _SECTIONS.foreign_locks.append((acquire, release))
 
 
 def after_in_child(hook: Callable[[], object]) -> Callable[[], object]:
@@ -130,8 +130,8 @@ def watch_forks() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=_SECTIONS.wait_for_others,
-            after_in_parent=_SECTIONS.go_on,
-            after_in_child=_SECTIONS.start_anew,
+            after_in_parent=_SECTIONS.resume,
+            after_in_child=_SECTIONS.reset_in_child,
         )
 
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 
 from riselang.support.forking import after_in_child
 
-RARELY = (100_000, 20, 10)
+RELAXED_THRESHOLDS = (100_000, 20, 10)
 """The thresholds during compilation; Python's default for the youngest generation is 700."""
 _lock = threading.Lock()
-_before: list[tuple[int, tuple[int, int, int]]] = []
+_compiling_threads: list[tuple[int, tuple[int, int, int]]] = []
 """The threads that compile now, each with the thresholds to restore when none does."""
 
 
@@ -25,9 +25,12 @@ _before: list[tuple[int, tuple[int, int, int]]] = []
 def relaxed_gc() -> Generator[None]:
     """Collect garbage rarely until the end of all such blocks."""
     with _lock:
-        entry = (threading.get_ident(), _before[0][1] if _before else gc.get_threshold())
-        _before.append(entry)
-        gc.set_threshold(*RARELY)
+        entry = (
+            threading.get_ident(),
+            _compiling_threads[0][1] if _compiling_threads else gc.get_threshold(),
+        )
+        _compiling_threads.append(entry)
+        gc.set_threshold(*RELAXED_THRESHOLDS)
     try:
         yield
     finally:
@@ -37,8 +40,8 @@ def relaxed_gc() -> Generator[None]:
 
 def _remove(entries: list[tuple[int, tuple[int, int, int]]]) -> None:
     for entry in entries:
-        _before.remove(entry)
-        if not _before:
+        _compiling_threads.remove(entry)
+        if not _compiling_threads:
             gc.set_threshold(*entry[1])
 
 
@@ -46,4 +49,4 @@ def _remove(entries: list[tuple[int, tuple[int, int, int]]]) -> None:
 def _forget_other_threads() -> None:
     global _lock
     _lock = threading.Lock()
-    _remove([each for each in _before if each[0] != threading.get_ident()])
+    _remove([each for each in _compiling_threads if each[0] != threading.get_ident()])

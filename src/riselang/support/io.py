@@ -10,7 +10,7 @@ from pathlib import Path
 from riselang.support.errors import SourceLocation, UserError
 
 
-def decode(data: bytes, name: str) -> str:
+def decode_text(data: bytes, name: str) -> str:
     """Decode the UTF-8 text of a file."""
     try:
         return data.decode()
@@ -32,11 +32,11 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         target = Path(os.path.realpath(path))
-        found = _mode(target)
+        found = _file_mode(target)
         if found is None:
-            _replace(target, data, None)
+            _replace_file(target, data, None)
         elif stat.S_ISREG(found) and os.access(target, os.W_OK):
-            _replace(target, data, stat.S_IMODE(found))
+            _replace_file(target, data, stat.S_IMODE(found))
         else:
             with open(target, "wb") as file:
                 file.write(data)
@@ -44,7 +44,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _mode(path: Path) -> int | None:
+def _file_mode(path: Path) -> int | None:
     """Return the type and the permissions of a file; None if it does not exist."""
     try:
         return path.stat().st_mode
@@ -52,7 +52,7 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _replace(path: Path, data: bytes, mode: int | None) -> None:
+def _replace_file(path: Path, data: bytes, mode: int | None) -> None:
     """Replace a file; `mode` has its permissions, or None for those of a new file."""
     partial = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -14,16 +14,16 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-PROCESSORS = Path("/sys/devices/system/cpu")
-CACHES = PROCESSORS / "cpu0" / "cache"
-GRANTED = Path("/sys/fs/cgroup/cpu.max")
+CPU_FOLDER = Path("/sys/devices/system/cpu")
+CACHE_FOLDER = CPU_FOLDER / "cpu0" / "cache"
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """The CPU quota of a container: microseconds of CPU time, and the period in microseconds."""
-MEMORY = Path("/proc/meminfo")
-GRANTED_MEMORY = Path("/sys/fs/cgroup/memory.max")
+MEMINFO = Path("/proc/meminfo")
+MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 """The memory limit of a container in bytes."""
-MOST_MEMORY = 1 << 46
+FALLBACK_MEMORY = 1 << 46
 """Bytes of memory to assume if the system does not report it: 64 TiB."""
-COMMON_CACHES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
+DEFAULT_CACHE_SIZES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Cache sizes in bytes by level, to assume if the system does not report them."""
 
 
@@ -36,7 +36,7 @@ class Machine:
     """The number of vector registers."""
     multiplies_by_lanes: bool = False
     """Whether multiplying a vector by one lane of another needs no extra instruction."""
-    caches: tuple[tuple[int, int], ...] = field(default=tuple(COMMON_CACHES.items()))
+    caches: tuple[tuple[int, int], ...] = field(default=tuple(DEFAULT_CACHE_SIZES.items()))
     """Cache levels, with the bytes per core of each."""
     cores: int = 1
 
@@ -44,38 +44,38 @@ class Machine:
         """Return the number of lanes of a vector, for elements of `bytes` bytes."""
         return max(1, self.vector_bytes // bytes)
 
-    def cache(self, level: int) -> int:
-        return dict(self.caches).get(level, COMMON_CACHES[level])
+    def cache_bytes(self, level: int) -> int:
+        return dict(self.caches).get(level, DEFAULT_CACHE_SIZES[level])
 
 
 def this_machine() -> Machine:
     """Return the machine to schedule for: the host, or the one that is assumed."""
-    return _assumed[-1] if _assumed else _host()
+    return _assumed_machines[-1] if _assumed_machines else _detect_machine()
 
 
 @contextmanager
 def assume_machine(machine: Machine) -> Generator[None]:
     """Schedule code for another machine; its results are the same."""
-    _assumed.append(machine)
+    _assumed_machines.append(machine)
     try:
         yield
     finally:
-        _assumed.pop()
+        _assumed_machines.pop()
 
 
-_assumed: list[Machine] = []
+_assumed_machines: list[Machine] = []
 
 
 @cache
-def _host() -> Machine:
+def _detect_machine() -> Machine:
     """Return the properties of the host; conservative defaults for those that are unknown."""
-    caches = tuple(sorted({**COMMON_CACHES, **_caches()}.items()))
+    caches = tuple(sorted({**DEFAULT_CACHE_SIZES, **_detect_cache_sizes()}.items()))
     cores = available_cores()
     if platform.machine().lower() in ("aarch64", "arm64"):
         return Machine(16, 32, multiplies_by_lanes=True, caches=caches, cores=cores)
-    if _has("AVX512F"):
+    if _has_cpu_feature("AVX512F"):
         return Machine(64, 32, caches=caches, cores=cores)
-    return Machine(32 if _has("AVX2") else 16, 16, caches=caches, cores=cores)
+    return Machine(32 if _has_cpu_feature("AVX2") else 16, 16, caches=caches, cores=cores)
 
 
 @cache
@@ -89,22 +89,22 @@ def available_cores() -> int:
         cores = len({_core_of(processor) for processor in os.sched_getaffinity(0)})
     except AttributeError:  # not on macOS and Windows
         cores = os.cpu_count() or 1
-    return max(1, min(cores, _granted() or cores))
+    return max(1, min(cores, _cpu_quota() or cores))
 
 
-def _core_of(processor: int) -> str:
+def _core_of(cpu: int) -> str:
     """Return the list of hardware threads that share a core with this one."""
-    topology = PROCESSORS / f"cpu{processor}" / "topology"
+    topology = CPU_FOLDER / f"cpu{cpu}" / "topology"
     try:
         return (topology / "thread_siblings_list").read_text().strip()
     except OSError:
-        return str(processor)
+        return str(cpu)
 
 
-def _granted() -> int | None:
+def _cpu_quota() -> int | None:
     """Return a container's CPU quota in cores, rounded up."""
     try:
-        quota, period = GRANTED.read_text().split()
+        quota, period = CPU_QUOTA.read_text().split()
         return -(-int(quota) // int(period))
     except (OSError, ValueError):  # "max" if there is no limit
         return None
@@ -117,31 +117,31 @@ def total_memory() -> int:
     Systems overcommit memory, and kill the process that uses it.
     """
     try:
-        lines = (line.split() for line in MEMORY.read_text().splitlines())
+        lines = (line.split() for line in MEMINFO.read_text().splitlines())
         sizes = {words[0]: int(words[1]) << 10 for words in lines if len(words) > 1}
         found = sizes["MemTotal:"] + sizes.get("SwapTotal:", 0)
     except (OSError, ValueError, KeyError):
         try:
             found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (AttributeError, ValueError, OSError):
-            found = MOST_MEMORY
+            found = FALLBACK_MEMORY
     try:
-        return min(found, int(GRANTED_MEMORY.read_text()))
+        return min(found, int(MEMORY_LIMIT.read_text()))
     except (OSError, ValueError):  # "max" if there is no limit
         return found
 
 
-def _has(feature: str) -> bool:
+def _has_cpu_feature(feature: str) -> bool:
     """Return whether the CPU has a feature, according to NumPy's detection."""
     features = import_module("numpy._core._multiarray_umath").__cpu_features__
     return bool(features[feature])
 
 
-def _caches() -> dict[int, int]:
+def _detect_cache_sizes() -> dict[int, int]:
     """Return the sizes of the data caches that the system reports, by level."""
     found: dict[int, int] = {}
     try:
-        for folder in CACHES.glob("index*"):
+        for folder in CACHE_FOLDER.glob("index*"):
             kind = (folder / "type").read_text().strip()
             size = (folder / "size").read_text().strip()
             if kind != "Instruction" and size.endswith("K") and size[:-1].isdecimal():

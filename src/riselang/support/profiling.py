@@ -28,12 +28,12 @@ class Span:
 
     name: str
     seconds: float = 0.0
-    parts: dict[str, Span] = field(default_factory=dict[str, "Span"])
+    children: dict[str, Span] = field(default_factory=dict[str, "Span"])
 
     @property
     def rest(self) -> float:
         """The time that no part accounts for."""
-        return self.seconds - sum(part.seconds for part in self.parts.values())
+        return self.seconds - sum(part.seconds for part in self.children.values())
 
 
 class Phases:
@@ -44,7 +44,7 @@ class Phases:
 
 _CURRENT: ContextVar[Span | None] = ContextVar("riselang_span", default=None)
 _PHASES: ContextVar[Phases | None] = ContextVar("riselang_phases", default=None)
-_NOTHING: AbstractContextManager[None] = nullcontext()
+_NO_SPAN: AbstractContextManager[None] = nullcontext()
 _lock = threading.Lock()
 """Protects spans that are shared with threads that run in a copy of the context."""
 
@@ -55,21 +55,21 @@ def _renew_lock() -> None:
     _lock = threading.Lock()
 
 
-def timed(name: str) -> AbstractContextManager[None]:
+def time_span(name: str) -> AbstractContextManager[None]:
     """Add the time of a `with` block to the span of that name, if spans are being recorded."""
     parent, phases = _CURRENT.get(), _PHASES.get()
     if phases is not None:
-        return _followed(phases, name, parent)
+        return _track_phase(phases, name, parent)
     if parent is not None:
-        return _running(_part(parent, name))
-    return _NOTHING
+        return _run_span(_child_span(parent, name))
+    return _NO_SPAN
 
 
 def add_time(name: str, seconds: float) -> None:
     """Add time to a span, for code that cannot be in a `with` block."""
     parent = _CURRENT.get()
     if parent is not None:
-        _add(_part(parent, name), seconds)
+        _add(_child_span(parent, name), seconds)
 
 
 def is_recording() -> bool:
@@ -78,15 +78,15 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def recording(name: str) -> Generator[Span]:
+def record_spans(name: str) -> Generator[Span]:
     """Record the spans that this thread times inside of the block."""
     root = Span(name)
-    with _running(root):
+    with _run_span(root):
         yield root
 
 
 @contextmanager
-def following() -> Generator[Phases]:
+def track_phases() -> Generator[Phases]:
     """Track the names of the spans that this thread is running inside of the block."""
     phases = Phases()
     token = _PHASES.set(phases)
@@ -97,18 +97,18 @@ def following() -> Generator[Phases]:
 
 
 @contextmanager
-def _followed(phases: Phases, name: str, parent: Span | None) -> Generator[None]:
+def _track_phase(phases: Phases, name: str, parent: Span | None) -> Generator[None]:
     outer = phases.path
     phases.path = (*outer, name)
     try:
-        with _NOTHING if parent is None else _running(_part(parent, name)):
+        with _NO_SPAN if parent is None else _run_span(_child_span(parent, name)):
             yield
     finally:
         phases.path = outer
 
 
 @contextmanager
-def _running(span: Span) -> Generator[None]:
+def _run_span(span: Span) -> Generator[None]:
     token = _CURRENT.set(span)
     start = time.perf_counter()
     try:
@@ -118,8 +118,8 @@ def _running(span: Span) -> Generator[None]:
         _CURRENT.reset(token)
 
 
-def _part(parent: Span, name: str) -> Span:
-    return parent.parts.setdefault(name, Span(name))
+def _child_span(parent: Span, name: str) -> Span:
+    return parent.children.setdefault(name, Span(name))
 
 
 def _add(span: Span, seconds: float) -> None:
@@ -131,9 +131,9 @@ SMALLEST_REST = 0.005
 """The smallest fraction of the total for which unnamed time is printed."""
 
 
-def tree(root: Span) -> str:
+def format_spans(root: Span) -> str:
     """Format the spans as a tree with milliseconds and percentages."""
-    rows = list(_rows(root, "", "", root.seconds))
+    rows = list(_span_rows(root, "", "", root.seconds))
     width = max(len(label) for label, _ in rows)
     whole = root.seconds or 1.0
     return "".join(
@@ -142,13 +142,13 @@ def tree(root: Span) -> str:
     )
 
 
-def _rows(span: Span, head: str, margin: str, whole: float) -> Iterator[tuple[str, float]]:
+def _span_rows(span: Span, head: str, margin: str, whole: float) -> Iterator[tuple[str, float]]:
     """Yield labels with the lines of the tree, and seconds; `margin` precedes the parts."""
     yield head + span.name, span.seconds
-    parts = list(span.parts.values())
+    parts = list(span.children.values())
     if parts and span.rest > SMALLEST_REST * whole:
         parts.append(Span("(other)", span.rest))
     for part in parts:
         is_last = part is parts[-1]
         joint, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-        yield from _rows(part, margin + joint, margin + line, whole)
+        yield from _span_rows(part, margin + joint, margin + line, whole)

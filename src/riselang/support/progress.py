@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from riselang.support import config
 from riselang.support.forking import after_in_child
-from riselang.support.profiling import Phases, following
+from riselang.support.profiling import Phases, track_phases
 
 if TYPE_CHECKING:
     import rich.progress
@@ -61,7 +61,7 @@ class Steps:
         self.began = monotonic()
         self._label = label
         self._phases = phases
-        self._is_over = False
+        self._is_closed = False
         self._lock = threading.Lock()
         self._line: Line | None = None
 
@@ -81,16 +81,16 @@ class Steps:
 
     def draw(self) -> None:
         """Show a line from now on, unless the task has ended."""
-        line = _line(self)
+        line = _make_line(self)
         with self._lock:
-            if not self._is_over and _line_lock.acquire(blocking=False):
+            if not self._is_closed and _line_lock.acquire(blocking=False):
                 line.start()
                 self._line = line
 
     def close(self) -> None:
         """Remove the line."""
         with self._lock:
-            self._is_over = True
+            self._is_closed = True
             if self._line is not None:
                 self._line.stop()
                 self._line = None
@@ -103,18 +103,18 @@ def progress(label: str, total: int | None = None) -> Generator[Steps]:
 
     Inside of another block nothing is shown; the outer line names the phases of the inner one.
     """
-    if _is_inside.get() or not is_shown():
+    if _is_inside.get() or not can_show_progress():
         yield Steps(label, total, Phases())
         return
     token = _is_inside.set(True)
     try:
-        with following() as phases:
-            yield from _drawn_late(Steps(label, total, phases))
+        with track_phases() as phases:
+            yield from _draw_after_delay(Steps(label, total, phases))
     finally:
         _is_inside.reset(token)
 
 
-def _drawn_late(steps: Steps) -> Generator[Steps]:
+def _draw_after_delay(steps: Steps) -> Generator[Steps]:
     timer = threading.Timer(DELAY, steps.draw)
     timer.daemon = True
     timer.start()
@@ -126,21 +126,21 @@ def _drawn_late(steps: Steps) -> Generator[Steps]:
         steps.close()
 
 
-def is_shown() -> bool:
+def can_show_progress() -> bool:
     """Return whether to show progress: on a terminal, in a notebook, or if the setting says so."""
-    setting, stream = config.progress(), sys.stderr
+    setting, stream = config.progress_mode(), sys.stderr
     if setting == "auto":
         return _is_terminal(stream) or _is_notebook(stream)
-    return setting == "1" and _is_there(stream)
+    return setting == "1" and _is_open(stream)
 
 
-def _is_there(stream: TextIO | None) -> bool:
+def _is_open(stream: TextIO | None) -> bool:
     """Return whether a stream can be written; a process without a console has no standard error."""
     return stream is not None and not stream.closed
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    return _is_there(stream) and cast(TextIO, stream).isatty()
+    return _is_open(stream) and cast(TextIO, stream).isatty()
 
 
 def _is_notebook(stream: TextIO | None) -> bool:
@@ -148,7 +148,7 @@ def _is_notebook(stream: TextIO | None) -> bool:
     return type(stream).__module__.startswith("ipykernel.")
 
 
-def _line(steps: Steps) -> Line:
+def _make_line(steps: Steps) -> Line:
     if _is_terminal(sys.stderr) and not _is_notebook(sys.stderr):
         return _rich_line(steps)
     return PlainLine(steps, sys.stderr)
@@ -162,7 +162,7 @@ class PlainLine:
         self._stream = stream
         self._text = ""
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._keep_up, daemon=True)
+        self._thread = threading.Thread(target=self._refresh_periodically, daemon=True)
 
     def start(self) -> None:
         self.refresh()
@@ -184,7 +184,7 @@ class PlainLine:
         self._write("")
         self._write("")
 
-    def _keep_up(self) -> None:
+    def _refresh_periodically(self) -> None:
         while not self._over.wait(INTERVAL):
             self.refresh()
 
@@ -227,17 +227,17 @@ def _rich_line(steps: Steps) -> Line:
 class RichLine:
     """A line that `rich` draws."""
 
-    def __init__(self, steps: Steps, drawn: rich.progress.Progress):
+    def __init__(self, steps: Steps, display: rich.progress.Progress):
         self._steps = steps
-        self._drawn = drawn
+        self._display = display
 
     def start(self) -> None:
-        self._drawn.add_task("", total=self._steps.total, completed=self._steps.done)
-        self._drawn.tasks[0].start_time = self._steps.began
-        self._drawn.start()
+        self._display.add_task("", total=self._steps.total, completed=self._steps.done)
+        self._display.tasks[0].start_time = self._steps.began
+        self._display.start()
 
     def refresh(self) -> None:
-        self._drawn.update(self._drawn.task_ids[0], completed=self._steps.done, refresh=True)
+        self._display.update(self._display.task_ids[0], completed=self._steps.done, refresh=True)
 
     def stop(self) -> None:
-        self._drawn.stop()
+        self._display.stop()

@@ -20,37 +20,37 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from riselang.support.errors import LimitationError
 from riselang.support.forking import after_in_child
 
-MOST_CALLS = 1_000_000
+MAX_CALL_DEPTH = 1_000_000
 """The maximum depth of a recursion over a program."""
 BYTES_PER_CALL = 2048
 """The C stack that a call through C uses; other calls use none."""
-TOO_DEEP = f"the program nests too deeply: it takes more than {MOST_CALLS:,} nested calls"
+TOO_DEEP = f"the program nests too deeply: it takes more than {MAX_CALL_DEPTH:,} nested calls"
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def deep(function: Callable[P, R]) -> Callable[P, R]:
+def with_deep_stack(function: Callable[P, R]) -> Callable[P, R]:
     """Run a function that recurses over a program, or whose callees do, on a deep stack."""
 
     @wraps(function)
-    def entered(*arguments: P.args, **named: P.kwargs) -> R:
-        if getattr(_here, "is_deep", False):
+    def wrapper(*arguments: P.args, **named: P.kwargs) -> R:
+        if getattr(_thread_state, "is_deep", False):
             return function(*arguments, **named)
-        return _Run(lambda: function(*arguments, **named)).result()
+        return _DeepCall(lambda: function(*arguments, **named)).result()
 
-    return entered
+    return wrapper
 
 
 def is_deep() -> bool:
     """Return whether this thread has a deep stack."""
-    return getattr(_here, "is_deep", False)
+    return getattr(_thread_state, "is_deep", False)
 
 
-_here = threading.local()
+_thread_state = threading.local()
 
 
-class _Limit:
+class _RecursionLimit:
     """Python's recursion limit, which is global; it is raised while any thread has a deep stack."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class _Limit:
         with self._lock:
             if self._users == 0:
                 self._before = sys.getrecursionlimit()
-                sys.setrecursionlimit(max(self._before, MOST_CALLS))
+                sys.setrecursionlimit(max(self._before, MAX_CALL_DEPTH))
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -77,20 +77,20 @@ class _Limit:
             sys.setrecursionlimit(self._before)
 
 
-_limit = _Limit()
-_starting = threading.Lock()
+_limit = _RecursionLimit()
+_stack_size_lock = threading.Lock()
 """Protects the stack size of new threads, which is a setting of the whole process."""
 
 
 @after_in_child
 def _forget_other_threads() -> None:
-    global _limit, _starting
+    global _limit, _stack_size_lock
     if not is_deep():
         _limit.restore()
-    _limit, _starting = _Limit(), threading.Lock()
+    _limit, _stack_size_lock = _RecursionLimit(), threading.Lock()
 
 
-class _Run(Generic[R]):
+class _DeepCall(Generic[R]):
     """One call on a new thread, with the context variables of the caller."""
 
     def __init__(self, action: Callable[[], R]):
@@ -103,7 +103,7 @@ class _Run(Generic[R]):
     def result(self) -> R:
         with _limit:
             self._ended.acquire()
-            thread = _started(self._run)
+            thread = _start_thread(self._run)
             self._wait(thread)
             thread.join()
         try:
@@ -114,7 +114,7 @@ class _Run(Generic[R]):
             self._error = None  # it references this frame
 
     def _run(self) -> None:
-        _here.is_deep = True
+        _thread_state.is_deep = True
         try:
             self._results.append(self._context.run(self._action))
         except RecursionError:
@@ -153,19 +153,19 @@ class _Interruptions:
         self._thread = thread
         self._sent: type[BaseException] | None = None
         self._is_lost = False
-        self._report: Callable[[Any], object] | None = None
+        self._previous_hook: Callable[[Any], object] | None = None
 
     def __enter__(self) -> _Interruptions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._report is not None:
-            sys.unraisablehook = self._report
+        if self._previous_hook is not None:
+            sys.unraisablehook = self._previous_hook
 
     def send(self, kind: type[BaseException]) -> None:
         """Raise an exception in the thread."""
-        if self._report is None:
-            self._report, sys.unraisablehook = sys.unraisablehook, self._note
+        if self._previous_hook is None:
+            self._previous_hook, sys.unraisablehook = sys.unraisablehook, self._handle_unraisable
         self._sent = kind
         identity = ctypes.c_ulong(self._thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(kind))
@@ -181,26 +181,26 @@ class _Interruptions:
         frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
         return self._thread.ident in frames
 
-    def _note(self, dropped: Any) -> None:
+    def _handle_unraisable(self, dropped: Any) -> None:
         if dropped.exc_type is self._sent and threading.get_ident() == self._thread.ident:
             self._is_lost = True
-        elif self._report is not None:
-            self._report(dropped)
+        elif self._previous_hook is not None:
+            self._previous_hook(dropped)
 
 
-def _started(action: Callable[[], None]) -> threading.Thread:
+def _start_thread(action: Callable[[], None]) -> threading.Thread:
     """Start a thread with the largest stack that the system permits."""
-    size = MOST_CALLS * BYTES_PER_CALL
+    size = MAX_CALL_DEPTH * BYTES_PER_CALL
     while True:
         thread = threading.Thread(target=action, name="riselang", daemon=True)
-        with _starting:
+        with _stack_size_lock:
             before = threading.stack_size(size)
             try:
                 thread.start()
                 return thread
             except RuntimeError:
                 # The process has a memory limit; few programs need a stack of this size.
-                if size < MOST_CALLS:
+                if size < MAX_CALL_DEPTH:
                     raise
                 size //= 4
             finally:

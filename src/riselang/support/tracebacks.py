@@ -12,26 +12,26 @@ from typing import ParamSpec, TypeVar
 from riselang.support.config import DEBUG
 from riselang.support.errors import InternalError, RiseError
 
-_OURS = str(Path(__file__).parents[1]) + os.sep
+_PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-def shortened(error: RiseError) -> RiseError:
+def shorten_traceback(error: RiseError) -> RiseError:
     """Remove riselang's frames from the traceback of an error that leaves riselang.
 
     Internal errors keep the full traceback, and so do all errors with `RISE_DEBUG=1`.
     """
     if isinstance(error, InternalError) or DEBUG.value():
         return error
-    return error.with_traceback(_of_others(error.__traceback__))
+    return error.with_traceback(_without_own_frames(error.__traceback__))
 
 
-def _of_others(traceback: TracebackType | None) -> TracebackType | None:
+def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Return the frames of a traceback that are not riselang's."""
     kept: list[TracebackType] = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+        if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
             kept.append(traceback)
         traceback = traceback.tb_next
     linked: TracebackType | None = None
@@ -46,10 +46,10 @@ def with_short_tracebacks(
     """Shorten the tracebacks of errors; for functions that users call."""
 
     @wraps(function)
-    def called(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+    def wrapper(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
         try:
             return function(*arguments, **named)
         except RiseError as error:
-            raise shortened(error) from error.__cause__
+            raise shorten_traceback(error) from error.__cause__
 
-    return called
+    return wrapper

@@ -13,9 +13,9 @@ from math import prod
 from riselang.dialects.rise.pattern_registry import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
 from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subterms
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 
-MOST_COPIED = 256
+MAX_COPIED_ELEMENTS = 256
 """The maximum number of elements that a call may copy: the copy must cost less than it saves."""
 
 
@@ -48,7 +48,7 @@ def free_variables(term: Term) -> dict[Free, None]:
     return dict.fromkeys(each for each in subterms(term) if isinstance(each, Free))
 
 
-def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
+def abstract_parts(term: Term) -> tuple[Term, tuple[Term, ...], int]:
     """The term with numbered variables for the parts that may differ, these parts, and its size.
 
     Terms with equal forms can become calls of one function.
@@ -60,7 +60,7 @@ def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
         nonlocal size
         size += 1
         if not is_view_of_variable(term) and not _is_float(term):
-            return with_children(term, visit, visit)
+            return map_children(term, visit, visit)
         if term not in parts:
             parts[term] = Free(f"#{len(parts)}", term.type)
         return parts[term]
@@ -69,12 +69,14 @@ def form_of(term: Term) -> tuple[Term, tuple[Term, ...], int]:
     return form, tuple(parts), size
 
 
-def filled(form: Term, parts: Sequence[Term]) -> Term:
+def fill_form(form: Term, parts: Sequence[Term]) -> Term:
     """The term that has this form and these parts."""
-    return replaced(form, {Free(f"#{at}", part.type): part for at, part in enumerate(parts)})
+    return replace_variables(
+        form, {Free(f"#{at}", part.type): part for at, part in enumerate(parts)}
+    )
 
 
-def replaced(term: Term, meanings: Mapping[Term, Term]) -> Term:
+def replace_variables(term: Term, meanings: Mapping[Term, Term]) -> Term:
     """Replace free variables in a term; the replacements must not mention its bound variables."""
     known: dict[Term, Term] = {}
 
@@ -84,7 +86,7 @@ def replaced(term: Term, meanings: Mapping[Term, Term]) -> Term:
         if not term.children:
             return term
         if term not in known:
-            known[term] = with_children(term, visit, visit)
+            known[term] = map_children(term, visit, visit)
         return known[term]
 
     return visit(term) if meanings else term
@@ -101,7 +103,7 @@ class CommonForms:
         """The arguments, one from each row, and the parameter they are passed to."""
         self._inside = inside
 
-    def common(self, terms: Sequence[Term]) -> Term | None:
+    def common_form(self, terms: Sequence[Term]) -> Term | None:
         """The common form of one term from each row, or None if there is none."""
         first, *others = terms
         if all(other == first for other in others) and self._is_inside(first):
@@ -109,22 +111,22 @@ class CommonForms:
         if all(isinstance(term, Apply) for term in terms):
             count = len(self.parameters)
             children = zip(*(term.children for term in terms), strict=True)
-            forms = [self.common(each) for each in children]
+            forms = [self.common_form(each) for each in children]
             common = iter([each for each in forms if each is not None])
             if None not in forms:
-                return with_children(first, lambda _: next(common), lambda _: next(common))
+                return map_children(first, lambda _: next(common), lambda _: next(common))
             for rows in list(self.parameters)[count:]:
                 del self.parameters[rows]
-        return self._parameter(terms)
+        return self._add_parameter(terms)
 
     def _is_inside(self, term: Term) -> bool:
         """Whether the function computes everything that a term mentions."""
         return all(each in self._inside for each in free_variables(term))
 
-    def _parameter(self, terms: Sequence[Term]) -> Free | None:
+    def _add_parameter(self, terms: Sequence[Term]) -> Free | None:
         type = terms[0].type
         mentioned = [name for term in terms for name in free_variables(term)]
-        is_taken = all(isinstance(term, Free) for term in terms) or _may_be_passed(type)
+        is_taken = all(isinstance(term, Free) for term in terms) or _can_be_passed(type)
         if any(name in self._inside for name in mentioned) or not is_taken:
             return None
         if any(term.type != type for term in terms):
@@ -136,11 +138,11 @@ def _is_float(term: Term) -> bool:
     return isinstance(term, Literal) and is_float(term.type)
 
 
-def _may_be_passed(type: RiseType) -> bool:
+def _can_be_passed(type: RiseType) -> bool:
     """Whether a value of this type may be copied to pass it to a call."""
     if isinstance(type, ScalarType):
         return is_float(type)
     if not isinstance(type, ArrayType) or not type.is_closed:
         return False
     elements = (prod(length.constant for length in lengths) for lengths, _ in leaves(type))
-    return sum(elements) <= MOST_COPIED
+    return sum(elements) <= MAX_COPIED_ELEMENTS

@@ -166,7 +166,7 @@ def mixed_operands(
     return (vectors[0], scalars[0]) if vectors and scalars else None
 
 
-def shown_scalar(node: Node) -> tuple[str, str]:
+def describe_scalar(node: Node) -> tuple[str, str]:
     """How an error message describes a scalar, and how it spells it in a suggested fix."""
     if isinstance(node, Constant):
         return f"the number {node.number}", str(node.number)
@@ -175,7 +175,7 @@ def shown_scalar(node: Node) -> tuple[str, str]:
     return "a scalar", "a"
 
 
-def is_view(node: Node, named: Collection[Node] = ()) -> bool:
+def is_view_node(node: Node, named: Collection[Node] = ()) -> bool:
     """Whether reading the node costs nothing: layout patterns over variables and let-bound nodes.
 
     A map of such patterns is a view, too.
@@ -221,7 +221,7 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
     shared: dict[Scope | None, list[Node]] = {}
     named: set[Node] = set()
     candidates = [node for node, count in uses.items() if count > 1 or node in used_inside]
-    called = _called_often(uses)
+    called = _frequently_called_functions(uses)
     for node in sorted(candidates, key=lambda node: node.serial):
         if node in called or _is_computed(node, named):
             shared.setdefault(node.scope, []).append(node)
@@ -229,7 +229,7 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
     return shared
 
 
-def _called_often(uses: Mapping[Node, int]) -> set[Node]:
+def _frequently_called_functions(uses: Mapping[Node, int]) -> set[Node]:
     """The functions that return arrays and have two or more uses, all of them complete calls."""
     calls: dict[Node, int] = {}
     for node in uses:
@@ -242,4 +242,4 @@ def _called_often(uses: Mapping[Node, int]) -> set[Node]:
 
 
 def _is_computed(node: Node, named: Collection[Node] = ()) -> bool:
-    return not isinstance(node.type, FunType | DepFunType) and not is_view(node, named)
+    return not isinstance(node.type, FunType | DepFunType) and not is_view_node(node, named)

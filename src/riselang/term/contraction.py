@@ -11,18 +11,18 @@ from riselang.dialects.rise.types import f32, f64
 from riselang.term.fusion import inline_element_functions
 from riselang.term.nodes import Scalar, Term, operation_type, scalar_type
 from riselang.term.recursion import recursive
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 
 
 def contract(term: Term) -> Term:
     """Inline element functions, and contract multiplications with additions."""
-    return _contracted(inline_element_functions(term))
+    return _contract_scalars(inline_element_functions(term))
 
 
 @recursive
-def _contracted(term: Term) -> Term:
+def _contract_scalars(term: Term) -> Term:
     def visit(term: Term) -> Term:
-        term = with_children(term, visit, visit)
+        term = map_children(term, visit, visit)
         if isinstance(term, Scalar) and scalar_type(term) in (f32, f64):
             return _contract_sum(term)
         return term
@@ -37,10 +37,10 @@ def _contract_sum(term: Scalar) -> Scalar:
     left, right = term.operands
     is_difference = term.op == "arith.subf"
     if isinstance(left, Scalar) and left.op == "arith.mulf":
-        addend = _negated(right) if is_difference else right
+        addend = _negate(right) if is_difference else right
         return _fma(left.operands[0], left.operands[1], addend, term)
     if isinstance(right, Scalar) and right.op == "arith.mulf":
-        factor = _negated(right.operands[0]) if is_difference else right.operands[0]
+        factor = _negate(right.operands[0]) if is_difference else right.operands[0]
         return _fma(factor, right.operands[1], left, term)
     return term
 
@@ -49,5 +49,5 @@ def _fma(a: Term, b: Term, c: Term, term: Scalar) -> Scalar:
     return Scalar("math.fma", [a, b, c], operation_type(term), None, term.location)
 
 
-def _negated(term: Term) -> Term:
+def _negate(term: Term) -> Term:
     return Scalar("arith.negf", [term], operation_type(term), None, term.location)

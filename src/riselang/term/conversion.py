@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, IndexType, IntegerT
 from riselang.dialects.rise.types import ScalarType, f32, i1, i64, is_float
 
 
-def width(type: ScalarType) -> int:
+def bit_width(type: ScalarType) -> int:
     if isinstance(type.element, IndexType):
         return 64
     if isinstance(type.element, IntegerType):
@@ -15,7 +15,7 @@ def width(type: ScalarType) -> int:
     return type.element.bitwidth  # type: ignore[attr-defined,no-any-return]
 
 
-def conversion_op(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+def conversion_ops(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     """The ops that convert `source` to `target`, each with its result type; none if both are equal.
 
     A conversion to i1 is not supported here: it is a comparison with zero.
@@ -23,19 +23,19 @@ def conversion_op(source: ScalarType, target: ScalarType) -> list[tuple[str, Sca
     if source == target:
         return []
     if is_float(source) and is_float(target):
-        return _between_floats(source, target)
+        return _float_to_float(source, target)
     if is_float(source):
         return _float_to_integer(target)
     if is_float(target):
         return _integer_to_float(source, target)
-    return _between_integers(source, target)
+    return _integer_to_integer(source, target)
 
 
-def _between_floats(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+def _float_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     halves = (Float16Type, BFloat16Type)
     if isinstance(source.element, halves) and isinstance(target.element, halves):
         return [("arith.extf", f32), ("arith.truncf", target)]
-    widens = width(source) < width(target)
+    widens = bit_width(source) < bit_width(target)
     return [("arith.extf" if widens else "arith.truncf", target)]
 
 
@@ -51,11 +51,11 @@ def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str,
     return [("arith.uitofp" if source == i1 else "arith.sitofp", target)]
 
 
-def _between_integers(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
+def _integer_to_integer(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
         if source == i1:
             return [("arith.extui", i64), ("arith.index_cast", target)]
         return [("arith.index_cast", target)]
-    if width(source) > width(target):
+    if bit_width(source) > bit_width(target):
         return [("arith.trunci", target)]
     return [("arith.extui" if source == i1 else "arith.extsi", target)]

@@ -104,10 +104,10 @@ def cost(program: Term, results: int = 1) -> Cost:
     inputs, _ = uncurry(program.type)
     counter.count(program)
     return Cost(
-        _plain(counter.flops),
-        _plain(counter.transcendentals),
-        _plain(bytes_of(inputs)),
-        _plain(bytes_of(result_types(program.type, results))),
+        _as_count(counter.flops),
+        _as_count(counter.transcendentals),
+        _as_count(byte_size(inputs)),
+        _as_count(byte_size(result_types(program.type, results))),
         counter.is_exact,
     )
 
@@ -124,7 +124,7 @@ class _Counter:
 
     def count(self, program: Term) -> None:
         inputs, _ = uncurry(program.type)
-        _run(self._evaluate(program, ()), *[None for _ in inputs])
+        _apply_function(self._evaluate(program, ()), *[None for _ in inputs])
 
     def _evaluate(self, term: Term, scope: _Scope) -> _Value:
         match term:
@@ -140,10 +140,10 @@ class _Counter:
             case Scalar():
                 for operand in term.operands:
                     self._evaluate(operand, scope)
-                self._add(term)
+                self._count_operation(term)
                 return None
             case Pattern():
-                return self._pattern(term, ())
+                return self._apply_pattern(term, ())
             case DepApply() | DepLambda():
                 return self._evaluate(term.children[0], scope)
             case Embed():
@@ -154,7 +154,7 @@ class _Counter:
             case _:
                 return None
 
-    def _add(self, term: Scalar) -> None:
+    def _count_operation(self, term: Scalar) -> None:
         type, lanes = term.operands[0].type, Nat.const(1)
         if isinstance(type, VectorType):
             type, lanes = type.element, type.length
@@ -165,18 +165,18 @@ class _Counter:
         else:
             self.flops += self._times * lanes * FLOPS.get(term.op, 0)
 
-    def _pattern(self, pattern: Pattern, arguments: tuple[_Value, ...]) -> _Value:
+    def _apply_pattern(self, pattern: Pattern, arguments: tuple[_Value, ...]) -> _Value:
         """Apply a pattern to its arguments, or return a function of the missing ones."""
         if len(arguments) < pattern.spec.arity:
-            return _Function(lambda value: self._pattern(pattern, (*arguments, value)))
+            return _Function(lambda value: self._apply_pattern(pattern, (*arguments, value)))
         if pattern.spec.name == "let":
-            return _run(arguments[1], arguments[0])
+            return _apply_function(arguments[1], arguments[0])
         times = self._applications(pattern)
         outer, self._times = self._times, self._times * times
         inputs, _ = uncurry(pattern.type)
         for argument, type in zip(arguments, inputs, strict=True):
             if isinstance(type, FunType):
-                _run(argument, *[None for _ in uncurry(type)[0]])
+                _apply_function(argument, *[None for _ in uncurry(type)[0]])
         self._times = outer
         return None
 
@@ -191,13 +191,13 @@ def applications(pattern: Pattern) -> Nat:
     return Nat.const(1) if count is None else count.substitute(pattern.sizes)
 
 
-def _run(function: _Value, *arguments: _Value) -> _Value:
+def _apply_function(function: _Value, *arguments: _Value) -> _Value:
     for argument in arguments:
         function = function.apply(argument) if function is not None else None
     return function
 
 
-def bytes_of(types: Iterable[RiseType]) -> Nat:
+def byte_size(types: Iterable[RiseType]) -> Nat:
     """The total size, in bytes, of values of these types."""
     total = Nat.const(0)
     for type in types:
@@ -208,5 +208,5 @@ def bytes_of(types: Iterable[RiseType]) -> Nat:
     return total
 
 
-def _plain(count: Nat) -> Count:
+def _as_count(count: Nat) -> Count:
     return count.constant if count.is_constant else count

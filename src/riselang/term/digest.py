@@ -7,14 +7,14 @@ import os
 from collections.abc import Hashable
 from typing import cast
 
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
 
-WHERE_MATTERS = ("checkIdx",)
+LOCATED_PATTERNS = ("checkIdx",)
 """Patterns whose failure at run time is reported with their source location."""
 
 
-@deep
+@with_deep_stack
 def digest(term: Term, *, every_place: bool = False) -> str:
     """A digest that is equal for equal terms in every process, and differs for different ones.
 
@@ -34,7 +34,9 @@ def digest(term: Term, *, every_place: bool = False) -> str:
         stack.pop()
         if key not in numbers:
             numbers[key] = len(numbers)
-            hashed.update("\0".join(_text(part, numbers, texts) for part in key.parts).encode())
+            hashed.update(
+                "\0".join(_format_part(part, numbers, texts) for part in key.parts).encode()
+            )
             hashed.update(b"\1")
     for text in (*parameter_names(term), *_places(term, every_place)):
         hashed.update(f"\2{text}".encode())
@@ -51,7 +53,7 @@ class PartDigests:
         self._known: dict[Key, str] = {}
         self._texts: dict[Hashable, str] = {}
 
-    def of(self, term: Term) -> str:
+    def digest_of(self, term: Term) -> str:
         stack = [term.key]
         while stack:
             key = stack[-1]
@@ -63,18 +65,18 @@ class PartDigests:
             stack.pop()
             if key not in self._known:
                 numbers = dict.fromkeys(inner, 0)
-                own = "\0".join(_text(part, numbers, self._texts) for part in key.parts)
+                own = "\0".join(_format_part(part, numbers, self._texts) for part in key.parts)
                 text = "\1".join([own, *(self._known[part] for part in inner)])
                 self._known[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._known[term.key]
 
 
-def _text(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -> str:
+def _format_part(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -> str:
     if isinstance(part, Key):
         return f"@{numbers[part]}"
     if isinstance(part, tuple):
         parts = cast(tuple[Hashable, ...], part)
-        return f"({', '.join(_text(each, numbers, texts) for each in parts)})"
+        return f"({', '.join(_format_part(each, numbers, texts) for each in parts)})"
     # The name of the type distinguishes equal values of different types, such as 1 and True.
     known = (type(part), part)
     if known not in texts:
@@ -86,7 +88,7 @@ def _places(term: Term, every_place: bool) -> list[str]:
     """The source locations of the checks, or of all subterms, in the order of the term."""
     found: list[str] = []
     for current in subterms(term):
-        is_check = isinstance(current, Pattern) and current.spec.name in WHERE_MATTERS
+        is_check = isinstance(current, Pattern) and current.spec.name in LOCATED_PATTERNS
         if every_place and current.location is not None:
             found.append(f"{os.path.abspath(current.location.file)} {current.location}")
         elif is_check:

@@ -19,7 +19,7 @@ from riselang.dialects.arith import Arith
 from riselang.dialects.locations import location_attribute
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import unwrapped
+from riselang.dialects.rise.lanes import unwrap_type
 from riselang.support.errors import LimitationError
 from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
 from riselang.term.recursion import recursive
@@ -51,7 +51,7 @@ def scalar_leaves(term: Term) -> list[Term]:
 
 
 @recursive
-def fold_tree(
+def evaluate_tree(
     term: Term,
     leaves: Sequence[Term],
     values: Sequence[Value],
@@ -62,47 +62,47 @@ def fold_tree(
     variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
     others = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
 
-    def fold(term: Term) -> Value:
+    def evaluate(term: Term) -> Value:
         if isinstance(term, Scalar | Literal):
             operands: list[Value] = []
             for operand in term.children:
-                operands.append(fold(operand))
+                operands.append(evaluate(operand))
             return combine(term, operands)
         return variables[term] if term in variables else next(others)
 
-    return fold(term)
+    return evaluate(term)
 
 
 def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
     """Create the embed that computes `term` from the values of its leaves."""
-    block = Block(arg_types=[_plain_type(leaf) for leaf in leaves])
+    block = Block(arg_types=[_builtin_type(leaf) for leaf in leaves])
     builder = Builder(InsertPoint.at_end(block))
 
     def combine(term: Term, operands: Sequence[SSAValue]) -> SSAValue:
-        op = _operation(term, operands)
+        op = _create_operation(term, operands)
         op.location = location_attribute(term.location)
         return builder.insert(op).results[0]
 
-    block.add_op(ReturnOp([fold_tree(term, leaves, block.args, combine)]))
+    block.add_op(ReturnOp([evaluate_tree(term, leaves, block.args, combine)]))
     return EmbedOp(values, Region(block), operation_type(term))
 
 
-def _operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
+def _create_operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
     if isinstance(term, Literal):
-        plain = term.attribute.plain
+        plain = term.attribute.builtin_attribute
         return arith.ConstantOp.create(result_types=[plain.get_type()], properties={"value": plain})
     assert isinstance(term, Scalar)
-    return scalar_operation(term.op, operands, _plain_type(term), term.predicate)
+    return create_scalar_op(term.op, operands, _builtin_type(term), term.predicate)
 
 
-def _plain_type(term: Term) -> Attribute:
+def _builtin_type(term: Term) -> Attribute:
     try:
-        return unwrapped(operation_type(term))
+        return unwrap_type(operation_type(term))
     except VerifyException as error:
         raise LimitationError(str(error), term.location) from None
 
 
-def scalar_operation(
+def create_scalar_op(
     name: str, operands: Sequence[SSAValue], type: Attribute, predicate: str | None = None
 ) -> Operation:
     """Create the arith or math op with this name."""

@@ -8,9 +8,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr, literal
 from riselang.dialects.rise.binding import nat_variables, type_variables
-from riselang.dialects.rise.lanes import Lanes, lane_of, with_lane
+from riselang.dialects.rise.lanes import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.pattern_registry import LET, TO_MEM, VECTOR_FROM_SCALAR
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,
@@ -24,9 +24,9 @@ from riselang.dialects.rise.types import (
     is_float,
 )
 from riselang.support.errors import LimitationError, UserError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term import build, scalars
-from riselang.term.conversion import conversion_op
+from riselang.term.conversion import conversion_ops
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
     Apply,
@@ -43,13 +43,13 @@ from riselang.term.nodes import (
     scalar_type,
 )
 
-SHARED = "shared"
+SHARED_NAME = "shared"
 """The name of a let that is not in the source."""
-MOST_PARTS = 10_000
+MAX_TYPE_PARTS = 10_000
 """The maximum size of a type in a program: a tuple has one buffer for each of its scalars."""
 
 
-@deep
+@with_deep_stack
 def finish(
     root: build.Node, inference: Inference | None = None, *, stores_once: bool = False
 ) -> Term:
@@ -62,8 +62,8 @@ def finish(
     nodes = _reachable(root)
     for node in nodes:
         if isinstance(node, build.Constant):
-            _default(node, solver)
-    if undecided := solver.undecided():
+            _set_default_type(node, solver)
+    if undecided := solver.undecided_equations():
         left, right = undecided[0]
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
@@ -89,7 +89,7 @@ def _reachable(root: build.Node) -> list[build.Node]:
     return sorted(order, key=lambda node: node.serial)
 
 
-def _default(node: build.Constant, solver: Inference) -> None:
+def _set_default_type(node: build.Constant, solver: Inference) -> None:
     """Give a number whose type nothing determines the type f32 or i32."""
     if isinstance(solver.resolve(node.type), TypeVariable):
         is_integer = isinstance(node.number, int)
@@ -144,7 +144,7 @@ class _Finisher:
                 raise TypeError(f"{node} is not a node")
 
     def application(self, node: build.Application, level: int) -> Term:
-        if self.named and (kept := _kept(node)) in self.levels and kept in self.named:
+        if self.named and (kept := _stored_value(node)) in self.levels and kept in self.named:
             return self.term(kept, level)
         arguments: list[Term] = []
         for argument in node.arguments:
@@ -157,26 +157,26 @@ class _Finisher:
         for parameter in node.parameters:
             self.levels[parameter] = level
             level += 1
-        body = self.scoped(node.inner, node.body, level)
+        body = self.with_lets(node.inner, node.body, level)
         for parameter in reversed(node.parameters):
             body = Lambda(parameter.name, self.type(parameter), body, node.location)
             del self.levels[parameter]
         return body
 
     def dependent(self, node: build.DependentFunction, level: int) -> Term:
-        body = self.scoped(node.inner, node.body, level)
+        body = self.with_lets(node.inner, node.body, level)
         for outer in self.levels:
             type = self.solver.resolve(outer.type)
             if node.name in nat_variables(type) or node.name in type_variables(type):
                 name = outer.name if isinstance(outer, build.Variable) else "a shared value"
                 raise UserError(
-                    f"{name} would have the type {show(type)}, but {node.hint} is known only "
-                    "inside the dependent function that binds it",
+                    f"{name} would have the type {format_type(type)}, but {node.hint} is known "
+                    "only inside the dependent function that binds it",
                     node.location,
                 )
         return DepLambda(node.kind, node.hint, body, node.name, node.location)
 
-    def scoped(self, scope: build.Scope, body: build.Node, level: int) -> Term:
+    def with_lets(self, scope: build.Scope, body: build.Node, level: int) -> Term:
         """`body` under a let for each value that is shared in `scope`."""
         return self.lets(self.shared.get(scope, []), 0, body, level)
 
@@ -188,7 +188,7 @@ class _Finisher:
         self.levels[node] = level
         rest = self.lets(nodes, position + 1, body, level + 1)
         del self.levels[node]
-        name = node.label or SHARED
+        name = node.label or SHARED_NAME
         let = Pattern(LET, (value.type, rest.type))
         return apply_all(let, [value, Lambda(name, value.type, rest, node.location)])
 
@@ -198,13 +198,14 @@ class _Finisher:
         type = self.type(node)
         if not isinstance(type, ScalarType):
             raise UserError(
-                f"expected {show(type)}, but found the number {node.number}", node.location
+                f"expected {format_type(type)}, but found the number {node.number}", node.location
             )
         try:
             return Literal(literal(node.number, type), node.location)
         except (VerifyException, OverflowError) as error:
             raise UserError(
-                f"{node.number!r} cannot be a literal of type {show(type)}: {error}", node.location
+                f"{node.number!r} cannot be a literal of type {format_type(type)}: {error}",
+                node.location,
             ) from None
 
     def pattern(self, node: build.PatternUse) -> Term:
@@ -227,50 +228,50 @@ class _Finisher:
         assert isinstance(operand_type, ScalarType)
         if node.op == "compare":
             assert node.predicate is not None
-            op, predicate = scalars.comparison(node.predicate, operand_type)
+            op, predicate = scalars.comparison_op(node.predicate, operand_type)
             return Scalar(op, operands, type, predicate, node.location)
         if node.op == "neg" and not is_float(operand_type):
             return Scalar("arith.subi", [_zero(type), *operands], type, None, node.location)
-        op = scalars.resolve(node.op, operand_type)
+        op = scalars.resolve_op(node.op, operand_type)
         if op is None:
-            shown = show(operands[-1].type)
+            shown = format_type(operands[-1].type)
             raise UserError(f"'{node.op}' is not defined on {shown}", node.location)
         return Scalar(op, operands, type, None, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
         operand = self.term(node.operand, level)
         whole = self.operation_type(node)
-        source, target = scalar_type(operand), lane_of(whole)
+        source, target = scalar_type(operand), lane_type(whole)
         assert isinstance(source, ScalarType)
         assert isinstance(target, ScalarType)
         if target == i1 and source != i1:
-            return self.truth(operand, whole, node)
+            return self.to_boolean(operand, whole, node)
         result = operand
-        for op, lane in conversion_op(source, target):
-            type = with_lane(whole, lane)
+        for op, lane in conversion_ops(source, target):
+            type = with_lane_type(whole, lane)
             assert isinstance(type, Lanes)
             result = Scalar(op, [result], type, None, node.location)
         return result
 
-    def truth(self, operand: Term, type: Lanes, node: build.Node) -> Term:
+    def to_boolean(self, operand: Term, type: Lanes, node: build.Node) -> Term:
         """Convert a number to a Boolean: whether it is not zero."""
-        op, predicate = scalars.comparison("ne", scalar_type(operand))
+        op, predicate = scalars.comparison_op("ne", scalar_type(operand))
         zero = _zero(operand.type)
         return Scalar(op, [operand, zero], type, predicate, node.location)
 
     def operation_type(self, node: build.Node) -> Lanes:
         type = self.type(node)
         if not isinstance(type, Lanes):
-            raise UserError(f"expected a scalar here, but found {show(type)}", node.location)
+            raise UserError(f"expected a scalar here, but found {format_type(type)}", node.location)
         return type
 
     def type(self, node: build.Node) -> RiseType:
         type = self.solver.resolve(node.type)
         self.check_known(type, node)
-        if type.written_size > MOST_PARTS:
+        if type.expanded_size > MAX_TYPE_PARTS:
             raise LimitationError(
-                f"the type of this value has {_approximately(type.written_size)} parts when it is "
-                f"written out; the limit is {MOST_PARTS:,}",
+                f"the type of this value has {_format_count(type.expanded_size)} parts when it is "
+                f"written out; the limit is {MAX_TYPE_PARTS:,}",
                 node.location,
             )
         return type
@@ -281,14 +282,14 @@ class _Finisher:
         unknown = [name for name in nat_variables(type) if name.startswith("?")]
         unknown += [name for name in type_variables(type) if name.startswith("?")]
         if unknown:
-            known = re.sub(r"\?\d+", "_", show(type))
+            known = re.sub(r"\?\d+", "_", format_type(type))
             raise UserError(
                 f"the type {known} is not determined; use it together with something of known type",
                 node.location,
             )
 
 
-def _kept(node: build.Application) -> build.Node:
+def _stored_value(node: build.Application) -> build.Node:
     """The value that an application of `toMem(heap)` stores; a let-bound value is stored anyway."""
     function = node.function
     if not isinstance(function, build.PatternUse) or function.spec is not TO_MEM:
@@ -298,7 +299,7 @@ def _kept(node: build.Application) -> build.Node:
 
 def _zero(type: RiseType) -> Term:
     """Zero, in each lane of a vector."""
-    lane = lane_of(type)
+    lane = lane_type(type)
     assert isinstance(lane, ScalarType)
     zero = Literal(literal(0, lane))
     if not isinstance(type, VectorType):
@@ -306,5 +307,5 @@ def _zero(type: RiseType) -> Term:
     return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), zero)
 
 
-def _approximately(count: int) -> str:
+def _format_count(count: int) -> str:
     return f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import LET, TO_MEM, TUPLE
 from riselang.dialects.rise.types import FunType, RiseType
-from riselang.term.anti_unification import form_of, free_variables, is_view_of_variable
-from riselang.term.finish import SHARED
+from riselang.term.anti_unification import abstract_parts, free_variables, is_view_of_variable
+from riselang.term.finish import SHARED_NAME
 from riselang.term.nodes import Bound, Free, Lambda, Pattern, Term, apply_all, has_pattern, spine
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 
 
 @dataclass(eq=False)
-class KeptValue:
+class ProgramValue:
     """A value that the program computes and stores or names."""
 
     variable: Free
@@ -30,60 +30,62 @@ class KeptValue:
     size: int = 0
 
     @property
-    def taken(self) -> Iterator[Free]:
+    def used_variables(self) -> Iterator[Free]:
         """The variables that it mentions."""
         return (name for part in self.parts for name in free_variables(part))
 
 
-class Flattened:
+class FlatProgram:
     """A program as a sequence of values and a result that mentions them."""
 
     def __init__(self, program: Term):
-        self.values: list[KeptValue] = []
+        self.values: list[ProgramValue] = []
         self.parameters: list[Lambda] = []
         self._count = 0
         self._known: dict[Term, Free] = {}
         inputs: list[Free] = []
         while isinstance(program, Lambda):
             self.parameters.append(program)
-            inputs.append(self._new(program.parameter))
+            inputs.append(self._new_variable(program.parameter))
             program = program.body
         self.inputs = tuple(inputs)
         scope: list[Term] = list(inputs)
-        while (let := _applied_let(program)) is not None:
+        while (let := _split_let(program)) is not None:
             value, function = let
-            scope.append(self._let(self._stored(_opened(value, scope)), function.name))
+            scope.append(
+                self._bind_let(self._extract_stored(_substitute_scope(value, scope)), function.name)
+            )
             program = function.body
-        self.result = self._results(_opened(program, scope))
+        self.result = self._extract_results(_substitute_scope(program, scope))
         for value in self.values:
-            value.form, value.parts, value.size = form_of(value.term)
+            value.form, value.parts, value.size = abstract_parts(value.term)
 
-    def _new(self, type: RiseType) -> Free:
+    def _new_variable(self, type: RiseType) -> Free:
         self._count += 1
         return Free(f"${self._count}", type)
 
-    def _keep(self, term: Term, kind: str, name: str = SHARED) -> Free:
-        variable = self._new(term.type)
-        self.values.append(KeptValue(variable, name, term, kind))
+    def _add_value(self, term: Term, kind: str, name: str = SHARED_NAME) -> Free:
+        variable = self._new_variable(term.type)
+        self.values.append(ProgramValue(variable, name, term, kind))
         return variable
 
-    def _let(self, term: Term, name: str) -> Term:
+    def _bind_let(self, term: Term, name: str) -> Term:
         """The term that replaces the variable of a let: a view itself, or a new variable."""
         if not is_view_of_variable(term):
-            return self._keep(term, "named", name)
+            return self._add_value(term, "named", name)
         if self.values and self.values[-1].variable == term:
             self.values[-1].name = name
         return term
 
-    def _results(self, term: Term) -> Term:
+    def _extract_results(self, term: Term) -> Term:
         head, arguments = spine(term)
         if isinstance(head, Pattern) and head.spec is TUPLE and len(arguments) == 2:
-            return apply_all(head, [self._results(each) for each in arguments])
+            return apply_all(head, [self._extract_results(each) for each in arguments])
         if isinstance(term, Free):
             return term
-        return self._keep(self._stored(term), "result")
+        return self._add_value(self._extract_stored(term), "result")
 
-    def _stored(self, term: Term) -> Term:
+    def _extract_stored(self, term: Term) -> Term:
         """Replace each `toMem(heap)` outside of functions by a variable."""
         head, arguments = spine(term)
         if not isinstance(head, Pattern) or head.spec is LET or not arguments:
@@ -91,7 +93,8 @@ class Flattened:
         if not has_pattern(term, "toMem"):
             return term
         arguments = [
-            each if isinstance(each.type, FunType) else self._stored(each) for each in arguments
+            each if isinstance(each.type, FunType) else self._extract_stored(each)
+            for each in arguments
         ]
         if not (head.spec is TO_MEM and head.argument("space") == "heap"):
             result = apply_all(head, arguments)
@@ -99,11 +102,11 @@ class Flattened:
             return result
         (inner,) = arguments
         if inner not in self._known:
-            self._known[inner] = self._keep(inner, "stored")
+            self._known[inner] = self._add_value(inner, "stored")
         return self._known[inner]
 
 
-def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
+def _split_let(term: Term) -> tuple[Term, Lambda] | None:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
         return None
@@ -111,7 +114,7 @@ def _applied_let(term: Term) -> tuple[Term, Lambda] | None:
     return (value, function) if isinstance(function, Lambda) else None
 
 
-def _opened(term: Term, scope: Sequence[Term]) -> Term:
+def _substitute_scope(term: Term, scope: Sequence[Term]) -> Term:
     """Replace the variables of the enclosing lambdas by the terms in `scope`."""
 
     def visit(term: Term, level: int) -> Term:
@@ -119,6 +122,6 @@ def _opened(term: Term, scope: Sequence[Term]) -> Term:
             return term
         if isinstance(term, Bound):
             return scope[level - 1 - term.index]
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(term, 0)

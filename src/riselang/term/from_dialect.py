@@ -19,12 +19,12 @@ from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
-from riselang.dialects.rise.lanes import wrapped
+from riselang.dialects.rise.lanes import wrap_type
 from riselang.dialects.rise.pattern_registry import (
     TUPLE,
     VECTOR_FROM_SCALAR,
     Argument,
-    swapped_inputs,
+    swap_first_inputs,
 )
 from riselang.dialects.rise.patterns import PatternOp
 from riselang.dialects.rise.types import (
@@ -37,7 +37,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.support.errors import InternalError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term import build
 from riselang.term.finish import finish
 from riselang.term.foreign import ForeignRegion
@@ -54,18 +54,18 @@ class Unit:
     outputs: tuple[tuple[SSAValue, ...], ...]
 
 
-@deep
-def unit_of(outs: Sequence[OutOp]) -> Unit:
+@with_deep_stack
+def read_unit(outs: Sequence[OutOp]) -> Unit:
     """The program whose results the `rise.out` ops of one block store."""
     reader = _Reader()
     scope = build.Scope()
     block = outs[0].parent
     assert block is not None
-    reader.read(block, scope)
+    reader.read_block(block, scope)
     results = [reader.operand(out, out.value) for out in outs]
     body = results[-1]
     for result in reversed(results[:-1]):
-        body = _pair(result, body, scope)
+        body = _make_pair(result, body, scope)
     types = [variable.type for variable in reader.variables]
     root = build.Function(
         fun(*types, body.type) if types else body.type, reader.variables, body, scope
@@ -73,21 +73,21 @@ def unit_of(outs: Sequence[OutOp]) -> Unit:
     return Unit(finish(root), tuple(reader.buffers), tuple(tuple(out.buffers) for out in outs))
 
 
-@deep
-def units(function: Operation) -> list[tuple[Operation, Unit]]:
+@with_deep_stack
+def read_units(function: Operation) -> list[tuple[Operation, Unit]]:
     """The programs in a function: its lowering units, and each `rise.out` outside of one."""
     found: list[tuple[Operation, Unit]] = []
     for op in walk(function):
         if isinstance(op, LoweringUnitOp):
             outs = [inner for inner in op.body.block.ops if isinstance(inner, OutOp)]
             if outs:
-                found.append((op, unit_of(outs)))
+                found.append((op, read_unit(outs)))
         elif isinstance(op, OutOp) and not isinstance(op.parent_op(), LoweringUnitOp):
-            found.append((op, unit_of([op])))
+            found.append((op, read_unit([op])))
     return found
 
 
-def _pair(first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
+def _make_pair(first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
     spec_type = TUPLE.instantiate({"s": first.type, "t": second.type})
     use = build.PatternUse(spec_type, TUPLE, {"s": first.type, "t": second.type}, scope=scope)
     return build.Application(pair(first.type, second.type), use, [first, second], scope=scope)
@@ -101,7 +101,7 @@ class _Reader:
         self.variables: list[build.Variable] = []
         self.buffers: list[tuple[SSAValue, ...]] = []
 
-    def read(self, block: Block, scope: build.Scope) -> None:
+    def read_block(self, block: Block, scope: build.Scope) -> None:
         for op in block.ops:
             if op.results and isinstance(op.results[0].type, RiseType):
                 node = self.node(op, scope)
@@ -147,11 +147,11 @@ class _Reader:
         if value not in self.nodes:
             raise op_error(op, "uses a value that is not part of this program")
         node = self.nodes[value]
-        return _as_in_dialect(node) if _accumulates(value.owner) else node
+        return _with_dialect_order(node) if _is_accumulating(value.owner) else node
 
     def application(self, op: ApplyOp, type: RiseType, scope: build.Scope) -> build.Node:
         arguments = [self.operand(op, argument) for argument in op.arguments]
-        if _accumulates(op.function.owner):
+        if _is_accumulating(op.function.owner):
             function = self.nodes[op.function]
             arguments[0] = self.accumulator_first(op.arguments[0], arguments[0], scope)
         else:
@@ -164,7 +164,7 @@ class _Reader:
         """Turn a function of (element, accumulator) into one of (accumulator, element)."""
         op = value.owner
         if not isinstance(op, LambdaOp) or len(op.body.block.args) != 2:
-            return _swapping(node, scope)
+            return _swap_parameters(node, scope)
         wrapped_function = _function_with_swapped_arguments(op)
         if wrapped_function is not None:
             return self.operand(op, wrapped_function)
@@ -173,14 +173,14 @@ class _Reader:
         assert isinstance(node, build.Function)
         element, accumulator = node.parameters
         return build.Function(
-            swapped_inputs(node.type), [accumulator, element], node.body, node.inner,
+            swap_first_inputs(node.type), [accumulator, element], node.body, node.inner,
             scope=node.scope, location=node.location,
         )  # fmt: skip
 
     def dependent(self, op: DepLambdaOp, type: RiseType, scope: build.Scope) -> build.Node:
         inner = build.Scope(scope)
         block = op.body.block
-        self.read(block, inner)
+        self.read_block(block, inner)
         returned = block.last_op
         assert isinstance(returned, ReturnOp)
         body = self.operand(op, returned.values[0])
@@ -199,11 +199,11 @@ class _Reader:
             parameter = build.Variable(argument.type, name, scope=inner, location=location_of(op))
             self.nodes[argument] = parameter
             parameters.append(parameter)
-        self.read(block, inner)
+        self.read_block(block, inner)
         last = block.last_op
         assert isinstance(last, ReturnOp)
         body = self.operand(last, last.values[0])
-        if (pattern := _applied_to_function(parameters, body)) is not None:
+        if (pattern := _eta_reduce(parameters, body)) is not None:
             return pattern
         return build.Function(type, parameters, body, inner, scope=scope, location=location_of(op))
 
@@ -220,11 +220,11 @@ class _Reader:
         raise InternalError("an embed without return passed the verifier")
 
 
-def _accumulates(owner: Operation | Block) -> bool:
+def _is_accumulating(owner: Operation | Block) -> bool:
     return isinstance(owner, PatternOp) and owner.SPEC.accumulates
 
 
-def _swapping(function: build.Node, scope: build.Scope) -> build.Node:
+def _swap_parameters(function: build.Node, scope: build.Scope) -> build.Node:
     """`fun((a, b), function(b, a))`"""
     type, location = function.type, function.location
     inner = build.Scope(scope)
@@ -233,7 +233,7 @@ def _swapping(function: build.Node, scope: build.Scope) -> build.Node:
         build.Variable(each, name, scope=inner, location=location)
         for each, name in ((first, "a"), (second, "b"))
     ]
-    made = swapped_inputs(type)
+    made = swap_first_inputs(type)
     _, result = uncurry(made)
     body = build.Application(result, function, variables[::-1], scope=inner, location=location)
     return build.Function(made, variables, body, inner, scope=scope, location=location)
@@ -252,16 +252,16 @@ def _function_with_swapped_arguments(op: LambdaOp) -> SSAValue | None:
     return first.function if is_returned and is_swapped and is_outside else None
 
 
-def _as_in_dialect(pattern: build.Node) -> build.Node:
+def _with_dialect_order(pattern: build.Node) -> build.Node:
     """Wrap an unapplied pattern, so that it takes a function of (element, accumulator)."""
     assert isinstance(pattern.type, FunType)
     assert pattern.scope is not None
     scope, location = pattern.scope, pattern.location
     inner = build.Scope(scope)
     variable = build.Variable(
-        swapped_inputs(pattern.type.input), "f", scope=inner, location=location
+        swap_first_inputs(pattern.type.input), "f", scope=inner, location=location
     )
-    function = _swapping(variable, inner)
+    function = _swap_parameters(variable, inner)
     body = build.Application(
         pattern.type.output, pattern, [function], scope=inner, location=location
     )
@@ -270,9 +270,7 @@ def _as_in_dialect(pattern: build.Node) -> build.Node:
     )
 
 
-def _applied_to_function(
-    parameters: Sequence[build.Variable], body: build.Node
-) -> build.PatternUse | None:
+def _eta_reduce(parameters: Sequence[build.Variable], body: build.Node) -> build.PatternUse | None:
     """The pattern of `fun(f, reduce(f))`."""
     if not isinstance(body, build.Application) or list(body.arguments) != list(parameters):
         return None
@@ -285,12 +283,12 @@ def _applied_to_function(
 def _is_scalar_operation(op: Operation) -> bool:
     if isinstance(op, ConstantOp):
         return _literal(op) is not None
-    return isinstance(op, ReturnOp) or (op.name in SCALAR_OPS and _works_on_lanes(op))
+    return isinstance(op, ReturnOp) or (op.name in SCALAR_OPS and _has_lane_types(op))
 
 
-def _works_on_lanes(op: Operation) -> bool:
+def _has_lane_types(op: Operation) -> bool:
     """Whether the operands and results are all scalars, or all vectors of the same length."""
-    types = [wrapped(value.type) for value in (*op.operands, *op.results)]
+    types = [wrap_type(value.type) for value in (*op.operands, *op.results)]
     lengths = {type.length if isinstance(type, VectorType) else None for type in types}
     return None not in types and len(lengths) == 1
 
@@ -300,7 +298,7 @@ def _literal(op: ConstantOp) -> LiteralAttr | None:
     value = op.value
     if isinstance(value, DenseIntOrFPElementsAttr) and value.is_splat():
         value = next(iter(value.iter_attrs()))
-    if not isinstance(value, FloatAttr | IntegerAttr) or wrapped(op.result.type) is None:
+    if not isinstance(value, FloatAttr | IntegerAttr) or wrap_type(op.result.type) is None:
         return None
     try:
         return LiteralAttr(value, ScalarType(value.type))
@@ -316,21 +314,21 @@ def _scalar_node(
         attribute = _literal(op)
         assert attribute is not None
         constant = build.Constant(attribute.type, attribute, scope=scope, location=location)
-        return _repeated(constant, op.result.type)
+        return _broadcast(constant, op.result.type)
     predicate = None
     if isinstance(op, CmpfOp):
         predicate = CMPF_PREDICATES[op.predicate.value.data]
     elif isinstance(op, CmpiOp):
         predicate = CMPI_PREDICATES[op.predicate.value.data]
     operands = [values[operand] for operand in op.operands]
-    type = wrapped(op.results[0].type)
+    type = wrap_type(op.results[0].type)
     assert type is not None
     return build.Operation(type, op.name, operands, predicate, scope=scope, location=location)
 
 
-def _repeated(constant: build.Constant, plain: Attribute) -> build.Node:
+def _broadcast(constant: build.Constant, plain: Attribute) -> build.Node:
     """Broadcast a constant to a vector, if `plain` is one."""
-    type = wrapped(plain)
+    type = wrap_type(plain)
     if not isinstance(type, VectorType):
         return constant
     arguments: dict[str, Argument] = {"k": type.length, "t": type.element}

@@ -23,54 +23,54 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
-from riselang.term.sizes import at_argument
+from riselang.term.sizes import apply_dependent
 from riselang.term.substitution import (
     instantiate,
     is_used_often,
+    map_children,
     shift,
-    with_children,
 )
 from riselang.term.views import is_view
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
-FOLDS = ("reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq")
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq")
 
-_FUSIBLE = frozenset((*MAPS, *FOLDS, FST.name, SND.name))
+_FUSIBLE = frozenset((*MAPS, *REDUCTIONS, FST.name, SND.name))
 
 
 @recursive
 def inline_element_functions(term: Term) -> Term:
     """Inline the functions of inner maps through map, zip and reduce."""
-    return _visit(term)
+    return _inline(term)
 
 
-def _visit(term: Term) -> Term:
-    return _fuse(with_children(term, _visit, _visit))
+def _inline(term: Term) -> Term:
+    return _fuse(map_children(term, _inline, _inline))
 
 
 def _fuse(term: Term) -> Term:
     if isinstance(term, DepApply) and isinstance(term.function, DepLambda):
-        return _visit(at_argument(term.function, term.argument))
+        return _inline(apply_dependent(term.function, term.argument))
     if not isinstance(term, Apply) or (term.head is not None and not _is_fusible(term)):
         return term
     head, arguments = spine(term)
     if isinstance(head, Lambda) and arguments:
-        body = _fuse(beta(head, arguments[0]))
+        body = _fuse(beta_reduce(head, arguments[0]))
         return _fuse(apply_all(body, arguments[1:])) if arguments[1:] else body
     if not isinstance(head, Pattern):
         return term
     if head.spec in (FST, SND):
-        return _projected(head, arguments[0], term)
-    return _fused_consumer(head, arguments, term)
+        return _project(head, arguments[0], term)
+    return _fuse_consumer(head, arguments, term)
 
 
 def _is_fusible(term: Term) -> bool:
     """Whether the term applies a pattern that may be fused with its argument."""
     head = term.head
-    return head is not None and head.name in _FUSIBLE and term.given == head.arity
+    return head is not None and head.name in _FUSIBLE and term.argument_count == head.arity
 
 
-def _projected(head: Pattern, argument: Term, term: Term) -> Term:
+def _project(head: Pattern, argument: Term, term: Term) -> Term:
     """`fst(tuple(a, b))` is `a`."""
     inner, parts = spine(argument)
     if isinstance(inner, Pattern) and inner.spec is TUPLE and len(parts) == 2:
@@ -78,14 +78,14 @@ def _projected(head: Pattern, argument: Term, term: Term) -> Term:
     return term
 
 
-def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
+def _fuse_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
     produced = _producer(arguments[-1])
     if produced is None:
         return term
     source, element = produced
     source_type = source.type
     assert isinstance(source_type, ArrayType)
-    compose = _fold_after if head.spec.accumulates else _map_after
+    compose = _compose_reduction if head.spec.accumulates else _compose_map
     function = compose(arguments[0], element, term)
     parameters = [
         source_type.element if name == "s" else value
@@ -95,13 +95,13 @@ def _fused_consumer(head: Pattern, arguments: list[Term], term: Term) -> Term:
     return _fuse(apply_all(pattern, [function, *arguments[1:-1], source]))
 
 
-def _map_after(function: Term, element: Lambda, term: Term) -> Term:
+def _compose_map(function: Term, element: Lambda, term: Term) -> Term:
     """`fun(x, f(g(x)))`"""
     body = _fuse(Apply(shift(function, 1), element.body, term.location))
     return Lambda(element.name, element.parameter, body)
 
 
-def _fold_after(function: Term, element: Lambda, term: Term) -> Term:
+def _compose_reduction(function: Term, element: Lambda, term: Term) -> Term:
     """`fun((acc, x), f(acc, g(x)))`"""
     type = function.type
     assert isinstance(type, FunType)
@@ -122,7 +122,7 @@ def _step_names(function: Term, element: Lambda) -> tuple[str, str]:
 
 def _producer(xs: Term) -> tuple[Term, Lambda] | None:
     """The array and the element function of a map, if `xs` is one."""
-    if xs.head not in (MAP, ZIP) or xs.given != 2:
+    if xs.head not in (MAP, ZIP) or xs.argument_count != 2:
         return None
     first, second = spine(xs)[1]
     if xs.head is MAP:
@@ -144,26 +144,26 @@ def _zip_producer(first: Term, second: Term) -> tuple[Term, Lambda] | None:
     if producers == (None, None):
         return None
     sources = [made[0] if made else xs for made, xs in zip(producers, (first, second), strict=True)]
-    types = [_element(source) for source in sources]
+    types = [_element_type(source) for source in sources]
     whole = pair(types[0], types[1])
     variable = Bound(0, whole)
     parts: list[Term] = []
     for spec, made in zip((FST, SND), producers, strict=True):
         part = Apply(Pattern(spec, components(whole)), variable)
-        parts.append(part if made is None else _fuse(beta(_lifted(made[1]), part)))
+        parts.append(part if made is None else _fuse(beta_reduce(_shift_function(made[1]), part)))
     results = [part.type for part in parts]
     body = apply_all(Pattern(TUPLE, results), parts)
     zipped = apply_all(Pattern(ZIP, (_length(sources[0]), types[0], types[1])), sources)
     return zipped, Lambda("p", whole, body)
 
 
-def _lifted(function: Lambda) -> Lambda:
+def _shift_function(function: Lambda) -> Lambda:
     lifted = shift(function, 1)
     assert isinstance(lifted, Lambda)
     return lifted
 
 
-def _element(xs: Term) -> RiseType:
+def _element_type(xs: Term) -> RiseType:
     assert isinstance(xs.type, ArrayType)
     return xs.type.element
 
@@ -173,22 +173,22 @@ def _length(xs: Term) -> Nat:
     return xs.type.length
 
 
-def beta(function: Lambda, argument: Term) -> Term:
+def beta_reduce(function: Lambda, argument: Term) -> Term:
     """Beta-reduce; a computed argument that is used often gets a let instead of being copied."""
     is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
     if is_free or not is_used_often(function.body):
         return instantiate(function.body, argument)
     head, parts = spine(argument)
     if isinstance(head, Pattern) and head.spec is TUPLE and len(parts) == 2:
-        return _beta_pair(function, parts[0], parts[1])
+        return _beta_reduce_pair(function, parts[0], parts[1])
     let = Pattern(LET, (argument.type, function.body.type))
     return apply_all(let, [argument, function])
 
 
-def _beta_pair(function: Lambda, first: Term, second: Term) -> Term:
+def _beta_reduce_pair(function: Lambda, first: Term, second: Term) -> Term:
     """Beta-reduce a function of a pair; each component is inlined or gets a let on its own."""
     types = (first.type, second.type)
     whole = apply_all(Pattern(TUPLE, types), [Bound(1, first.type), Bound(0, second.type)])
-    body = _visit(instantiate(shift(function.body, 2, 1), whole))
-    rest = beta(Lambda(function.name, second.type, body), shift(second, 1))
-    return beta(Lambda(function.name, first.type, rest), first)
+    body = _inline(instantiate(shift(function.body, 2, 1), whole))
+    rest = beta_reduce(Lambda(function.name, second.type, body), shift(second, 1))
+    return beta_reduce(Lambda(function.name, first.type, rest), first)

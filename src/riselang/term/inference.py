@@ -12,10 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from riselang.dialects.rise.binding import nat_variables, opened, rebuilt, type_variables
-from riselang.dialects.rise.lanes import with_lane
+from riselang.dialects.rise.binding import (
+    instantiate_binder,
+    map_variables,
+    nat_variables,
+    type_variables,
+)
+from riselang.dialects.rise.lanes import with_lane_type
 from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS, Argument, PatternSpec
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,
     DepFunType,
@@ -38,13 +43,13 @@ class TypeMismatch(Exception):
     """Two types that must be equal differ; `detail` says why, if that is known."""
 
     def __init__(self, expected: RiseType, found: RiseType, detail: str = ""):
-        super().__init__(f"expected {show(expected)}, found {show(found)}")
+        super().__init__(f"expected {format_type(expected)}, found {format_type(found)}")
         self.expected = expected
         self.found = found
         self.detail = detail
 
 
-def order_note(pattern: str) -> str:
+def parameter_order_note(pattern: str) -> str:
     """The note for a function that would be correct with its parameters swapped."""
     return (
         f"the function of {pattern} takes (accumulator, element) since 0.1.0, and no longer "
@@ -58,7 +63,7 @@ class Inference:
     def __init__(self) -> None:
         self._types: dict[str, RiseType] = {}
         self._sizes: dict[str, Nat] = {}
-        self._waiting: list[tuple[Nat, Nat]] = []
+        self._deferred: list[tuple[Nat, Nat]] = []
         self._lanes: list[tuple[RiseType, RiseType, ScalarType]] = []
         """Operand and result types of operations: the result has as many lanes as the operand."""
         self._count = 0
@@ -102,7 +107,7 @@ class Inference:
             return type
         if isinstance(type, TypeVariable):
             return self._resolve_variable(type)
-        return rebuilt(type, self.resolve_size, self._resolve_variable)
+        return map_variables(type, self.resolve_size, self._resolve_variable)
 
     def _resolve_variable(self, variable: TypeVariable) -> RiseType:
         head = self._head(variable)
@@ -129,24 +134,24 @@ class Inference:
         try:
             self._unify(expected, found)
             self._retry()
-        except _Clash as clash:
+        except _Mismatch as clash:
             raise TypeMismatch(self.resolve(expected), self.resolve(found), clash.detail) from None
 
     def with_lane(self, operand: RiseType, lane: ScalarType) -> RiseType:
         """The result type of an operation: `lane`, or a vector of it, as long as the operand."""
-        if not self._is_open(operand):
-            return with_lane(self._head(operand), lane)
+        if not self._is_unsolved(operand):
+            return with_lane_type(self._head(operand), lane)
         result = self.fresh_type()
         self._lanes.append((operand, result, lane))
         return result
 
-    def settle_lanes(self) -> None:
+    def default_to_scalars(self) -> None:
         """Make each result a scalar that is not known to be a vector."""
         for _, result, lane in self._lanes:
-            if self._is_open(result):
+            if self._is_unsolved(result):
                 self._unify(result, lane)
 
-    def know_function(self, unknown: TypeVariable, function: FunType) -> bool:
+    def bind_function(self, unknown: TypeVariable, function: FunType) -> bool:
         """Bind an unknown to a function type, which unification never does.
 
         Return False if the type would contain itself.
@@ -160,13 +165,13 @@ class Inference:
     def unify_sizes(self, expected: Nat, found: Nat) -> bool:
         try:
             self._unify_sizes(expected, found)
-        except _Clash:
+        except _Mismatch:
             return False
         return True
 
-    def undecided(self) -> list[tuple[Nat, Nat]]:
+    def undecided_equations(self) -> list[tuple[Nat, Nat]]:
         """The size equations that are neither solved nor refuted."""
-        return [(self.resolve_size(a), self.resolve_size(b)) for a, b in self._waiting]
+        return [(self.resolve_size(a), self.resolve_size(b)) for a, b in self._deferred]
 
     def _unify(self, left: RiseType, right: RiseType) -> None:
         left, right = self._head(left), self._head(right)
@@ -197,31 +202,31 @@ class Inference:
             case DepFunType(), DepFunType() if left.kind == right.kind:
                 # One fresh name for both variables, which is equal only to itself.
                 name = self._fresh_name().replace("?", "$")
-                self._unify(*(self._opened(type, name) for type in (left, right)))
+                self._unify(*(self._instantiate_binder(type, name) for type in (left, right)))
             case ScalarType(), ScalarType() if left == right:
                 return
             case _:
-                raise _Clash("")
+                raise _Mismatch("")
 
-    def _relates_lanes(self, operand: RiseType, result: RiseType, lane: ScalarType) -> bool:
+    def _unify_lanes(self, operand: RiseType, result: RiseType, lane: ScalarType) -> bool:
         """Unify operand and result as `with_lane` relates them; return whether that is complete."""
         shape = self._head(result)
-        if not self._is_open(operand):
-            self._unify(with_lane(self._head(operand), lane), shape)
+        if not self._is_unsolved(operand):
+            self._unify(with_lane_type(self._head(operand), lane), shape)
             return True
         if isinstance(shape, VectorType):
             self._unify(operand, vector(shape.length, self.fresh_type()))
             self._unify(lane, shape.element)
             return True
-        if not self._is_open(shape):
+        if not self._is_unsolved(shape):
             self._unify(lane, shape)
         return False
 
-    def _opened(self, type: DepFunType, name: str) -> RiseType:
+    def _instantiate_binder(self, type: DepFunType, name: str) -> RiseType:
         is_nat = type.kind.data == "nat"
-        return opened(type, Nat.var(name) if is_nat else variable(name))
+        return instantiate_binder(type, Nat.var(name) if is_nat else variable(name))
 
-    def fix(self, name: str) -> None:
+    def fix_variable(self, name: str) -> None:
         """Mark `name` as the variable of a dependent function, which cannot be solved for."""
         self._fixed.add(name)
 
@@ -234,16 +239,16 @@ class Inference:
             self._types[name] = type  # path compression
         return type
 
-    def _is_open(self, type: RiseType) -> bool:
+    def _is_unsolved(self, type: RiseType) -> bool:
         head = self._head(type)
         return isinstance(head, TypeVariable) and _is_unknown(head)
 
     def _bind(self, unknown: TypeVariable, type: RiseType) -> None:
         resolved = self.resolve(type)
         if isinstance(resolved, FunType | DepFunType):
-            raise _Clash("functions are never stored in arrays or tuples")
+            raise _Mismatch("functions are never stored in arrays or tuples")
         if unknown.label.data in type_variables(resolved):
-            raise _Clash("the type would contain itself")
+            raise _Mismatch("the type would contain itself")
         self._types[unknown.label.data] = resolved
 
     def _unify_sizes(self, left: Nat, right: Nat) -> None:
@@ -258,9 +263,9 @@ class Inference:
         unknowns = [name for name in left.variables | right.variables if name.startswith("?")]
         answer = solve(left, right, sorted(unknowns))
         if isinstance(answer, Impossible):
-            raise _Clash(f"the lengths {left} and {right} differ")
+            raise _Mismatch(f"the lengths {left} and {right} differ")
         if not isinstance(answer, Solved):
-            self._waiting.append((left, right))
+            self._deferred.append((left, right))
             return
         missing = [condition for condition in answer.requires if not divides(*condition)]
         if missing:
@@ -269,14 +274,14 @@ class Inference:
             return
         for name, size in answer.substitution.items():
             if size.is_constant and size.constant < 0:
-                raise _Clash(f"the lengths {left} and {right} differ")
+                raise _Mismatch(f"the lengths {left} and {right} differ")
             self._sizes[name] = size
 
     def _refine(self, condition: Divides) -> None:
         """Restrict a symbolic size to the values that satisfy the condition."""
         found = refinement(condition, condition.dividend.variables - self._fixed)
         if found is None:
-            raise _Clash(f"{condition.dividend} is not known to be a multiple of "
+            raise _Mismatch(f"{condition.dividend} is not known to be a multiple of "
                          f"{condition.divisor}")  # fmt: skip
         quotient = f"{found.name}_by_{_WORD_BREAKS.sub('_', str(found.factor))}"
         if found.name.startswith("?"):
@@ -286,23 +291,23 @@ class Inference:
         self._sizes[found.name] = found.value(quotient)
 
     @property
-    def refined(self) -> dict[str, Nat]:
+    def refined_sizes(self) -> dict[str, Nat]:
         """The values of the sizes that were refined: `N = 4 * N_by_4`."""
         return {name: self.resolve_size(Nat.var(name)) for name in self._refined}
 
     def _retry(self) -> None:
         """Retry the deferred equations: solving one unknown may make others solvable."""
-        while self._waiting or self._lanes:
-            waiting, self._waiting = self._waiting, []
+        while self._deferred or self._lanes:
+            waiting, self._deferred = self._deferred, []
             for left, right in waiting:
                 self._unify_sizes(left, right)
             lanes, self._lanes = self._lanes, []
-            self._lanes += [relation for relation in lanes if not self._relates_lanes(*relation)]
-            if len(self._waiting) >= len(waiting) and len(self._lanes) == len(lanes):
+            self._lanes += [relation for relation in lanes if not self._unify_lanes(*relation)]
+            if len(self._deferred) >= len(waiting) and len(self._lanes) == len(lanes):
                 return
 
 
-class _Clash(Exception):
+class _Mismatch(Exception):
     def __init__(self, detail: str):
         super().__init__(detail)
         self.detail = detail

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import FST, LET, SND, TO_MEM, TUPLE
 from riselang.dialects.rise.types import components
-from riselang.term.anti_unification import replaced
-from riselang.term.flattening import KeptValue
+from riselang.term.anti_unification import replace_variables
+from riselang.term.flattening import ProgramValue
 from riselang.term.nodes import Bound, Free, Lambda, Pattern, Term, apply_all
-from riselang.term.substitution import with_children
+from riselang.term.substitution import map_children
 
 
 class LetWriter:
@@ -25,33 +25,33 @@ class LetWriter:
     def bind(self, variable: Free, term: Term, name: str) -> None:
         self._bindings.append((variable, term, name))
 
-    def use(self, value: KeptValue, term: Term) -> None:
+    def inline(self, value: ProgramValue, term: Term) -> None:
         self._meanings[value.variable] = term
 
-    def keep(self, value: KeptValue, *, is_named: bool) -> None:
-        self.keep_as(value, self.written(value.term), is_named=is_named)
+    def add(self, value: ProgramValue, *, is_named: bool) -> None:
+        self.add_as(value, self.inline_variables(value.term), is_named=is_named)
 
-    def keep_as(self, value: KeptValue, term: Term, *, is_named: bool) -> None:
+    def add_as(self, value: ProgramValue, term: Term, *, is_named: bool) -> None:
         self._plain[value.variable] = term
         if value.kind == "stored":
             term = apply_all(Pattern(TO_MEM, ("heap", term.type)), [term])
         if is_named:
             self.bind(value.variable, term, value.name)
         else:
-            self.use(value, term)
+            self.inline(value, term)
 
-    def plain(self, value: KeptValue) -> Term:
+    def result_term(self, value: ProgramValue) -> Term:
         """A value as the result of a function: its variable if a let binds it, or its term."""
         if any(variable == value.variable for variable, _, _ in self._bindings):
             return value.variable
         return self._plain[value.variable]
 
-    def written(self, term: Term) -> Term:
+    def inline_variables(self, term: Term) -> Term:
         """Replace the inlined variables in a term."""
-        return replaced(term, self._meanings)
+        return replace_variables(term, self._meanings)
 
-    def whole(self, result: Term) -> Lets:
-        return Lets(tuple(self._bindings), self.written(result))
+    def to_lets(self, result: Term) -> Lets:
+        return Lets(tuple(self._bindings), self.inline_variables(result))
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Lets:
     result: Term
 
 
-def closed(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) -> Term:
+def close_function(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) -> Term:
     """A function of these variables, with the names and types of these parameters."""
     levels: dict[Term, int] = {each: at for at, each in enumerate(variables)}
     values: list[Term] = []
     for variable, value, _ in body.bindings:
-        values.append(_bound(value, levels, len(levels)))
+        values.append(_bind_variables(value, levels, len(levels)))
         levels[variable] = len(levels)
-    term = _bound(body.result, levels, len(levels))
+    term = _bind_variables(body.result, levels, len(levels))
     for (variable, _, name), value in reversed(list(zip(body.bindings, values, strict=True))):
         function = Lambda(name, variable.type, term)
         term = apply_all(Pattern(LET, (variable.type, term.type)), [value, function])
@@ -78,13 +78,13 @@ def closed(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) 
     return term
 
 
-def _bound(term: Term, levels: Mapping[Term, int], depth: int) -> Term:
+def _bind_variables(term: Term, levels: Mapping[Term, int], depth: int) -> Term:
     def visit(term: Term, depth: int) -> Term:
         if isinstance(term, Free):
             return Bound(depth - 1 - levels[term], term.type, term.location)
         if not term.children:
             return term
-        return with_children(term, lambda t: visit(t, depth), lambda t: visit(t, depth + 1))
+        return map_children(term, lambda t: visit(t, depth), lambda t: visit(t, depth + 1))
 
     return visit(term, depth)
 

@@ -13,7 +13,7 @@ from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE, Argume
 from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
 from riselang.support.errors import LimitationError
 from riselang.term import build
-from riselang.term.embedding import fold_tree, scalar_leaves
+from riselang.term.embedding import evaluate_tree, scalar_leaves
 from riselang.term.finish import finish
 from riselang.term.nodes import (
     Apply,
@@ -30,13 +30,13 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
-from riselang.term.sizes import names_in, opened_binder
+from riselang.term.sizes import open_term_binder, term_names
 
 Environment = tuple[build.Node, ...]
 
 
 @recursive
-def with_settled_lets(term: Term, results: int = 1) -> Term:
+def normalize_lets(term: Term, results: int = 1) -> Term:
     """Bring the lets of a program into normal form; the program returns a tuple of `results`."""
     if results == 1 and not has_pattern(term, LET.name):
         return term
@@ -48,16 +48,16 @@ def with_settled_lets(term: Term, results: int = 1) -> Term:
         location = body.location
         variables.append(build.Variable(body.parameter, body.name, scope=scope, location=location))
         body = body.body
-    nodes = _Nodes(names_in(term))
+    nodes = _NodeBuilder(term_names(term))
     *others, result = nodes.results(body, tuple(variables), results, scope)
     for other in reversed(others):
-        result = nodes.paired(other, result, scope)
+        result = nodes.make_pair(other, result, scope)
     types = [variable.type for variable in variables]
     type = fun(*types, result.type) if types else result.type
     return finish(build.Function(type, variables, result, scope, location=term.location))
 
 
-class _Nodes:
+class _NodeBuilder:
     """Turns terms into nodes; a let becomes no node, but labels the node of its value."""
 
     def __init__(self, taken: set[str]):
@@ -121,7 +121,7 @@ class _Nodes:
     def dependent(
         self, term: DepLambda, environment: Environment, scope: build.Scope
     ) -> build.Node:
-        name, body = opened_binder(term, self._taken)
+        name, body = open_term_binder(term, self._taken)
         self._taken = {*self._taken, name}
         inner = build.Scope(scope)
         result = self.node(body, environment, inner)
@@ -134,7 +134,7 @@ class _Nodes:
         head, arguments = spine(term)
         if isinstance(head, Pattern) and head.spec is LET and len(arguments) >= 2:
             if isinstance(arguments[1], Lambda):
-                environment_of_body = self.bound(arguments, environment, scope)
+                environment_of_body = self.bind_let(arguments, environment, scope)
                 function = self.node(arguments[1].body, environment_of_body, scope)
                 if len(arguments) == 2:
                     return function
@@ -149,7 +149,7 @@ class _Nodes:
             values.append(self.node(argument, environment, scope))
         return build.Application(term.type, function, values, scope=scope, location=term.location)
 
-    def bound(
+    def bind_let(
         self, arguments: Sequence[Term], environment: Environment, scope: build.Scope
     ) -> Environment:
         """The environment for the body of a let."""
@@ -167,7 +167,7 @@ class _Nodes:
             head, arguments = spine(body)
             spec = head.spec if isinstance(head, Pattern) else None
             if spec is LET and len(arguments) == 2 and isinstance(arguments[1], Lambda):
-                environment = self.bound(arguments, environment, scope)
+                environment = self.bind_let(arguments, environment, scope)
                 body = arguments[1].body
             elif spec is TUPLE and len(arguments) == 2:
                 values.append(self.node(arguments[0], environment, scope))
@@ -193,7 +193,7 @@ class _Nodes:
         type = first if spec is FST else second
         return build.Application(type, pattern, [value], scope=scope)
 
-    def paired(self, first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
+    def make_pair(self, first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
         arguments: dict[str, Argument] = {"s": first.type, "t": second.type}
         pattern = build.PatternUse(TUPLE.instantiate(arguments), TUPLE, arguments, scope=scope)
         type = pair(first.type, second.type)
@@ -214,4 +214,4 @@ class _Nodes:
                 inner.type, inner.op, operands, inner.predicate, scope=scope, location=location
             )
 
-        return fold_tree(term, leaves, values, combine)
+        return evaluate_tree(term, leaves, values, combine)

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.binding import binder_height, binder_label, dep_fun, opened
-from riselang.dialects.rise.lanes import Lanes, lane_of
+from riselang.dialects.rise.binding import binder_height, binder_label, dep_fun, instantiate_binder
+from riselang.dialects.rise.lanes import Lanes, lane_type
 from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, ScalarType
 from riselang.nat import Nat
@@ -47,7 +47,7 @@ _KEYS: dict[tuple[Hashable, ...], _Reference] = {}
 overhead."""
 
 
-def _forget(reference: weakref.ref[Key]) -> None:
+def _remove_key(reference: weakref.ref[Key]) -> None:
     assert isinstance(reference, _Reference)
     if _KEYS.get(reference.parts) is reference:
         del _KEYS[reference.parts]
@@ -62,7 +62,7 @@ def _intern(parts: tuple[Hashable, ...]) -> Key:
     key = None if known is None else known()
     if key is None:
         key = Key(parts)
-        reference = _KEYS[parts] = _Reference(key, _forget)
+        reference = _KEYS[parts] = _Reference(key, _remove_key)
         reference.parts = parts
     return key
 
@@ -71,18 +71,26 @@ PRINTER = "riselang.notation.printer"
 """The module that assigns its printer to `Term.show`."""
 
 
-def _show_first(term: Term) -> str:
+def _import_printer(term: Term) -> str:
     """Import the printer, which replaces this function, and print a term."""
     with hold_forks():
         import_module(PRINTER)
-    return Term.show(term)
+    return Term.format(term)
 
 
 class Term:
     """Base class of the nodes below, which are all there are. Immutable."""
 
     __slots__ = (
-        "binders", "depth", "given", "head", "key", "location", "open", "patterns", "type",
+        "argument_count",
+        "binders",
+        "depth",
+        "head",
+        "key",
+        "location",
+        "open",
+        "patterns",
+        "type",
     )  # fmt: skip
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
@@ -98,7 +106,7 @@ class Term:
     """A bit for each pattern that occurs in the term; see `has_pattern`."""
     head: PatternSpec | None
     """The pattern that the term is, or that it applies."""
-    given: int
+    argument_count: int
     """The number of arguments that the head is applied to."""
     location: SourceLocation | None
 
@@ -129,7 +137,7 @@ class Term:
         self.binders = binders
         self.patterns = patterns
         self.head = None
-        self.given = 0
+        self.argument_count = 0
         self.location = location
 
     @property
@@ -142,11 +150,11 @@ class Term:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    show: ClassVar[Callable[[Term], str]] = _show_first
+    format: ClassVar[Callable[[Term], str]] = _import_printer
     """Formats a term. The package `notation`, which this one does not import, sets its printer."""
 
     def __repr__(self) -> str:
-        return Term.show(self)
+        return Term.format(self)
 
     def _repr_html_(self) -> str:
         return code(repr(self))
@@ -220,7 +228,7 @@ class Apply(Term):
         self.binders = max(function.binders, argument.binders)
         self.patterns = function.patterns | argument.patterns
         self.head = function.head
-        self.given = function.given + 1
+        self.argument_count = function.argument_count + 1
         self.location = location
 
     @property
@@ -248,12 +256,12 @@ class DepLambda(Term):
     ):
         """In `body`, the variable is called `binder`, or `name` if `binder` is None."""
         # Deferred: renaming a size variable is defined on the nodes of this module.
-        from riselang.term.sizes import renamed
+        from riselang.term.sizes import rename_size_or_type
 
         self.kind = kind
         self.name = name
         self.binder = binder_label(body.binders)
-        self.body = renamed(body, kind, binder or name, self.binder)
+        self.body = rename_size_or_type(body, kind, binder or name, self.binder)
         type = dep_fun(kind, self.binder, self.body.type)
         self._init(type, (self.body,), location, kind, self.binder)
         self.binders = int(self.binder[1:])
@@ -276,7 +284,7 @@ class DepApply(Term):
         self.argument = argument
         function_type = function.type
         assert isinstance(function_type, DepFunType), function_type
-        self._init(opened(function_type, argument), (function,), location, argument)
+        self._init(instantiate_binder(function_type, argument), (function,), location, argument)
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -291,7 +299,7 @@ class Literal(Term):
 
     def __init__(self, attribute: LiteralAttr, location: SourceLocation | None = None):
         self.attribute = attribute
-        self._init(attribute.type, (), location, attribute, _distinguish(attribute.number))
+        self._init(attribute.type, (), location, attribute, _literal_key(attribute.number))
 
     @property
     def number(self) -> Number:
@@ -380,7 +388,7 @@ class Embed(Term):
         return self.operands
 
 
-def _distinguish(number: Number) -> str:
+def _literal_key(number: Number) -> str:
     # 0.0 == -0.0, but they are different literals; NaN != NaN, but they are the same literal.
     return repr(number)
 
@@ -442,7 +450,7 @@ def apply_all(function: Term, arguments: Sequence[Term]) -> Term:
 
 def scalar_type(term: Term) -> ScalarType:
     """The type of a scalar, or of the lanes of a vector."""
-    return cast(ScalarType, lane_of(term.type))
+    return cast(ScalarType, lane_type(term.type))
 
 
 def operation_type(term: Term) -> Lanes:

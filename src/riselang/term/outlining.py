@@ -19,12 +19,12 @@ from riselang.dialects.rise.pattern_registry import LET
 from riselang.dialects.rise.types import FunType, contains_array
 from riselang.term.anti_unification import (
     CommonForms,
-    filled,
+    fill_form,
     free_variables,
-    replaced,
+    replace_variables,
 )
-from riselang.term.flattening import Flattened, KeptValue
-from riselang.term.let_writer import LetWriter, closed, parts_of_tuple, tuple_of
+from riselang.term.flattening import FlatProgram, ProgramValue
+from riselang.term.let_writer import LetWriter, close_function, parts_of_tuple, tuple_of
 from riselang.term.nodes import (
     Free,
     Lambda,
@@ -38,7 +38,7 @@ from riselang.term.nodes import (
 from riselang.term.recursion import recursive
 from riselang.term.repeats import Repeats
 
-LEAST_SAVING = 100
+MIN_SAVING = 100
 """The minimum number of nodes that a function must remove from the program to be worth a call."""
 NAME = "repeated"
 
@@ -48,9 +48,9 @@ def outline(program: Term) -> Term:
     """Outline repeated runs of values; a program without any is returned unchanged."""
     if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
         return program
-    flat = Flattened(program)
-    blocks = _chosen_blocks(flat.values, flat.result)
-    return _rebuilt(flat, blocks) if blocks else program
+    flat = FlatProgram(program)
+    blocks = _choose_blocks(flat.values, flat.result)
+    return _rebuild(flat, blocks) if blocks else program
 
 
 def _calls_named_functions(program: Term) -> bool:
@@ -65,13 +65,13 @@ class _Block:
     """Runs of values that are computed alike; each becomes a call of one function."""
 
     runs: list[range]
-    given: list[int]
+    outputs: list[int]
     """The positions, in a run, of the values that are needed outside of it."""
-    common: _Common
+    common: _CommonFunction
 
 
 @dataclass(frozen=True)
-class _Common:
+class _CommonFunction:
     """The common function of several runs, and the arguments that each passes to it."""
 
     terms: list[Term]
@@ -82,55 +82,59 @@ class _Common:
     """The arguments of each run."""
 
 
-def _chosen_blocks(values: Sequence[KeptValue], result: Term) -> list[_Block]:
+def _choose_blocks(values: Sequence[ProgramValue], result: Term) -> list[_Block]:
     """The blocks to outline, those that save the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
     forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
     sizes = [value.size for value in values]
     uses = _Uses(values, result)
-    repeats = Repeats(forms, sizes, LEAST_SAVING)
+    repeats = Repeats(forms, sizes, MIN_SAVING)
     blocks: list[_Block] = []
     for run in repeats:
-        for block in _blocks(repeats.occurrences(run), values, uses):
+        for block in _find_blocks(repeats.occurrences(run), values, uses):
             blocks.append(block)
-            repeats.taken.update(at for each in block.runs for at in each)
+            repeats.used_positions.update(at for each in block.runs for at in each)
     return blocks
 
 
 class _Uses:
     """Which values mention which, and which of them are results of the program."""
 
-    def __init__(self, values: Sequence[KeptValue], result: Term):
+    def __init__(self, values: Sequence[ProgramValue], result: Term):
         self.results = {each for each in subterms(result) if isinstance(each, Free)}
         self.number = {value.variable: at for at, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
         for at, value in enumerate(values):
-            for taken in dict.fromkeys(value.taken):
+            for taken in dict.fromkeys(value.used_variables):
                 if taken in self.number:
                     self.users[self.number[taken]].append(at)
 
 
-def _blocks(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> Iterator[_Block]:
+def _find_blocks(
+    runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
+) -> Iterator[_Block]:
     """All runs as one block; if they differ too much, a block for each group of equal wiring."""
-    if (block := _block(runs, values, uses)) is not None:
+    if (block := _make_block(runs, values, uses)) is not None:
         yield block
         return
     groups: dict[tuple[Term, ...], list[range]] = {}
     for run in runs:
         groups.setdefault(_wiring(run, values), []).append(run)
     for group in groups.values():
-        if len(group) < len(runs) and (block := _block(group, values, uses)) is not None:
+        if len(group) < len(runs) and (block := _make_block(group, values, uses)) is not None:
             yield block
 
 
-def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _Block | None:
+def _make_block(
+    runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
+) -> _Block | None:
     """The runs as a block, if they can become calls of one function."""
-    if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < LEAST_SAVING:
+    if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < MIN_SAVING:
         return None
     if all(isinstance(values[at].form, Free) for at in runs[0]):
         # These are only views, which compute nothing.
         return None
-    given = [at for at in range(len(runs[0])) if any(_is_given(r, at, values, uses) for r in runs)]
+    given = [at for at in range(len(runs[0])) if any(_is_output(r, at, values, uses) for r in runs)]
     if not given:
         return None
     if len(given) > 1 and any(values[each[at]].kind == "result" for each in runs for at in given):
@@ -138,53 +142,55 @@ def _block(runs: Sequence[range], values: Sequence[KeptValue], uses: _Uses) -> _
         return None
     if not all(_can_be_called(each, given, values, uses) for each in runs):
         return None
-    common = _common(runs, values)
+    common = _common_function(runs, values)
     return None if common is None else _Block(list(runs), given, common)
 
 
-def _common(runs: Sequence[range], values: Sequence[KeptValue]) -> _Common | None:
+def _common_function(
+    runs: Sequence[range], values: Sequence[ProgramValue]
+) -> _CommonFunction | None:
     """The common function of the runs; None if a difference cannot be passed as an argument."""
-    inside = _inside(runs[0], values)
+    inside = _inner_variables(runs[0], values)
     forms = CommonForms(dict.fromkeys(inside))
-    names = [_names_inside(run, values, inside) for run in runs]
+    names = [_rename_inner(run, values, inside) for run in runs]
     terms: list[Term] = []
     for at, first in enumerate(runs[0]):
         rows = [
-            [replaced(part, known) for part in values[run[at]].parts]
+            [replace_variables(part, known) for part in values[run[at]].parts]
             for run, known in zip(runs, names, strict=True)
         ]
-        parts = [forms.common(each) for each in zip(*rows, strict=True)]
+        parts = [forms.common_form(each) for each in zip(*rows, strict=True)]
         form = values[first].form
         assert form is not None
-        terms.append(filled(form, [part for part in parts if part is not None]))
+        terms.append(fill_form(form, [part for part in parts if part is not None]))
         if None in parts:
             return None
     arguments = [[column[row] for column in forms.parameters] for row in range(len(runs))]
-    return _Common(terms, inside, list(forms.parameters.values()), arguments)
+    return _CommonFunction(terms, inside, list(forms.parameters.values()), arguments)
 
 
-def _inside(run: range, values: Sequence[KeptValue]) -> list[Free]:
+def _inner_variables(run: range, values: Sequence[ProgramValue]) -> list[Free]:
     """Variables for the values of a run, the same for runs of the same form."""
     return [Free(f"@inside{at}", values[number].variable.type) for at, number in enumerate(run)]
 
 
-def _names_inside(
-    run: range, values: Sequence[KeptValue], inside: Sequence[Free]
+def _rename_inner(
+    run: range, values: Sequence[ProgramValue], inside: Sequence[Free]
 ) -> dict[Term, Term]:
     """The variables that replace the values of a run in the function."""
     return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
 
 
-def _wiring(run: range, values: Sequence[KeptValue]) -> tuple[Term, ...]:
+def _wiring(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
     """The parts of all values of a run, with variables numbered by first use."""
-    names = _names_inside(run, values, _inside(run, values))
+    names = _rename_inner(run, values, _inner_variables(run, values))
     for number in run:
-        for name in values[number].taken:
+        for name in values[number].used_variables:
             names.setdefault(name, Free(f"@{len(names)}", name.type))
-    return tuple(replaced(part, names) for number in run for part in values[number].parts)
+    return tuple(replace_variables(part, names) for number in run for part in values[number].parts)
 
 
-def _is_given(run: range, at: int, values: Sequence[KeptValue], uses: _Uses) -> bool:
+def _is_output(run: range, at: int, values: Sequence[ProgramValue], uses: _Uses) -> bool:
     """Whether a value is needed outside of its run."""
     number = run[at]
     is_result = values[number].variable in uses.results
@@ -192,33 +198,33 @@ def _is_given(run: range, at: int, values: Sequence[KeptValue], uses: _Uses) -> 
 
 
 def _can_be_called(
-    run: range, given: Sequence[int], values: Sequence[KeptValue], uses: _Uses
+    run: range, given: Sequence[int], values: Sequence[ProgramValue], uses: _Uses
 ) -> bool:
     """Whether the outputs of a run are arrays that no later loop would be fused with."""
     types = [values[run[at]].variable.type for at in given]
     return all(map(contains_array, types)) and not any(
-        _is_taken_in(run[at], run, values, uses) for at in given
+        _is_fused_outside(run[at], run, values, uses) for at in given
     )
 
 
-def _is_taken_in(number: int, run: range, values: Sequence[KeptValue], uses: _Uses) -> bool:
+def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], uses: _Uses) -> bool:
     """Whether a loop outside, such as adding a bias, may be fused into the loop of a value."""
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return False
     users = [values[each].term for each in uses.users[number] if each not in run]
-    return any(not has_pattern(user, "reduce") and _computes(user) for user in users)
+    return any(not has_pattern(user, "reduce") and _has_arithmetic(user) for user in users)
 
 
-def _computes(term: Term) -> bool:
+def _has_arithmetic(term: Term) -> bool:
     return any(isinstance(each, Scalar) for each in subterms(term))
 
 
-def _rebuilt(flat: Flattened, blocks: Sequence[_Block]) -> Term:
+def _rebuild(flat: FlatProgram, blocks: Sequence[_Block]) -> Term:
     calls: dict[int, tuple[_Block, int, Free]] = {}
     writer = LetWriter()
     for number, block in enumerate(blocks):
-        function = outline(_function(flat.values, block))
+        function = outline(_outlined_function(flat.values, block))
         variable = Free(f"${NAME}{number}", function.type)
         writer.bind(variable, function, NAME)
         for at, run in enumerate(block.runs):
@@ -226,47 +232,47 @@ def _rebuilt(flat: Flattened, blocks: Sequence[_Block]) -> Term:
     at = 0
     while at < len(flat.values):
         if at not in calls:
-            writer.keep(flat.values[at], is_named=flat.values[at].kind == "named")
+            writer.add(flat.values[at], is_named=flat.values[at].kind == "named")
             at += 1
             continue
         block, number, function = calls[at]
         call = apply_all(
-            function, [writer.written(each) for each in block.common.arguments[number]]
+            function, [writer.inline_variables(each) for each in block.common.arguments[number]]
         )
         run = block.runs[number]
-        _write_call(writer, [flat.values[run[each]] for each in block.given], call)
+        _write_call(writer, [flat.values[run[each]] for each in block.outputs], call)
         at = run.stop
-    return closed(flat.parameters, flat.inputs, writer.whole(flat.result))
+    return close_function(flat.parameters, flat.inputs, writer.to_lets(flat.result))
 
 
-def _function(values: Sequence[KeptValue], block: _Block) -> Term:
+def _outlined_function(values: Sequence[ProgramValue], block: _Block) -> Term:
     """The function that a block becomes; names and kinds are those of the first run."""
     common = block.common
     first = [values[at] for at in block.runs[0]]
     run = [
-        KeptValue(variable, value.name, term, value.kind)
+        ProgramValue(variable, value.name, term, value.kind)
         for variable, value, term in zip(common.inside, first, common.terms, strict=True)
     ]
-    given = [run[at] for at in block.given]
+    given = [run[at] for at in block.outputs]
     used = {variable for value in run for variable in free_variables(value.term)}
     writer = LetWriter()
     for value in run:
         is_given_and_used = value in given and value.variable in used
-        writer.keep(
+        writer.add(
             value, is_named=is_given_and_used or (value.kind == "named" and value not in given)
         )
-    results = [writer.plain(value) for value in given]
-    body = writer.whole(tuple_of(results))
+    results = [writer.result_term(value) for value in given]
+    body = writer.to_lets(tuple_of(results))
     names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
-    return closed(names, common.parameters, body)
+    return close_function(names, common.parameters, body)
 
 
-def _write_call(writer: LetWriter, given: Sequence[KeptValue], call: Term) -> None:
+def _write_call(writer: LetWriter, given: Sequence[ProgramValue], call: Term) -> None:
     if len(given) == 1:
         (value,) = given
-        writer.keep_as(value, call, is_named=value.kind != "result")
+        writer.add_as(value, call, is_named=value.kind != "result")
         return
     whole = Free(f"{given[0].variable.name}.all", call.type)
     writer.bind(whole, call, "results")
     for value, part in zip(given, parts_of_tuple(whole, len(given)), strict=True):
-        writer.use(value, part)
+        writer.inline(value, part)

@@ -41,12 +41,12 @@ def known_parameters(
 
     If the arguments do not match, the result is `given`, and unification will report why.
     """
-    found = _found(spec, tuple(given.items()), tuple(types))
+    found = _infer_parameters(spec, tuple(given.items()), tuple(types))
     return given if found is None else found
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _found(
+def _infer_parameters(
     spec: PatternSpec,
     given: tuple[tuple[str, Argument], ...],
     types: tuple[RiseType | Unknown, ...],
@@ -56,15 +56,15 @@ def _found(
         return None
     arguments = list(zip(uncurry(spec.type)[0], types, strict=False))
     for input, type in arguments:
-        if isinstance(type, RiseType) and type.is_closed and not _fits(input, type, known):
+        if isinstance(type, RiseType) and type.is_closed and not _match_type(input, type, known):
             return None
     for input, type in arguments:
-        if isinstance(type, Unknown) and not _may_be(input, type, known):
+        if isinstance(type, Unknown) and not _can_match(input, type, known):
             return None
     return known
 
 
-def _may_be(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -> bool:
+def _can_match(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -> bool:
     """Whether an argument of unknown type may be what the pattern expects."""
     if argument is Unknown.OTHER:
         return isinstance(input, FunType)
@@ -72,24 +72,24 @@ def _may_be(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -
     return isinstance(type, ScalarType)
 
 
-def _fits(scheme: RiseType, found: RiseType, known: dict[str, Argument]) -> bool:
+def _match_type(scheme: RiseType, found: RiseType, known: dict[str, Argument]) -> bool:
     """Match a type against a scheme, and add the parameters that follow to `known`."""
     match scheme, found:
         case TypeVariable(), _:
             return known.setdefault(scheme.label.data, found) == found
         case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
-            is_length = _is_size(scheme.length, found.length, known)
-            return is_length and _fits(scheme.element, found.element, known)
+            is_length = _match_size(scheme.length, found.length, known)
+            return is_length and _match_type(scheme.element, found.element, known)
         case IdxType(), IdxType():
-            return _is_size(scheme.bound, found.bound, known)
+            return _match_size(scheme.bound, found.bound, known)
         case TupleType(), TupleType():
-            is_first = _fits(scheme.first, found.first, known)
-            return is_first and _fits(scheme.second, found.second, known)
+            is_first = _match_type(scheme.first, found.first, known)
+            return is_first and _match_type(scheme.second, found.second, known)
         case _:
             return scheme == found
 
 
-def _is_size(scheme: Nat, found: Nat, known: dict[str, Argument]) -> bool:
+def _match_size(scheme: Nat, found: Nat, known: dict[str, Argument]) -> bool:
     sizes = {name: value for name, value in known.items() if isinstance(value, Nat)}
     wanted = scheme.substitute(sizes)
     if wanted.is_constant or len(wanted.variables) > 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from riselang.support.recursion import deep, is_deep
+from riselang.support.recursion import is_deep, with_deep_stack
 from riselang.term.nodes import Term
 
 SHALLOW = 24
@@ -20,7 +20,7 @@ def recursive(
     function: Callable[Concatenate[Term, P], R],
 ) -> Callable[Concatenate[Term, P], R]:
     """Decorate the entry point of a recursion over a term: run it with `deep` if the term is."""
-    entered = deep(function)
+    entered = with_deep_stack(function)
 
     @wraps(function)
     def wrapper(term: Term, /, *args: P.args, **kwargs: P.kwargs) -> R:

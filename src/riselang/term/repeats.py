@@ -8,11 +8,11 @@ from itertools import accumulate
 
 import numpy as np
 
-LONGEST_PERIOD = 512
+MAX_PERIOD = 512
 """The maximum length of a run whose occurrences are adjacent."""
-LONGEST_APART = 8
+MAX_SEPARATE_LENGTH = 8
 """The maximum length of a run whose occurrences are not adjacent."""
-MOST_TRIED = 256
+MAX_CANDIDATES = 256
 BASE = 0x9E3779B97F4A7C15
 """An odd number: its powers differ modulo 2**64."""
 
@@ -33,18 +33,18 @@ class Repeats:
 
     numbers: Sequence[int]
     sizes: Sequence[int]
-    least: int
-    taken: set[int] = field(default_factory=set[int])
+    min_saving: int
+    used_positions: set[int] = field(default_factory=set[int])
     """The positions that belong to an earlier run, which later runs cannot use."""
 
     def __iter__(self) -> Iterator[Run]:
         ends = list(accumulate(self.sizes, initial=0))
         found = [
             Run(-count * (ends[start + length] - ends[start]), length, start)
-            for start, length, count in {*self._adjacent(), *_apart(self.numbers)}
+            for start, length, count in {*self._adjacent_repeats(), *_separate_runs(self.numbers)}
         ]
         # Of runs that save the same amount, the shorter one occurs more often.
-        return iter(sorted(run for run in found if -run.rank >= self.least)[:MOST_TRIED])
+        return iter(sorted(run for run in found if -run.rank >= self.min_saving)[:MAX_CANDIDATES])
 
     def occurrences(self, run: Run) -> list[range]:
         """The occurrences of the run, without overlaps and without positions in `taken`."""
@@ -53,26 +53,26 @@ class Repeats:
         at = run.start
         while at + run.length <= len(self.numbers):
             place = range(at, at + run.length)
-            is_here = self.numbers[at] == wanted[0] and self._at(place) == wanted
-            if is_here and self.taken.isdisjoint(place):
+            is_here = self.numbers[at] == wanted[0] and self._run_at(place) == wanted
+            if is_here and self.used_positions.isdisjoint(place):
                 places.append(place)
                 at = place.stop
             else:
                 at += 1
         return places
 
-    def _at(self, place: range) -> list[int]:
+    def _run_at(self, place: range) -> list[int]:
         return list(self.numbers[place.start : place.stop])
 
-    def _adjacent(self) -> Iterator[tuple[int, int, int]]:
+    def _adjacent_repeats(self) -> Iterator[tuple[int, int, int]]:
         """Runs with adjacent occurrences: first position, length, number of further occurrences."""
         hashes = _Hashes(self.numbers)
         known: set[tuple[int, int]] = set()
-        for start, length in sorted(_adjacent(self.numbers)):
+        for start, length in sorted(_adjacent_runs(self.numbers)):
             places = hashes.places(start, length)
             if (places[0], length) not in known:
                 known.add((places[0], length))
-                yield places[0], length, _without_overlaps(places, length) - 1
+                yield places[0], length, _count_without_overlaps(places, length) - 1
 
 
 class _Hashes:
@@ -94,7 +94,7 @@ class _Hashes:
         return np.flatnonzero(at_end == at_end[start]).tolist()
 
 
-def _without_overlaps(places: Sequence[int], length: int) -> int:
+def _count_without_overlaps(places: Sequence[int], length: int) -> int:
     count, end = 0, 0
     for place in places:
         if place >= end:
@@ -102,11 +102,11 @@ def _without_overlaps(places: Sequence[int], length: int) -> int:
     return count
 
 
-def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _adjacent_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Runs that are repeated immediately: every possible start, and the length."""
     array = np.array(numbers)
     known: dict[int, list[tuple[int, int]]] = {}
-    for period in range(1, min(len(numbers) // 2, LONGEST_PERIOD) + 1):
+    for period in range(1, min(len(numbers) // 2, MAX_PERIOD) + 1):
         equal = np.concatenate([[False], array[period:] == array[:-period], [False]])
         edges = np.flatnonzero(np.diff(equal.astype(np.int8))).reshape(-1, 2)
         long = edges[edges[:, 1] - edges[:, 0] >= period].tolist()
@@ -121,9 +121,9 @@ def _adjacent(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
                 yield start, period
 
 
-def _apart(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+def _separate_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Short runs that occur anywhere: first position, length, number of further occurrences."""
-    for length in range(1, min(LONGEST_APART, len(numbers) // 2) + 1):
+    for length in range(1, min(MAX_SEPARATE_LENGTH, len(numbers) // 2) + 1):
         seen: dict[tuple[int, ...], list[int]] = {}
         for at in range(len(numbers) - length + 1):
             places = seen.setdefault(tuple(numbers[at : at + length]), [])

@@ -83,7 +83,7 @@ CMPF_PREDICATES = (
 CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
-def resolve(name: str, type: ScalarType) -> str | None:
+def resolve_op(name: str, type: ScalarType) -> str | None:
     """The MLIR op that implements `name` on operands of `type`, or None if there is none."""
     on_floats, on_integers = OVERLOADS[name]
     if is_float(type):
@@ -93,7 +93,7 @@ def resolve(name: str, type: ScalarType) -> str | None:
     return on_integers
 
 
-def comparison(name: str, type: ScalarType) -> tuple[str, str]:
+def comparison_op(name: str, type: ScalarType) -> tuple[str, str]:
     """The op and the predicate of a comparison such as `a < b`."""
     if is_float(type):
         return "arith.cmpf", FLOAT_PREDICATES[name]

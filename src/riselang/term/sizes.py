@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.lanes import Lanes
 from riselang.dialects.rise.pattern_registry import Argument
-from riselang.dialects.rise.patterns import wrong_argument
+from riselang.dialects.rise.patterns import argument_error
 from riselang.dialects.rise.types import RiseType, variable
 from riselang.nat import Nat
 from riselang.support.errors import UserError
@@ -33,14 +33,14 @@ def free_sizes(term: Term) -> frozenset[str]:
     return nat_variables(term.type)
 
 
-def at_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
+def substitute_sizes(term: Term, sizes: Mapping[str, Nat]) -> Term:
     """Replace sizes by name, in every type and pattern."""
-    return at(term, sizes, {})
+    return substitute_names(term, sizes, {})
 
 
-def at(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
+def substitute_names(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
     """Replace sizes and data types by name."""
-    return _substituted(term, sizes, types)
+    return _substitute(term, sizes, types)
 
 
 def check_sizes(term: Term, sizes: Mapping[str, Nat]) -> None:
@@ -65,36 +65,36 @@ def _check_pattern(pattern: Pattern, sizes: Mapping[str, Nat]) -> None:
         arguments[name] = argument.substitute(sizes) if isinstance(argument, Nat) else argument
     if not is_open:
         return
-    if (problem := wrong_argument(arguments) or pattern.spec.check(arguments)) is not None:
+    if (problem := argument_error(arguments) or pattern.spec.check(arguments)) is not None:
         given = ", ".join(f"{name} = {size}" for name, size in sorted(sizes.items()))
         raise UserError(f"{pattern.spec.name}: {problem} (for {given})", pattern.location)
 
 
-def at_argument(function: DepLambda, argument: Nat | RiseType) -> Term:
+def apply_dependent(function: DepLambda, argument: Nat | RiseType) -> Term:
     """Instantiate the body of a dependent function, as beta reduction does."""
     if isinstance(argument, Nat):
-        return _substituted(function.body, {function.binder: argument}, {})
-    return _substituted(function.body, {}, {function.binder: argument})
+        return _substitute(function.body, {function.binder: argument}, {})
+    return _substitute(function.body, {}, {function.binder: argument})
 
 
-def renamed(term: Term, kind: str, old: str, new: str) -> Term:
+def rename_size_or_type(term: Term, kind: str, old: str, new: str) -> Term:
     """Rename a size or data type."""
     if old == new:
         return term
     if kind == "nat":
-        return _substituted(term, {old: Nat.var(new)}, {})
-    return _substituted(term, {}, {old: variable(new)})
+        return _substitute(term, {old: Nat.var(new)}, {})
+    return _substitute(term, {}, {old: variable(new)})
 
 
-def opened_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
+def open_term_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
     """A fresh name for the variable of a dependent function, and the body with that name."""
-    taken = names_in(function.body).union(others)
+    taken = term_names(function.body).union(others)
     candidates = (f"{function.name}{number or ''}" for number in itertools.count())
     name = next(name for name in candidates if name not in taken)
-    return name, renamed(function.body, function.kind, function.binder, name)
+    return name, rename_size_or_type(function.body, function.kind, function.binder, name)
 
 
-def names_in(term: Term) -> set[str]:
+def term_names(term: Term) -> set[str]:
     """The sizes and data types that are mentioned anywhere in a term."""
     names: set[str] = set()
     stack = [term]
@@ -110,43 +110,43 @@ def names_in(term: Term) -> set[str]:
 
 
 @recursive
-def _substituted(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
+def _substitute(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
     known: dict[RiseType, RiseType] = {}
 
-    def type_at(type: RiseType) -> RiseType:
+    def replace_type(type: RiseType) -> RiseType:
         if type not in known:
             known[type] = substitute(type, sizes, types)
         return known[type]
 
-    def at(argument: Argument) -> Argument:
+    def replace_argument(argument: Argument) -> Argument:
         if isinstance(argument, Nat):
             return argument.substitute(sizes)
-        return argument if isinstance(argument, str) else type_at(argument)
+        return argument if isinstance(argument, str) else replace_type(argument)
 
     def visit(term: Term) -> Term:
         match term:
             case Bound():
-                return Bound(term.index, type_at(term.type), term.location)
+                return Bound(term.index, replace_type(term.type), term.location)
             case Free():
-                return Free(term.name, type_at(term.type), term.location)
+                return Free(term.name, replace_type(term.type), term.location)
             case Lambda():
                 body = visit(term.body)
-                return Lambda(term.name, type_at(term.parameter), body, term.location)
+                return Lambda(term.name, replace_type(term.parameter), body, term.location)
             case Apply():
                 return Apply(visit(term.function), visit(term.argument), term.location)
             case DepLambda():
                 body = visit(term.body)
                 return DepLambda(term.kind, term.name, body, term.binder, term.location)
             case DepApply():
-                argument = at(term.argument)
+                argument = replace_argument(term.argument)
                 assert not isinstance(argument, str)
                 return DepApply(visit(term.function), argument, term.location)
             case Pattern():
-                arguments = [at(argument) for argument in term.arguments]
+                arguments = [replace_argument(argument) for argument in term.arguments]
                 return Pattern(term.spec, arguments, term.to, term.location)
             case Scalar():
                 operands = [visit(operand) for operand in term.operands]
-                type = type_at(term.type)
+                type = replace_type(term.type)
                 assert isinstance(type, Lanes)
                 return Scalar(term.op, operands, type, term.predicate, term.location)
             case Embed():

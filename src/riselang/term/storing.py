@@ -7,29 +7,33 @@ matrix multiplication whose result another one reads is stored in a buffer.
 from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import TO_MEM
-from riselang.term.fusion import FOLDS, MAPS
+from riselang.term.fusion import MAPS, REDUCTIONS
 from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all, has_pattern, spine
 from riselang.term.recursion import recursive
-from riselang.term.substitution import is_used_often, with_children
+from riselang.term.substitution import is_used_often, map_children
 
 
-def stored_for(library: str, term: Term) -> Term:
+def store_reductions(library: str, term: Term) -> Term:
     """Store each array that is computed by reductions and whose elements are read often."""
-    return term if library == "none" else _stored(term)
+    return term if library == "none" else _store(term)
 
 
 @recursive
-def _stored(term: Term) -> Term:
-    return _visit(term)
+def _store(term: Term) -> Term:
+    return _store_below(term)
 
 
-def _visit(term: Term) -> Term:
-    term = with_children(term, _visit, _visit)
+def _store_below(term: Term) -> Term:
+    term = map_children(term, _store_below, _store_below)
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec.name not in MAPS or len(arguments) != 2:
         return term
     function, xs = arguments
-    if not isinstance(function, Lambda) or not is_used_often(function.body) or not _has_sum(xs):
+    if (
+        not isinstance(function, Lambda)
+        or not is_used_often(function.body)
+        or not _has_reduction(xs)
+    ):
         return term
     stored = Apply(Pattern(TO_MEM, ("heap", xs.type)), xs, xs.location)
     result = apply_all(head, [function, stored])
@@ -37,8 +41,8 @@ def _visit(term: Term) -> Term:
     return result
 
 
-def _has_sum(term: Term) -> bool:
+def _has_reduction(term: Term) -> bool:
     """Whether a value that is not stored yet is computed by a reduction."""
     head = spine(term)[0]
     is_stored = isinstance(head, Pattern) and head.spec is TO_MEM
-    return has_pattern(term, *FOLDS) and not is_stored
+    return has_pattern(term, *REDUCTIONS) and not is_stored

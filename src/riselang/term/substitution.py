@@ -21,7 +21,7 @@ from riselang.term.recursion import recursive
 Visit = Callable[[Term], Term]
 
 
-def with_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
+def map_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
     """Rebuild `term` with `visit` applied to its children, and `visit_body` to lambda bodies."""
     match term:
         case Apply():
@@ -53,7 +53,7 @@ def shift(term: Term, by: int, cutoff: int = 0) -> Term:
             return term
         if isinstance(term, Bound):
             return Bound(term.index + by, term.type, term.location)
-        return with_children(term, lambda t: go(t, cutoff), lambda t: go(t, cutoff + 1))
+        return map_children(term, lambda t: go(t, cutoff), lambda t: go(t, cutoff + 1))
 
     return go(term, cutoff)
 
@@ -72,7 +72,7 @@ def instantiate(body: Term, replacement: Term) -> Term:
             if level not in shifted:
                 shifted[level] = shift(replacement, level)
             return shifted[level]
-        return with_children(term, lambda t: go(t, level), lambda t: go(t, level + 1))
+        return map_children(term, lambda t: go(t, level), lambda t: go(t, level + 1))
 
     return go(body, 0)
 
@@ -94,7 +94,7 @@ def mentions(term: Term, index: int) -> bool:
 
 
 @recursive
-def without(term: Term, index: int) -> Term:
+def drop_lambda(term: Term, index: int) -> Term:
     """Move a term out of the `index`-th lambda around it, whose variable it does not mention."""
 
     def visit(term: Term, level: int) -> Term:
@@ -103,13 +103,13 @@ def without(term: Term, index: int) -> Term:
         if isinstance(term, Bound):
             assert term.index != level
             return Bound(term.index - (term.index > level), term.type, term.location)
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(term, index)
 
 
 @recursive
-def swapped(term: Term) -> Term:
+def swap_variables(term: Term) -> Term:
     """Swap the variables of the two innermost lambdas around a term."""
 
     def visit(term: Term, level: int) -> Term:
@@ -119,7 +119,7 @@ def swapped(term: Term) -> Term:
             index = term.index - level
             other = {0: 1, 1: 0}.get(index, index)
             return Bound(other + level, term.type, term.location)
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(term, 0)
 
@@ -147,12 +147,12 @@ def is_used_often(body: Term) -> bool:
 
     The function of a let runs once, and so does a function that takes further parameters.
     """
-    return sum(_weights(body)) > 1
+    return sum(_count_weighted_uses(body)) > 1
 
 
 def parts_used_often(body: Term) -> tuple[bool, bool]:
     """Whether `is_used_often` holds for each component of a variable that is a pair."""
-    whole, first, second = _weights(body)
+    whole, first, second = _count_weighted_uses(body)
     return whole + first > 1, whole + second > 1
 
 
@@ -162,7 +162,7 @@ two."""
 
 
 @recursive
-def _weights(body: Term) -> _Weights:
+def _count_weighted_uses(body: Term) -> _Weights:
     level = 0
     while isinstance(body, Lambda):
         body = body.body
@@ -174,11 +174,11 @@ def _weights(body: Term) -> _Weights:
             return
         if isinstance(term, Bound):
             found[0] += weight * (term.index == level)
-        elif (part := _part_of(term, level)) is not None:
+        elif (part := _component_of(term, level)) is not None:
             found[part] += weight
         elif isinstance(term, Lambda):
             go(term.body, level + 1, 2)
-        elif isinstance(term, Apply) and _is_let_of(term.function):
+        elif isinstance(term, Apply) and _is_partial_let(term.function):
             go(term.function, level, weight)
             if isinstance(term.argument, Lambda):
                 go(term.argument.body, level + 1, weight)
@@ -192,7 +192,7 @@ def _weights(body: Term) -> _Weights:
     return found[0], found[1], found[2]
 
 
-def _part_of(term: Term, level: int) -> int | None:
+def _component_of(term: Term, level: int) -> int | None:
     """Which component of the `level`-th lambda's variable the term is, if it is one."""
     if isinstance(term, Apply) and isinstance(term.function, Pattern):
         argument, name = term.argument, term.function.spec.name
@@ -201,7 +201,7 @@ def _part_of(term: Term, level: int) -> int | None:
     return None
 
 
-def _is_let_of(term: Term) -> bool:
+def _is_partial_let(term: Term) -> bool:
     """Whether the term is `let` applied to its value, but not yet to its body."""
     return (
         isinstance(term, Apply)

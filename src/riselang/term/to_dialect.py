@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import location_attribute
-from riselang.dialects.module import refuse_deep_nesting
+from riselang.dialects.module import reject_deep_nesting
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
@@ -43,7 +43,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.embedding import embed_tree, scalar_leaves
-from riselang.term.finish import SHARED
+from riselang.term.finish import SHARED_NAME
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -61,8 +61,8 @@ from riselang.term.nodes import (
     spine,
 )
 from riselang.term.recursion import recursive
-from riselang.term.sizes import names_in, opened_binder
-from riselang.term.substitution import swapped
+from riselang.term.sizes import open_term_binder, term_names
+from riselang.term.substitution import swap_variables
 
 Environment = tuple[SSAValue, ...]
 
@@ -92,7 +92,7 @@ PARAMETERS = "rise.parameters"
 
 
 @dataclass(frozen=True)
-class Shell:
+class FunctionShell:
     """A function that takes output buffers, then input buffers, with an empty lowering unit."""
 
     module: ModuleOp
@@ -102,13 +102,13 @@ class Shell:
     outputs: tuple[tuple[SSAValue, ...], ...]
 
 
-def program_shell(term: Term, name: str, results: int = 1) -> Shell:
+def program_shell(term: Term, name: str, results: int = 1) -> FunctionShell:
     """Create a module with one function, with buffers for a program of this type."""
-    function, values = _function(term, name, results)
+    function, values = _create_function(term, name, results)
     unit = LoweringUnitOp(Region(Block()))
     function.body.block.add_ops([unit, FuncReturnOp()])
     groups = tuple(map(tuple, values))
-    return Shell(ModuleOp([function]), function, unit, groups[results:], groups[:results])
+    return FunctionShell(ModuleOp([function]), function, unit, groups[results:], groups[:results])
 
 
 def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
@@ -117,7 +117,7 @@ def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:
     block = shell.unit.body.block
     emit_program(term, block, shell.inputs, shell.outputs)
     block.add_op(ReturnOp())
-    refuse_deep_nesting(shell.module, term.location)
+    reject_deep_nesting(shell.module, term.location)
     return shell.module
 
 
@@ -132,7 +132,7 @@ def buffer_types(type: RiseType) -> list[MemRefType]:
     ]
 
 
-def _function(term: Term, name: str, results: int) -> tuple[FuncOp, list[list[SSAValue]]]:
+def _create_function(term: Term, name: str, results: int) -> tuple[FuncOp, list[list[SSAValue]]]:
     """A function, and the buffers of each of its results and inputs."""
     inputs, _ = uncurry(term.type)
     groups = [buffer_types(type) for type in (*result_types(term.type, results), *inputs)]
@@ -172,9 +172,9 @@ class _Names:
     term: Term
     bound: frozenset[str] = frozenset()
 
-    def opened(self, function: DepLambda) -> tuple[str, Term, _Names]:
+    def open_binder(self, function: DepLambda) -> tuple[str, Term, _Names]:
         """A fresh name for the variable, the body that mentions it, and the names in use there."""
-        name, body = opened_binder(function, names_in(self.term) | self.bound)
+        name, body = open_term_binder(function, term_names(self.term) | self.bound)
         return name, body, _Names(self.term, self.bound | {name})
 
 
@@ -196,7 +196,7 @@ class _Emitter:
             case Literal(attribute):
                 return self.add(LiteralOp(attribute), term.location).results[0]
             case Pattern(spec) if spec.accumulates:
-                return self.value(_applied_to_function(term), environment)
+                return self.value(_eta_expand(term), environment)
             case Pattern():
                 return self.pattern(term)
             case Lambda():
@@ -245,7 +245,7 @@ class _Emitter:
         return op.results[0]
 
     def dependent(self, term: DepLambda, environment: Environment) -> SSAValue:
-        name, body, names = self.names.opened(term)
+        name, body, names = self.names.open_binder(term)
         block = Block()
         inner = _Emitter(Builder(InsertPoint.at_end(block)), names)
         block.add_op(ReturnOp([inner.value(body, environment)]))
@@ -256,7 +256,7 @@ class _Emitter:
     def application(self, term: Apply, environment: Environment) -> SSAValue:
         head, arguments = spine(term)
         if isinstance(head, Pattern) and head.spec is LET and isinstance(arguments[1], Lambda):
-            result = self.value(arguments[1].body, self.bound(arguments, environment))
+            result = self.value(arguments[1].body, self.bind_let(arguments, environment))
             if len(arguments) == 2:
                 return result
             rest = [self.value(argument, environment) for argument in arguments[2:]]
@@ -277,16 +277,16 @@ class _Emitter:
     def element_first(self, function: Term, environment: Environment) -> SSAValue:
         """Turn a function of (accumulator, element) into one of (element, accumulator)."""
         if isinstance(function, Lambda) and isinstance(function.body, Lambda):
-            return self.value(_with_swapped_parameters(function, function.body), environment)
+            return self.value(_swap_parameters(function, function.body), environment)
         value = self.value(function, environment)
-        return self.value(_swapping(function.type), (*environment, value))
+        return self.value(_parameter_swapper(function.type), (*environment, value))
 
-    def bound(self, arguments: Sequence[Term], environment: Environment) -> Environment:
+    def bind_let(self, arguments: Sequence[Term], environment: Environment) -> Environment:
         """The environment for the body of a let; the value gets the name of the let."""
         value = self.value(arguments[0], environment)
         assert isinstance(arguments[1], Lambda)
         name = arguments[1].name
-        if value.name_hint is None and name != SHARED and SSAValue.is_valid_name(name):
+        if value.name_hint is None and name != SHARED_NAME and SSAValue.is_valid_name(name):
             value.name_hint = name
         return (*environment, value)
 
@@ -297,7 +297,7 @@ class _Emitter:
             head, arguments = spine(body)
             name = head.spec.name if isinstance(head, Pattern) else ""
             if name == "let" and isinstance(arguments[1], Lambda):
-                environment = self.bound(arguments, environment)
+                environment = self.bind_let(arguments, environment)
                 body = arguments[1].body
             elif name == "tuple" and len(arguments) == 2:
                 values.append(self.value(arguments[0], environment))
@@ -328,12 +328,12 @@ class _Emitter:
         return self.add(embed_tree(term, leaves, values), term.location).results[0]
 
 
-def _with_swapped_parameters(outer: Lambda, inner: Lambda) -> Lambda:
-    body = Lambda(outer.name, outer.parameter, swapped(inner.body), inner.location)
+def _swap_parameters(outer: Lambda, inner: Lambda) -> Lambda:
+    body = Lambda(outer.name, outer.parameter, swap_variables(inner.body), inner.location)
     return Lambda(inner.name, inner.parameter, body, outer.location)
 
 
-def _swapping(type: RiseType) -> Lambda:
+def _parameter_swapper(type: RiseType) -> Lambda:
     """`fun((x, acc), f(acc, x))`, where f is the innermost variable."""
     assert isinstance(type, FunType)
     assert isinstance(type.output, FunType)
@@ -342,7 +342,7 @@ def _swapping(type: RiseType) -> Lambda:
     return Lambda("x", element, Lambda("acc", accumulator, body))
 
 
-def _applied_to_function(pattern: Pattern) -> Lambda:
+def _eta_expand(pattern: Pattern) -> Lambda:
     """`fun(f, reduce(f))`"""
     assert isinstance(pattern.type, FunType)
     function = pattern.type.input

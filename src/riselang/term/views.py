@@ -23,22 +23,22 @@ from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, 
 Arguments: TypeAlias = tuple[Argument, ...]
 
 
-def _same(arguments: Arguments) -> Arguments:
+def _keep_order(arguments: Arguments) -> Arguments:
     return arguments
 
 
-def _swapped(arguments: Arguments) -> Arguments:
+def _swap_first_two(arguments: Arguments) -> Arguments:
     first, second, *others = arguments
     return (second, first, *others)
 
 
 INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
-    "split": (JOIN, _swapped),
-    "join": (SPLIT, _swapped),
-    "transpose": (TRANSPOSE, _swapped),
-    "reverse": (REVERSE, _same),
-    "asVector": (AS_SCALAR, _same),
-    "asScalar": (AS_VECTOR, _same),
+    "split": (JOIN, _swap_first_two),
+    "join": (SPLIT, _swap_first_two),
+    "transpose": (TRANSPOSE, _swap_first_two),
+    "reverse": (REVERSE, _keep_order),
+    "asVector": (AS_SCALAR, _keep_order),
+    "asScalar": (AS_VECTOR, _keep_order),
 }
 """The views that are permutations of the elements, each with its inverse."""
 
@@ -58,46 +58,46 @@ def is_view(term: Term) -> bool:
     return True
 
 
-def undoing(function: Term) -> Term | None:
+def inverse_view(function: Term) -> Term | None:
     """The inverse of a function that is composed of views, if it permutes the elements."""
     if isinstance(function, Pattern) and function.spec.name in INVERSES:
         spec, arguments = INVERSES[function.spec.name]
         return Pattern(spec, arguments(function.arguments))
     if isinstance(function, Lambda):
         type = function.body.type
-        undone = undone_in(function.body, Bound(0, type))
+        undone = solve_view(function.body, Bound(0, type))
         return None if undone is None else Lambda(function.name, type, undone)
     return None
 
 
-def undone_in(body: Term, value: Term) -> Term | None:
+def solve_view(body: Term, value: Term) -> Term | None:
     """Solve `body = value` for the innermost variable, if `body` is a view of it."""
     while not isinstance(body, Bound):
-        before = before_view(body, value)
+        before = invert_step(body, value)
         if before is None:
             return None
         body, value = before
     return value if body.index == 0 else None
 
 
-def before_view(term: Term, value: Term) -> tuple[Term, Term] | None:
+def invert_step(term: Term, value: Term) -> tuple[Term, Term] | None:
     """The argument of a view, and the value that it has if the term is equal to `value`."""
     if not isinstance(term, Apply):
         return None
-    undo = _undoing_one(term.function)
+    undo = _inverse_step(term.function)
     if undo is None:
         return None
-    if isinstance(value, Apply) and _undoing_one(value.function) == undo:
+    if isinstance(value, Apply) and _inverse_step(value.function) == undo:
         return term.argument, value.argument
     return term.argument, Apply(undo, value)
 
 
-def _undoing_one(function: Term) -> Term | None:
+def _inverse_step(function: Term) -> Term | None:
     """The inverse of one view, or of one map of views."""
     head, arguments = spine(function)
     if not isinstance(head, Pattern) or head.spec is not MAP or len(arguments) != 1:
-        return undoing(function) if isinstance(function, Pattern) else None
-    undo = undoing(arguments[0])
+        return inverse_view(function) if isinstance(function, Pattern) else None
+    undo = inverse_view(arguments[0])
     if undo is None:
         return None
     assert isinstance(undo.type, FunType)

@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
-from riselang.tools.figures import SECONDS, Figure, Report, Rival, amount, quartiles, write_report
-from riselang.tools.options import count
-from riselang.tools.tables import table
+from riselang.tools.figures import (
+    SECONDS,
+    Figure,
+    Report,
+    Rival,
+    format_amount,
+    quartiles,
+    write_report,
+)
+from riselang.tools.options import parse_count
+from riselang.tools.tables import format_table
 
 if TYPE_CHECKING:
-    from riselang.tools.bench_programs import Program
+    from riselang.tools.bench_programs import BenchProgram
 
 GROUP = "rise bench"
 ROUNDS = 25
@@ -25,13 +33,13 @@ Samples = Sequence[tuple[float, ...]]
 """The seconds per call of each program, one sample per iteration."""
 
 
-def bench_options(command: argparse.ArgumentParser) -> None:
+def add_bench_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
         help="another program to compare with, on the same inputs and interleaved; repeatable",
     )  # fmt: skip
     command.add_argument(
-        "--rounds", type=count, default=ROUNDS, help=f"samples per program; default: {ROUNDS}"
+        "--rounds", type=parse_count, default=ROUNDS, help=f"samples per program; default: {ROUNDS}"
     )
     command.add_argument("--json", metavar="OUT", help="write the measurements to a JSON file")
 
@@ -41,27 +49,29 @@ def bench(options: argparse.Namespace) -> None:
     output = None if options.json is None else Path(options.json)
     if output is not None and not output.parent.is_dir():
         raise UserError(f"{output} cannot be written: {output.parent} is not a folder")
-    programs = _programs(options)
-    samples = _measured(programs, options.rounds)
-    print(_shown(programs, samples), end="")
-    _note_other_results(programs)
+    programs = _prepare_programs(options)
+    samples = _measure(programs, options.rounds)
+    print(_format_results(programs, samples), end="")
+    _report_differing_results(programs)
     if output is not None:
-        from riselang.tools.machine import machine, versions
+        from riselang.tools.machine import describe_machine, package_versions
 
-        write_report(output, Report(machine(), versions(), _figures(programs, samples)))
+        write_report(
+            output, Report(describe_machine(), package_versions(), _figures(programs, samples))
+        )
 
 
-def _programs(options: argparse.Namespace) -> list[Program]:
-    from riselang.tools.bench_programs import prepared
+def _prepare_programs(options: argparse.Namespace) -> list[BenchProgram]:
+    from riselang.tools.bench_programs import prepare_program
 
     wanted = [(options.file, options.function), *map(_file_and_function, options.against)]
     if any(file.endswith(".py") for file, _ in wanted):
         # Reading a Python file runs it, and it may print something.
-        return [prepared(file, function, options) for file, function in wanted]
-    programs: list[Program] = []
+        return [prepare_program(file, function, options) for file, function in wanted]
+    programs: list[BenchProgram] = []
     with progress("compiling", len(wanted)) as steps:
         for file, function in wanted:
-            programs.append(prepared(file, function, options))
+            programs.append(prepare_program(file, function, options))
             steps.advance()
     return programs
 
@@ -71,46 +81,51 @@ def _file_and_function(text: str) -> tuple[str, str | None]:
     return (file, function) if colon and function.isidentifier() else (text, None)
 
 
-def _measured(programs: Sequence[Program], rounds: int) -> Samples:
-    from riselang.support.benchmarking import calls_for, interleaved, rounds_for, seconds_of
+def _measure(programs: Sequence[BenchProgram], rounds: int) -> Samples:
+    from riselang.support.benchmarking import (
+        calls_per_sample,
+        round_count,
+        seconds_per_call,
+        time_interleaved,
+    )
 
     for program in programs:
         program.call()
-    rivals = [(each.call, calls_for(seconds_of(each.call))) for each in programs]
-    one_round = sum(seconds_of(call, calls) * calls for call, calls in rivals)
-    rounds = rounds_for(one_round, rounds)
+    rivals = [(each.call, calls_per_sample(seconds_per_call(each.call))) for each in programs]
+    one_round = sum(seconds_per_call(call, calls) * calls for call, calls in rivals)
+    rounds = round_count(one_round, rounds)
     with progress("measuring", rounds) as steps:
-        return interleaved(rivals, rounds, steps.advance)
+        return time_interleaved(rivals, rounds, steps.advance)
 
 
-def _shown(programs: Sequence[Program], samples: Samples) -> str:
+def _format_results(programs: Sequence[BenchProgram], samples: Samples) -> str:
     """Format a row for each program, with ratios to the first program and known rates."""
     first = statistics.median(samples[0])
     counted = all(program.work.operations is not None for program in programs)
     rows: list[list[str]] = []
     for program, taken in zip(programs, samples, strict=True):
         median, (low, high) = statistics.median(taken), quartiles(taken)
-        spread = f"{amount(low, SECONDS)} .. {amount(high, SECONDS)}"
-        row = [program.label, amount(median, SECONDS), spread, f"{median / first:.3f}"]
+        spread = f"{format_amount(low, SECONDS)} .. {format_amount(high, SECONDS)}"
+        row = [program.label, format_amount(median, SECONDS), spread, f"{median / first:.3f}"]
         if counted:
             row.append(f"{(program.work.operations or 0) / median / 1e9:.3g}")
         rows.append([*row, f"{program.work.bytes / median / 1e9:.3g}"])
     rates = ["GFLOP/s", "GB/s"] if counted else ["GB/s"]
     heading = f"{programs[0].name}, {format_count(len(samples[0]), 'round')}"
-    return table([heading, "median", "quartiles", "ratio", *rates], rows)
+    return format_table([heading, "median", "quartiles", "ratio", *rates], rows)
 
 
-def _note_other_results(programs: Sequence[Program]) -> None:
-    from riselang.tools.bench_programs import agree
+def _report_differing_results(programs: Sequence[BenchProgram]) -> None:
+    from riselang.tools.bench_programs import have_equal_results
 
     first, *others = programs
     for other in others:
-        if not agree(first, other):
+        if not have_equal_results(first, other):
             print(f"note: the results of {other.label} differ from those of {first.label}",
                   file=sys.stderr)  # fmt: skip
 
 
-def _figures(programs: Sequence[Program], samples: Samples) -> tuple[Figure, ...]:
+def _figures(programs: Sequence[BenchProgram], samples: Samples) -> tuple[Figure, ...]:
     """Return one figure for each rival, or a single figure without a rival."""
     name, ours = programs[0].name, samples[0]
     rivals = [Rival(each.label, taken) for each, taken in zip(programs, samples, strict=True)][1:]

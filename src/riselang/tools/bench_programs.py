@@ -13,9 +13,9 @@ import numpy as np
 from riselang.api.kernel import Kernel
 from riselang.runtime.arrays import Array
 from riselang.runtime.executable import Executable
-from riselang.tools.calls import chosen_function, function_arguments, kernel_inputs
-from riselang.tools.options import chosen
-from riselang.tools.sources import KernelSource, read_source
+from riselang.tools.calls import function_arguments, kernel_inputs, select_function
+from riselang.tools.options import compiler_choices
+from riselang.tools.sources import KernelFile, read_source
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Relative tolerances, since programs may sum in any order; shorter floats have the last one."""
@@ -33,7 +33,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchProgram:
     """A call to measure and its results; `label` has the file and `name` the input shapes."""
 
     label: str
@@ -43,59 +43,61 @@ class Program:
     work: Work
 
 
-def prepared(file: str, function: str | None, options: argparse.Namespace) -> Program:
+def prepare_program(file: str, function: str | None, options: argparse.Namespace) -> BenchProgram:
     """Compile the program of a file, and call it once."""
-    source = read_source(file, chosen(options))
-    if isinstance(source, KernelSource):
+    source = read_source(file, compiler_choices(options))
+    if isinstance(source, KernelFile):
         return _kernel_program(file, source.kernel(function), options)
     functions = source.compilation(None, {}).functions
-    return _function_program(file, chosen_function(file, function, functions), options)
+    return _function_program(file, select_function(file, function, functions), options)
 
 
-def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> Program:
+def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> BenchProgram:
     arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
-    results = _flattened(kernel.call(arrays, sizes))
+    results = _flatten_results(kernel.call(arrays, sizes))
     # The fast call needs all sizes to be determined by the shapes of the arrays.
     known = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
     is_known = sizes.keys() <= known.keys()
     call = (lambda: kernel(*arrays)) if is_known else (lambda: kernel.call(arrays, sizes))
     flops = kernel.trace(*arrays).cost_analysis().flops if is_known else None
     operations = flops if isinstance(flops, int) and flops > 0 else None
-    return _program(file, kernel.__name__, call, arrays, results, operations)
+    return _make_program(file, kernel.__name__, call, arrays, results, operations)
 
 
-def _function_program(file: str, executable: Executable, options: argparse.Namespace) -> Program:
+def _function_program(
+    file: str, executable: Executable, options: argparse.Namespace
+) -> BenchProgram:
     arguments = function_arguments(executable, options.inputs)
     executable(*arguments)
     inputs: list[Array] = []
     results: list[Array] = []
     for parameter, argument in zip(executable.parameters, arguments, strict=True):
         (results if parameter.is_written else inputs).append(np.asarray(argument))
-    return _program(file, executable.name, lambda: executable(*arguments), inputs, results)
+    return _make_program(file, executable.name, lambda: executable(*arguments), inputs, results)
 
 
-def _program(
+def _make_program(
     file: str,
     function: str,
     call: Callable[[], Any],
     inputs: Sequence[Array],
     results: Sequence[Array],
     operations: int | None = None,
-) -> Program:
+) -> BenchProgram:
     shapes = ", ".join("x".join(map(str, array.shape)) or "scalar" for array in inputs)
     work = Work(sum(array.nbytes for array in (*inputs, *results)), operations)
     # Later calls write to the same buffers.
     kept = tuple(result.copy() for result in results)
-    return Program(f"{Path(file).name}:{function}", f"{function}({shapes})", call, kept, work)
+    return BenchProgram(f"{Path(file).name}:{function}", f"{function}({shapes})", call, kept, work)
 
 
-def _flattened(result: Any) -> list[Array]:
+def _flatten_results(result: Any) -> list[Array]:
     if isinstance(result, tuple):
-        return [array for part in cast(tuple[Any, ...], result) for array in _flattened(part)]
+        return [array for part in cast(tuple[Any, ...], result) for array in _flatten_results(part)]
     return [np.asarray(result)]
 
 
-def agree(one: Program, other: Program) -> bool:
+def have_equal_results(one: BenchProgram, other: BenchProgram) -> bool:
     """Return whether the results of two programs are equal up to rounding."""
     return len(one.results) == len(other.results) and all(
         _are_close(a, b) for a, b in zip(one.results, other.results, strict=True)

@@ -11,34 +11,34 @@ from typing import TYPE_CHECKING
 
 from riselang.support.errors import UserError
 from riselang.tools.exits import FAILED
-from riselang.tools.figures import Report, amount, read_report
-from riselang.tools.options import positive
-from riselang.tools.tables import table
+from riselang.tools.figures import Report, format_amount, read_report
+from riselang.tools.options import parse_positive
+from riselang.tools.tables import format_table
 
 if TYPE_CHECKING:
     from riselang.tools.comparison import Change
 
 
-def benchcmp_options(command: argparse.ArgumentParser) -> None:
+def add_benchcmp_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("old", metavar="OLD.json", help="a report of make bench or rise bench")
     command.add_argument("new", metavar="NEW.json", help="a newer report")
     command.add_argument(
-        "--fail-above", type=positive, metavar="RATIO",
+        "--fail-above", type=parse_positive, metavar="RATIO",
         help="exit with code 1 if a figure exceeds RATIO times its old value, beyond noise",
     )  # fmt: skip
 
 
 def benchcmp(options: argparse.Namespace) -> None:
     """Run the command `rise benchcmp`."""
-    from riselang.tools.comparison import changes
+    from riselang.tools.comparison import compare_reports
 
     old, new = read_report(Path(options.old)), read_report(Path(options.new))
-    found = changes(old, new)
+    found = compare_reports(old, new)
     if not found:
         raise UserError(f"{options.old} and {options.new} have no figure in common")
-    print(_shown(found), end="")
-    print(_summary(found), end="")
-    _note_differences(old, new)
+    print(_format_changes(found), end="")
+    print(_format_summary(found), end="")
+    _report_differences(old, new)
     limit: float | None = options.fail_above
     failed = [change for change in found if limit is not None and change.exceeds(limit)]
     for change in failed:
@@ -48,39 +48,39 @@ def benchcmp(options: argparse.Namespace) -> None:
         raise SystemExit(FAILED)
 
 
-def _shown(found: Sequence[Change]) -> str:
+def _format_changes(found: Sequence[Change]) -> str:
     rows = [
         [
             f"{change.new.group}: {change.new.name}",
-            amount(change.old.median, change.old.unit),
-            amount(change.new.median, change.new.unit),
+            format_amount(change.old.median, change.old.unit),
+            format_amount(change.new.median, change.new.unit),
             f"{change.ratio:.3f}",
             "-" if change.interval is None else "{:.3f} .. {:.3f}".format(*change.interval),
             change.verdict.value,
         ]
         for change in found
     ]
-    return table(["figure", "old", "new", "ratio", "interval", ""], rows)
+    return format_table(["figure", "old", "new", "ratio", "interval", ""], rows)
 
 
-def _summary(found: Sequence[Change]) -> str:
-    from riselang.tools.comparison import FEWEST_SAMPLES, Verdict
+def _format_summary(found: Sequence[Change]) -> str:
+    from riselang.tools.comparison import MIN_SAMPLES, Verdict
 
     counts = Counter(change.verdict for change in found)
     text = f"{counts[Verdict.SLOWER]} slower, {counts[Verdict.FASTER]} faster, "
     text += f"{counts[Verdict.SAME]} the same within noise"
     if counts[Verdict.UNKNOWN]:
-        text += f", {counts[Verdict.UNKNOWN]} with fewer than {FEWEST_SAMPLES} samples (?)"
+        text += f", {counts[Verdict.UNKNOWN]} with fewer than {MIN_SAMPLES} samples (?)"
     return text + "\n"
 
 
-def _note_differences(old: Report, new: Report) -> None:
+def _report_differences(old: Report, new: Report) -> None:
     """Print differences that make times hard to compare to standard error."""
-    from riselang.tools.comparison import by_name
+    from riselang.tools.comparison import figures_by_name
 
     if old.machine != new.machine:
         print("note: the reports are from different machines", file=sys.stderr)
-    before, after = by_name(old), by_name(new)
+    before, after = figures_by_name(old), figures_by_name(new)
     for here, there, name in ((before, after, "old"), (after, before, "new")):
         alone = [
             f"{group}: {figure}" for group, figure, _ in here if (group, figure, _) not in there

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.frontends.c.model.scop import Scop
-    from riselang.frontends.c.parse.refusals import Refusal
+    from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 
-EMITTED = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
+EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
 
 
-def c_options(command: argparse.ArgumentParser) -> None:
+def add_c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="a C file")
     command.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER",
                          help="a folder to search for headers")  # fmt: skip
@@ -34,7 +34,7 @@ def c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--autodetect", action="store_true",
                          help="find regions without #pragma scop, too")  # fmt: skip
     command.add_argument("--function", help="the function to compile; default: all")
-    command.add_argument("--emit", choices=EMITTED, default="affine")
+    command.add_argument("--emit", choices=EMIT_CHOICES, default="affine")
     command.add_argument("--schedule", choices=("source", "isl"), default="source",
                          help="isl: tiled loops, in an order that isl computes")  # fmt: skip
     command.add_argument("--float", help=FLOAT.summary)
@@ -43,25 +43,25 @@ def c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
-def c_file(options: argparse.Namespace) -> None:
+def compile_c_file(options: argparse.Namespace) -> None:
     """Run the command `rise c`; a region that cannot be modeled is reported, and exits with 1."""
     from riselang.frontends.c.building import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.support.config import default_options
-    from riselang.support.io import decode
+    from riselang.support.io import decode_text
 
-    chosen = default_options("affine").changed(float=options.float, library=options.library)
-    text = decode(read_bytes(options.file), options.file)
+    chosen = default_options("affine").with_changes(float=options.float, library=options.library)
+    text = decode_text(read_bytes(options.file), options.file)
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
-        file = CFile.of(text, name, options.include, _defines(options.define))
-        scops, refusals = _modelled(file, options)
+        file = CFile.parse_text(text, name, options.include, _parse_defines(options.define))
+        scops, refusals = _model_regions(file, options)
     for refusal in refusals:
         print(refusal.warning, file=sys.stderr)
     program = CProgram(tuple(scops), chosen, options.schedule)
     if scops:
         with progress(f"compiling {name}"):
-            data = _emitted(program, options)
+            data = _emit(program, options)
         _write(data, options)
     if options.autodetect:
         found = format_count(len(scops), "region")
@@ -71,7 +71,7 @@ def c_file(options: argparse.Namespace) -> None:
         raise SystemExit(FAILED)
 
 
-def _defines(given: Sequence[str]) -> dict[str, str]:
+def _parse_defines(given: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in given:
         name, _, value = each.partition("=")
@@ -81,20 +81,22 @@ def _defines(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], list[Refusal]]:
+def _model_regions(
+    file: CFile, options: argparse.Namespace
+) -> tuple[list[Scop], list[UnsupportedConstruct]]:
     """Model the selected regions; also return those that were refused."""
-    from riselang.frontends.c.parse.refusals import Refusal
+    from riselang.frontends.c.parse.refusals import UnsupportedConstruct
     from riselang.frontends.c.parse.regions import whole_function
 
     if options.autodetect:
-        return file.detected(options.function)
-    regions = file.marked(options.function)
+        return file.detect_scops(options.function)
+    regions = file.marked_regions(options.function)
     if options.function is not None:
         # The whole function if it can be modeled, else the marked regions in it.
-        whole = whole_function(file.function(options.function))
+        whole = whole_function(file.find_function(options.function))
         try:
-            return [file.model(whole)], []
-        except Refusal:
+            return [file.model_region(whole)], []
+        except UnsupportedConstruct:
             regions = regions or [whole]
     if not regions:
         raise UserError(
@@ -102,16 +104,16 @@ def _modelled(file: CFile, options: argparse.Namespace) -> tuple[list[Scop], lis
             "#pragma endscop, or use --autodetect or --function"
         )
     scops: list[Scop] = []
-    refusals: list[Refusal] = []
+    refusals: list[UnsupportedConstruct] = []
     for region in regions:
         try:
-            scops.append(file.model(region))
-        except Refusal as refusal:
+            scops.append(file.model_region(region))
+        except UnsupportedConstruct as refusal:
             refusals.append(refusal)
     return scops, refusals
 
 
-def _emitted(program: CProgram, options: argparse.Namespace) -> bytes:
+def _emit(program: CProgram, options: argparse.Namespace) -> bytes:
     match options.emit:
         case "obj":
             if options.output is None and sys.stdout.isatty():

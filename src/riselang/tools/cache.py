@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from riselang.runtime.cache import KernelCache
 
 
-def cache_options(command: argparse.ArgumentParser) -> None:
+def add_cache_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("what", choices=("list", "clear", "path"))
 
 
-def cache(options: argparse.Namespace) -> None:
+def manage_cache(options: argparse.Namespace) -> None:
     from riselang.runtime.cache import KernelCache
 
     kept = KernelCache(config.cache_folder(), config.cache_limit())
@@ -26,24 +26,24 @@ def cache(options: argparse.Namespace) -> None:
     elif options.what == "clear":
         print(f"{format_count(kept.clear(), 'kernel')} removed from {kept.folder}")
     else:
-        _list(kept)
+        _print_entries(kept)
 
 
-def _list(cache: KernelCache) -> None:
+def _print_entries(cache: KernelCache) -> None:
     entries = cache.entries()
     for entry in entries:
-        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-        names = ", ".join(_names(cache, entry.key)) or "damaged, will be recompiled"
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.last_used))
+        names = ", ".join(_kernel_names(cache, entry.key)) or "damaged, will be recompiled"
         print(f"{entry.key[:12]}  {entry.size:>9,} bytes  used {used}  {names}")
     total = sum(entry.size for entry in entries)
     print(f"{format_count(len(entries), 'kernel')}, {total:,} bytes, in {cache.folder}")
 
 
-def _names(cache: KernelCache, key: str) -> list[str]:
-    from riselang.runtime.artefact import Artefact
+def _kernel_names(cache: KernelCache, key: str) -> list[str]:
+    from riselang.runtime.artifact import Artifact
 
     data = cache.read(key, touch=False)
     try:
-        return [each.name for each in Artefact.from_bytes(data).functions] if data else []
+        return [each.name for each in Artifact.from_bytes(data).functions] if data else []
     except ValueError:
         return []

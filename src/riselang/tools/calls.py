@@ -10,11 +10,11 @@ from riselang.runtime.arrays import Array
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.tools.inputs import (
-    generate,
-    generated_array,
-    given_array,
+    generate_input,
+    generate_values,
     is_generated,
     parse_sizes,
+    read_array,
 )
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ def kernel_inputs(
         )
     parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
     given = {
-        name: given_array(text, type, name)
+        name: read_array(text, type, name)
         for text, type, name in parameters
         if not is_generated(text)
     }
     sizes = {**kernel.sizes_of(given), **sizes}
     arrays = [
-        given[name] if name in given else generated_array(text, type, sizes, name)
+        given[name] if name in given else generate_input(text, type, sizes, name)
         for text, type, name in parameters
     ]
     return arrays, sizes
 
 
-def chosen_function(file: str, asked: str | None, functions: Mapping[str, T]) -> T:
+def select_function(file: str, asked: str | None, functions: Mapping[str, T]) -> T:
     """Return the requested function of a module, or its only one."""
     name = asked or (next(iter(functions)) if len(functions) == 1 else None)
     if not functions:
@@ -68,7 +68,7 @@ def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[An
         text = "zeros" if parameter.is_written else None
         if text is None:
             text = texts.pop(0) if texts else f"random:{position}"
-        arguments.append(_argument(parameter, text))
+        arguments.append(_make_argument(parameter, text))
     if texts:
         raise UserError(f"{executable.name} takes fewer inputs; too many: {' '.join(texts)}")
     return arguments
@@ -88,9 +88,9 @@ def written_arguments(
     ]
 
 
-def _argument(parameter: Parameter, text: str) -> Any:
+def _make_argument(parameter: Parameter, text: str) -> Any:
     if not is_generated(text):
-        return given_array(text, parameter.type, parameter.name)
+        return read_array(text, parameter.type, parameter.name)
     if parameter.shape is None or min(parameter.shape, default=0) < 0:
         raise UserError(f"parameter {parameter.name} has no known shape; give a literal or a file")
-    return generate(text, parameter.shape, parameter.type, parameter.name)
+    return generate_values(text, parameter.shape, parameter.type, parameter.name)

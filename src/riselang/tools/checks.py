@@ -15,7 +15,7 @@ from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.machine import available_cores
 from riselang.tools.findings import Check, Finding, State
-from riselang.tools.machine import PACKAGES, package_version, processor
+from riselang.tools.machine import PACKAGES, cpu_name, package_version
 from riselang.version import __version__
 
 INSTALL = "install riselang again: pip install --upgrade --force-reinstall riselang"
@@ -29,7 +29,7 @@ def packages() -> Iterator[Finding]:
     """Check the versions of the packages that riselang requires."""
     yield Finding("riselang", State.OK, __version__)
     yield Finding("Python", State.OK, platform.python_version())
-    wanted = _pinned()
+    wanted = _pinned_versions()
     for name, package in PACKAGES.items():
         version = package_version(package)
         if version is None:
@@ -41,7 +41,7 @@ def packages() -> Iterator[Finding]:
             yield Finding(name, State.OK, version)
 
 
-def _pinned() -> Mapping[str, str]:
+def _pinned_versions() -> Mapping[str, str]:
     """Return the versions of the packages that riselang pins."""
     try:
         required = metadata.requires("riselang") or []
@@ -63,7 +63,7 @@ def machine() -> Iterator[Finding]:
 
     host = llvm.host()
     used = [text[1:] for text in host.features.split(",") if text.startswith("+")]
-    names = dict.fromkeys((processor(), host.cpu, host.triple))  # each once
+    names = dict.fromkeys((cpu_name(), host.cpu, host.triple))  # each once
     yield Finding("CPU", State.OK, ", ".join(names))
     yield Finding("features", State.OK, " ".join(used) or "none")
 
@@ -81,7 +81,7 @@ def threads() -> Iterator[Finding]:
 def openmp() -> Iterator[Finding]:
     from riselang.native.llvm import shared_libraries as libraries
 
-    path = libraries.openmp()
+    path = libraries.find_openmp()
     if path is None:
         detail = "no runtime with LLVM's entry points found; mapPar runs on one thread"
         yield Finding("OpenMP", State.NOTE, detail, THREADS)
@@ -98,7 +98,7 @@ def blas() -> Iterator[Finding]:
     built: Any = np.show_config(mode="dicts")
     found = built["Build Dependencies"]["blas"]
     yield Finding("NumPy BLAS", State.OK, f"{found['name']} {found['version']}")
-    path = libraries.blas()
+    path = libraries.find_blas()
     if path is None:
         detail = f'{config.BLAS.value()}, which library="blas" needs, is not found'
         yield Finding("BLAS", State.NOTE, detail, f"pip install 'riselang[blas]', or {BLAS_PATH}")
@@ -122,7 +122,7 @@ def kernel_cache() -> Iterator[Finding]:
     from riselang.runtime.cache import KernelCache
 
     kept = KernelCache(config.cache_folder(), config.cache_limit())
-    if not config.cache():
+    if not config.is_cache_enabled():
         yield Finding("kernel cache", State.NOTE, "off", f"unset {config.CACHE.variable}")
         return
     entries = kept.entries()
@@ -141,7 +141,7 @@ def settings() -> Iterator[Finding]:
         is_given = bool(os.environ.get(setting.variable))
         origin = "environment" if is_given else "default"
         detail = f"{setting.value() or '(empty)'}, from the {origin}: {setting.summary}"
-        problem = _problem(setting)
+        problem = _setting_problem(setting)
         if problem:
             advice = f"unset {setting.variable}, or give it another value"
             yield Finding(setting.variable, State.BROKEN, problem, advice)
@@ -160,14 +160,14 @@ _READERS: Mapping[config.Setting, Callable[[], object]] = {
     config.FLOAT: lambda: config.default_options("affine"),
     config.DEBUG_INFO: lambda: config.default_options("affine"),
     config.JOBS: config.jobs,
-    config.CACHE: config.cache,
+    config.CACHE: config.is_cache_enabled,
     config.CACHE_SIZE: config.cache_limit,
     config.LOG_COMPILES: config.log_compiles,
 }
 """The functions that read a setting and reject invalid values."""
 
 
-def _problem(setting: config.Setting) -> str | None:
+def _setting_problem(setting: config.Setting) -> str | None:
     try:
         _READERS.get(setting, setting.value)()
     except UserError as error:

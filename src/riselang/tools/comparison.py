@@ -10,13 +10,13 @@ import numpy as np
 
 from riselang.tools.figures import Figure, Report
 
-FEWEST_SAMPLES = 5
+MIN_SAMPLES = 5
 """With fewer samples, the noise cannot be estimated."""
 RESAMPLINGS = 2000
 CONFIDENCE = 0.99
 """The confidence level of a change; it is high, since reports have tens of figures and should not
 contain false alarms."""
-SMALLEST_CHANGE = 0.01
+MIN_CHANGE = 0.01
 """Smaller changes are ignored: relinking a program moves its code, which has such an effect."""
 
 
@@ -47,7 +47,7 @@ class Change:
         if self.interval is None:
             return Verdict.UNKNOWN
         low, high = self.interval
-        if abs(self.ratio - 1) < SMALLEST_CHANGE or low <= 1 <= high:
+        if abs(self.ratio - 1) < MIN_CHANGE or low <= 1 <= high:
             return Verdict.SAME
         return Verdict.SLOWER if self.ratio > 1 else Verdict.FASTER
 
@@ -56,20 +56,20 @@ class Change:
         return self.ratio > ratio and self.verdict in (Verdict.SLOWER, Verdict.UNKNOWN)
 
 
-Key = tuple[str, str, str]
+FigureKey = tuple[str, str, str]
 
 
-def by_name(report: Report) -> Mapping[Key, Figure]:
+def figures_by_name(report: Report) -> Mapping[FigureKey, Figure]:
     """Return figures by group, name and unit; figures that differ only in the rival are merged."""
-    found: dict[Key, Figure] = {}
+    found: dict[FigureKey, Figure] = {}
     for figure in report.figures:
         found.setdefault((figure.group, figure.name, figure.unit), figure)
     return found
 
 
-def changes(old: Report, new: Report) -> list[Change]:
+def compare_reports(old: Report, new: Report) -> list[Change]:
     """Compare the figures that both reports have, in the order of the new one."""
-    before, after = by_name(old), by_name(new)
+    before, after = figures_by_name(old), figures_by_name(new)
     return [
         Change(before[key], figure, ratio_interval(before[key].samples, figure.samples))
         for key, figure in after.items()
@@ -79,7 +79,7 @@ def changes(old: Report, new: Report) -> list[Change]:
 
 def ratio_interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float] | None:
     """Return a confidence interval for the ratio of the medians, by bootstrapping."""
-    if min(len(old), len(new)) < FEWEST_SAMPLES:
+    if min(len(old), len(new)) < MIN_SAMPLES:
         return None
     generator = np.random.default_rng(0)  # for reproducible comparisons
 

@@ -12,30 +12,30 @@ from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.options import STAGES
-from riselang.tools.sources import Source
+from riselang.tools.sources import SourceFile
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
 
-BINARY = ("obj", "shared")
-EMITTED = ("header", *BINARY)
+BINARY_OUTPUTS = ("obj", "shared")
+CODE_OUTPUTS = ("header", *BINARY_OUTPUTS)
 """Outputs that are generated from machine code."""
 
 
-def compile_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--emit", choices=(*STAGES, *EMITTED), default="obj")
+def add_compile_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="obj")
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
-def compile_file(options: argparse.Namespace, source: Source) -> None:
+def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
     from riselang.tools.inputs import parse_sizes
 
     sizes = parse_sizes(options.size)
-    if options.emit in BINARY and options.output is None and sys.stdout.isatty():
+    if options.emit in BINARY_OUTPUTS and options.output is None and sys.stdout.isatty():
         raise UserError("machine code is not text; give a file with -o")
     with progress(f"compiling {options.file}"):
-        data = _emitted(options, source, sizes)
-    if options.output is None and options.emit in BINARY:
+        data = _emit(options, source, sizes)
+    if options.output is None and options.emit in BINARY_OUTPUTS:
         sys.stdout.buffer.write(data)
         return
     if options.output is None:
@@ -44,21 +44,21 @@ def compile_file(options: argparse.Namespace, source: Source) -> None:
     write_file(options.output, data)
 
 
-def _emitted(options: argparse.Namespace, source: Source, sizes: Mapping[str, int]) -> bytes:
-    if options.emit not in EMITTED:
+def _emit(options: argparse.Namespace, source: SourceFile, sizes: Mapping[str, int]) -> bytes:
+    if options.emit not in CODE_OUTPUTS:
         return source.text(options.emit, options.function, sizes).encode()
     compilation = source.compilation(options.function, sizes)
     if options.emit == "header":
         return compilation.header(Path(options.output or options.file).stem).encode()
-    return _shared(compilation) if options.emit == "shared" else compilation.object_code
+    return _link_shared(compilation) if options.emit == "shared" else compilation.object_code
 
 
-def _shared(compilation: Compilation) -> bytes:
+def _link_shared(compilation: Compilation) -> bytes:
     """Link a shared library with the libraries that its code calls."""
     from riselang.native.llvm import shared_libraries as libraries
-    from riselang.native.llvm.linking import shared_library
+    from riselang.native.llvm.linking import link_shared_library
 
-    paths = [libraries.found(name) for name in compilation.lowered.libraries]
-    uses_blas = libraries.BLAS in compilation.lowered.libraries
-    prefix = libraries.blas_prefix(libraries.found(libraries.BLAS)) if uses_blas else None
-    return shared_library(compilation.linkable(prefix or ""), paths)
+    paths = [libraries.library_path(name) for name in compilation.lowered_module.libraries]
+    uses_blas = libraries.BLAS in compilation.lowered_module.libraries
+    prefix = libraries.blas_prefix(libraries.library_path(libraries.BLAS)) if uses_blas else None
+    return link_shared_library(compilation.linkable_object(prefix or ""), paths)

@@ -12,28 +12,28 @@ from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive, replay
-from riselang.rewrite.paths import written
-from riselang.rewrite.strategies.default_schedule import chosen_for
+from riselang.rewrite.paths import format_path
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.support.errors import UserError
-from riselang.support.io import decode, write_file
-from riselang.support.profiling import timed
+from riselang.support.io import decode_text, write_file
+from riselang.support.profiling import time_span
 from riselang.support.progress import progress
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 from riselang.tools.inputs import parse_sizes
 from riselang.tools.reading import read_bytes
 from riselang.tools.sources import SourceProgram, read_source
-from riselang.tools.strategies import chosen_strategy
+from riselang.tools.strategies import select_strategy
 
 BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"
 
 
 def derive_file(options: argparse.Namespace) -> None:
     """Run the command `rise derive`."""
-    derivation = _replayed(options) if options.replay else _derived(options)
+    derivation = _replay_file(options) if options.replay else _derive_program(options)
     if options.save is not None:
         _save(derivation, options.save)
-    sys.stdout.write(_text(derivation, options))
+    sys.stdout.write(_format_derivation(derivation, options))
     if options.check:
         _check(derivation)
 
@@ -41,46 +41,46 @@ def derive_file(options: argparse.Namespace) -> None:
 # Derivations
 
 
-def _derived(options: argparse.Namespace) -> Derivation:
+def _derive_program(options: argparse.Namespace) -> Derivation:
     if options.file is None:
         raise UserError("expected a file with a program, or --replay with a derivation")
-    program = _program(options, options.float)
+    program = _read_program(options, options.float)
     if options.default:
-        return _defaulted(_as_it_runs(program), program.float)
-    strategy = chosen_strategy(options.strategy, options.file)
-    with progress(f"deriving from {options.file}"), timed("rewrite"):
-        return derive(_as_it_runs(program), strategy, program.float)
+        return _derive_default(_contracted_term(program), program.float)
+    strategy = select_strategy(options.strategy, options.file)
+    with progress(f"deriving from {options.file}"), time_span("rewrite"):
+        return derive(_contracted_term(program), strategy, program.float)
 
 
-def _defaulted(term: Term, float: str) -> Derivation:
+def _derive_default(term: Term, float: str) -> Derivation:
     """Apply the default strategy, and print the kernels that it recognizes."""
-    with timed("rewrite"):
+    with time_span("rewrite"):
         derivation = default_derivation(term, Setting(float))
     if derivation is None:
         why = (
             "no kernel is recognized"
-            if DEFAULT.concerns(term)
+            if DEFAULT.is_relevant_to(term)
             else "it is small, or a size is symbolic"
         )
         print(f"the program is unchanged: {why}")
         return Derivation(term, (), term, str(DEFAULT), float)
-    for choice in chosen_for(term, Setting(float)):
+    for choice in recognized_kernels(term, Setting(float)):
         print(choice)
     for step in derivation.steps:
         if step.rule.name == "map_in_parallel":
-            print(f"a map at {written(step.path)}: in parallel")
+            print(f"a map at {format_path(step.path)}: in parallel")
     print()
     return derivation
 
 
-def _replayed(options: argparse.Namespace) -> Derivation:
-    derivation = _kept(options.replay)
+def _replay_file(options: argparse.Namespace) -> Derivation:
+    derivation = _read_derivation(options.replay)
     if options.float not in (None, derivation.float):
         raise UserError(
             f"{options.replay} was derived with --float {derivation.float}, not {options.float}"
         )
     if options.file is not None:
-        program = _as_it_runs(_program(options, derivation.float))
+        program = _contracted_term(_read_program(options, derivation.float))
         if program != derivation.start:
             raise UserError(
                 f"{options.replay} is a derivation of another program than {options.file} at "
@@ -91,19 +91,19 @@ def _replayed(options: argparse.Namespace) -> Derivation:
     return derivation
 
 
-def _program(options: argparse.Namespace, float: str | None) -> SourceProgram:
+def _read_program(options: argparse.Namespace, float: str | None) -> SourceProgram:
     source = read_source(options.file, {"float": float})
     return source.program(options.function, parse_sizes(options.size))
 
 
-def _as_it_runs(program: SourceProgram) -> Term:
+def _contracted_term(program: SourceProgram) -> Term:
     """Return the program with contracted floats; contraction comes before rewriting."""
     return program.term if program.float == "strict" else contract(program.term)
 
 
-def _kept(path: str) -> Derivation:
-    with timed("replay"):
-        return replay(decode(read_bytes(path), path), path)
+def _read_derivation(path: str) -> Derivation:
+    with time_span("replay"):
+        return replay(decode_text(read_bytes(path), path), path)
 
 
 def _save(derivation: Derivation, path: str) -> None:
@@ -113,24 +113,24 @@ def _save(derivation: Derivation, path: str) -> None:
 # Output
 
 
-def _text(derivation: Derivation, options: argparse.Namespace) -> str:
+def _format_derivation(derivation: Derivation, options: argparse.Namespace) -> str:
     if options.diff is not None:
-        return _kept(options.diff).diff(derivation)
+        return _read_derivation(options.diff).diff(derivation)
     if options.end:
         return f"{derivation.end}\n"
     if options.summary:
-        return "".join(f"{line}\n" for line in _summary(derivation))
-    return _coloured(derivation.show())
+        return "".join(f"{line}\n" for line in _summary_lines(derivation))
+    return _colorize(derivation.show())
 
 
-def _summary(derivation: Derivation) -> Iterator[str]:
+def _summary_lines(derivation: Derivation) -> Iterator[str]:
     for number, step in enumerate(derivation.steps, 1):
         location = step.before.location
         source = f" ({location})" if location is not None else ""
-        yield f"{number}. {step.rule} at {written(step.path)}{source}"
+        yield f"{number}. {step.rule} at {format_path(step.path)}{source}"
 
 
-def _coloured(text: str) -> str:
+def _colorize(text: str) -> str:
     """Highlight marked parts on a terminal; the marks remain, for readers who see no colors."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
@@ -139,7 +139,7 @@ def _coloured(text: str) -> str:
 
 
 def _check(derivation: Derivation) -> None:
-    with progress("checking"), timed("check the steps"):
+    with progress("checking"), time_span("check the steps"):
         report = check(derivation)
     sys.stdout.write(report.show())
     if not report.is_right:

@@ -23,7 +23,7 @@ from riselang.tools.findings import Check, Finding, State
 
 SELF_TEST = [sys.executable, "-P", "-m", "riselang.tools.self_test"]
 """With -P, files in the current folder cannot shadow modules."""
-LONGEST = 60.0
+TIMEOUT = 60.0
 """The timeout of the self-tests in seconds; they take two on an idle machine."""
 REPORT = "if this remains after reinstalling riselang, please report it with all of this output"
 WIDTH = 100
@@ -33,13 +33,13 @@ def doctor(options: argparse.Namespace) -> None:
     """Run the command `rise doctor`."""
     from riselang.tools.checks import CHECKS
 
-    findings = [finding for check in CHECKS for finding in _looked_at(check)]
+    findings = [finding for check in CHECKS for finding in _run_check(check)]
     for finding in findings:
-        print(_shown(finding))
+        print(_format_finding(finding))
     sys.stdout.flush()
-    tests = self_tests()
+    tests = run_self_tests()
     for finding in tests:
-        print(_shown(finding))
+        print(_format_finding(finding))
     broken = [each for each in (*findings, *tests) if each.state is State.BROKEN]
     if broken:
         names = ", ".join(finding.name for finding in broken)
@@ -48,7 +48,7 @@ def doctor(options: argparse.Namespace) -> None:
     print("no problems found")
 
 
-def _looked_at(check: Check) -> list[Finding]:
+def _run_check(check: Check) -> list[Finding]:
     """Run a check; an exception is reported as a finding."""
     try:
         return list(check())
@@ -59,7 +59,7 @@ def _looked_at(check: Check) -> list[Finding]:
         return [Finding(check.__name__, State.BROKEN, detail, REPORT)]
 
 
-def _shown(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     head = f"{finding.state.value:8}{finding.name:20}"
     text = textwrap.fill(
         finding.detail, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
@@ -68,7 +68,7 @@ def _shown(finding: Finding) -> str:
     return f"{text}\n{' ' * 8}-> {finding.advice}" if finding.advice else text
 
 
-def self_tests() -> list[Finding]:
+def run_self_tests() -> list[Finding]:
     """Test each back end; if one crashes its process, the rest are tested in a new process."""
     from riselang.tools.self_test import BACK_ENDS
 
@@ -76,20 +76,20 @@ def self_tests() -> list[Finding]:
     found: list[Finding] = []
     with progress("testing every back end", len(waiting)) as steps:
         while waiting:
-            tested = _tested(waiting, steps)
+            tested = _run_test_process(waiting, steps)
             found += tested
             waiting = waiting[len(tested) :]
     return found
 
 
-def _tested(names: Sequence[str], steps: Steps) -> list[Finding]:
+def _run_test_process(names: Sequence[str], steps: Steps) -> list[Finding]:
     """Run the tests in one process; return its reports, and a finding if it ends too early."""
     found: list[Finding] = []
     command = [*SELF_TEST, *names]
     with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=errors, text=True
     ) as process:  # fmt: skip
-        watchdog = threading.Timer(LONGEST, process.kill)
+        watchdog = threading.Timer(TIMEOUT, process.kill)
         watchdog.start()
         try:
             for line in process.stdout or ():
@@ -100,7 +100,7 @@ def _tested(names: Sequence[str], steps: Steps) -> list[Finding]:
         finally:
             watchdog.cancel()
         if len(found) < len(names):
-            found.append(_finding(names[len(found)], _end(process.returncode, errors), 0.0))
+            found.append(_finding(names[len(found)], _exit_reason(process.returncode, errors), 0.0))
             steps.advance()
     return found
 
@@ -111,10 +111,10 @@ def _finding(name: str, problem: str | None, seconds: float) -> Finding:
     return Finding(name, State.BROKEN, problem, REPORT)
 
 
-def _end(code: int, errors: IO[str]) -> str:
+def _exit_reason(code: int, errors: IO[str]) -> str:
     """Return why a process ended early."""
     if code < 0:
-        return f"killed by {signal.Signals(-code).name}, or by the timeout of {LONGEST:.0f} s"
+        return f"killed by {signal.Signals(-code).name}, or by the timeout of {TIMEOUT:.0f} s"
     errors.seek(0)
     lines = errors.read().strip().splitlines() or ["no output"]
     return f"the process ended with exit code {code}: {lines[-1]}"

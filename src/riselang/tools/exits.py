@@ -20,7 +20,7 @@ OK, FAILED, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 def run_tool(action: Callable[[], object]) -> None:
     """Run a command and exit with its code; user errors print no traceback."""
     try:
-        with _repeating_dropped_interruptions():
+        with _repeat_dropped_interrupts():
             action()
     except RiseError as error:
         print(error, file=sys.stderr)
@@ -34,7 +34,7 @@ def run_tool(action: Callable[[], object]) -> None:
         raise SystemExit(OK) from None
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        _code.append(INTERRUPTED)
+        _exit_code.append(INTERRUPTED)
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:  # any other exception is a defect
         if DEBUG.value():
@@ -47,7 +47,7 @@ def run_tool(action: Callable[[], object]) -> None:
 
 
 @contextmanager
-def _repeating_dropped_interruptions() -> Generator[None]:
+def _repeat_dropped_interrupts() -> Generator[None]:
     """Make Ctrl-C end a command even if it arrives in a weak reference callback.
 
     Python drops exceptions there, and calls `sys.unraisablehook`. Freeing many terms runs many such
@@ -75,19 +75,19 @@ def _repeating_dropped_interruptions() -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-_code: list[int] = []
+_exit_code: list[int] = []
 """The exit code of an interrupted process."""
 
 
 @atexit.register
-def _end_by_code() -> None:
+def _exit_with_code() -> None:
     """Exit with the recorded code.
 
     If an interrupt passes through an `exec`, as in an import, Python kills itself by the signal. So
     exit here, after all other exit handlers: the first one registered runs last.
     """
-    if _code:
+    if _exit_code:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
-        os._exit(_code[0])
+        os._exit(_exit_code[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
-from riselang.tools.explored_files import CLoops, subject_of
+from riselang.tools.explored_files import CLoops, read_subject
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 def explore_file(options: argparse.Namespace) -> None:
     """Run the command `rise explore`."""
     if options.serve:
-        from riselang.tools.serving import serve
+        from riselang.tools.serving import serve_page
 
-        serve(options, page_of)
+        serve_page(options, make_page)
         return
-    output = _output(options)
-    page = page_of(options)
+    output = _output_path(options)
+    page = make_page(options)
     page.save(output)
     steps = format_count(len(page.data["steps"]), "step")
     print(f"{output}: {steps}, {format_count(len(page.data['stages']), 'stage')}")
 
 
-def page_of(options: argparse.Namespace, live: str | None = None) -> Page:
+def make_page(options: argparse.Namespace, live: str | None = None) -> Page:
     """Make the page of a file; `live` is the version number of a served page."""
-    from riselang.explorer.explored import explored
+    from riselang.explorer.explored import explore_program
     from riselang.explorer.page import Page
 
-    subject = subject_of(options)
+    subject = read_subject(options)
     if isinstance(subject, CLoops):
-        return _page_of_loops(options, subject, live)
+        return _make_loops_page(options, subject, live)
     with progress(f"exploring {options.file}"):
-        data = explored(subject)
+        data = explore_program(subject)
     if options.bench:
-        data["speed"] = _speed(options, subject)
+        data["speed"] = _measure_speed(options, subject)
     return Page({**data, "live": live})
 
 
-def _page_of_loops(options: argparse.Namespace, loops: CLoops, live: str | None) -> Page:
-    from riselang.explorer.c_loops import explored_loops
+def _make_loops_page(options: argparse.Namespace, loops: CLoops, live: str | None) -> Page:
+    from riselang.explorer.c_loops import explore_c_loops
     from riselang.explorer.page import Page
 
     if options.bench:
         raise UserError("--bench measures patterns, but none of these C loops is lifted to one")
     with progress(f"exploring {options.file}"):
-        return Page({**explored_loops(loops.program, loops.source), "live": live})
+        return Page({**explore_c_loops(loops.program, loops.source), "live": live})
 
 
-def _output(options: argparse.Namespace) -> str:
+def _output_path(options: argparse.Namespace) -> str:
     if options.output is not None:
         return options.output
     if options.file == "-":
@@ -63,7 +63,7 @@ def _output(options: argparse.Namespace) -> str:
     return str(Path(options.file).with_suffix(".html").name)
 
 
-def _speed(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
-    from riselang.tools.explored_speed import speed_of
+def _measure_speed(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
+    from riselang.tools.explored_speed import measure_versions
 
-    return speed_of(options, subject)
+    return measure_versions(options, subject)

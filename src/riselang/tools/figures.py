@@ -63,7 +63,7 @@ class Report:
         rows = [
             (
                 f"{each.group}: {each.name}",
-                amount(each.median, each.unit),
+                format_amount(each.median, each.unit),
                 "" if each.rival is None else each.rival.name,
                 "" if each.ratio is None else f"{each.ratio:.3f}",
             )
@@ -82,7 +82,7 @@ def quartiles(samples: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
-def amount(value: float, unit: str) -> str:
+def format_amount(value: float, unit: str) -> str:
     """Format a value with its unit; times get a suitable one."""
     if unit != SECONDS:
         return f"{value:.4g} {unit}"
@@ -98,25 +98,25 @@ def write_report(path: Path, report: Report) -> None:
         "version": VERSION,
         "machine": dict(report.machine),
         "versions": dict(report.versions),
-        "figures": [_as_json(figure) for figure in report.figures],
+        "figures": [_figure_to_json(figure) for figure in report.figures],
     }
     write_file(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def _as_json(figure: Figure) -> dict[str, Any]:
+def _figure_to_json(figure: Figure) -> dict[str, Any]:
     rival = figure.rival
     return {
         "group": figure.group,
         "name": figure.name,
         "unit": figure.unit,
-        "ours": _summary(figure.samples),
-        "rival": {"name": rival.name, **_summary(rival.samples)} if rival else None,
+        "ours": _samples_to_json(figure.samples),
+        "rival": {"name": rival.name, **_samples_to_json(rival.samples)} if rival else None,
         "ratio": figure.ratio,
         "bound": figure.bound,
     }
 
 
-def _summary(samples: Sequence[float]) -> dict[str, Any]:
+def _samples_to_json(samples: Sequence[float]) -> dict[str, Any]:
     return {
         "median": statistics.median(samples),
         "quartiles": list(quartiles(samples)),
@@ -133,80 +133,82 @@ def read_report(path: Path) -> Report:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON: {error}") from None
     try:
-        return _report(document)
-    except _ForeignError as error:
+        return _parse_report(document)
+    except _FormatError as error:
         raise UserError(
             f"{path} is not a report of 'make bench' or 'rise bench --json': {error}"
         ) from None
 
 
-class _ForeignError(Exception):
+class _FormatError(Exception):
     """A document is not a benchmark report."""
 
 
-def _report(document: Any) -> Report:
-    fields = _object(document, "the document")
+def _parse_report(document: Any) -> Report:
+    fields = _check_object(document, "the document")
     if fields.get("format") != FORMAT:
-        raise _ForeignError(f"expected the format {FORMAT!r}, found {fields.get('format')!r:.40}")
+        raise _FormatError(f"expected the format {FORMAT!r}, found {fields.get('format')!r:.40}")
     if fields.get("version") != VERSION:
-        raise _ForeignError(f"expected version {VERSION}, found {fields.get('version')!r:.40}")
+        raise _FormatError(f"expected version {VERSION}, found {fields.get('version')!r:.40}")
     figures = fields.get("figures")
     if not isinstance(figures, list):
-        raise _ForeignError("expected a list of figures")
+        raise _FormatError("expected a list of figures")
     return Report(
-        _texts(fields, "machine"),
-        _texts(fields, "versions"),
-        tuple(_figure(each, at) for at, each in enumerate(cast(list[Any], figures))),
+        _text_fields(fields, "machine"),
+        _text_fields(fields, "versions"),
+        tuple(_parse_figure(each, at) for at, each in enumerate(cast(list[Any], figures))),
     )
 
 
-def _figure(document: Any, position: int) -> Figure:
+def _parse_figure(document: Any, position: int) -> Figure:
     place = f"figure {position}"
-    fields = _object(document, place)
+    fields = _check_object(document, place)
     rival = fields.get("rival")
     bound = fields.get("bound")
     return Figure(
-        _text(fields, "group", place),
-        _text(fields, "name", place),
-        _samples(fields.get("ours"), f"{place}, ours"),
-        _text(fields, "unit", place),
-        None if rival is None else _rival(rival, f"{place}, rival"),
-        None if bound is None else _number(bound, f"{place}, bound"),
+        _text_field(fields, "group", place),
+        _text_field(fields, "name", place),
+        _parse_samples(fields.get("ours"), f"{place}, ours"),
+        _text_field(fields, "unit", place),
+        None if rival is None else _parse_rival(rival, f"{place}, rival"),
+        None if bound is None else _parse_number(bound, f"{place}, bound"),
     )
 
 
-def _rival(document: Any, place: str) -> Rival:
-    return Rival(_text(_object(document, place), "name", place), _samples(document, place))
+def _parse_rival(document: Any, place: str) -> Rival:
+    return Rival(
+        _text_field(_check_object(document, place), "name", place), _parse_samples(document, place)
+    )
 
 
-def _samples(document: Any, place: str) -> tuple[float, ...]:
-    samples = _object(document, place).get("samples")
+def _parse_samples(document: Any, place: str) -> tuple[float, ...]:
+    samples = _check_object(document, place).get("samples")
     if not isinstance(samples, list) or not samples:
-        raise _ForeignError(f"{place}: expected a list of samples")
-    return tuple(_number(each, place) for each in cast(list[Any], samples))
+        raise _FormatError(f"{place}: expected a list of samples")
+    return tuple(_parse_number(each, place) for each in cast(list[Any], samples))
 
 
-def _number(value: Any, place: str) -> float:
+def _parse_number(value: Any, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # JSON integers may exceed the range of floats.
     if not is_number or not 0 < value < 1e300 or not math.isfinite(value):
-        raise _ForeignError(f"{place}: expected a number above 0, found {value!r:.40}")
+        raise _FormatError(f"{place}: expected a number above 0, found {value!r:.40}")
     return float(value)
 
 
-def _object(value: Any, place: str) -> dict[str, Any]:
+def _check_object(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _ForeignError(f"{place}: expected an object, found {type(value).__name__}")
+        raise _FormatError(f"{place}: expected an object, found {type(value).__name__}")
     return cast(dict[str, Any], value)
 
 
-def _text(fields: Mapping[str, Any], name: str, place: str) -> str:
+def _text_field(fields: Mapping[str, Any], name: str, place: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise _ForeignError(f"{place}: expected a text as {name}, found {value!r:.40}")
+        raise _FormatError(f"{place}: expected a text as {name}, found {value!r:.40}")
     return value
 
 
-def _texts(fields: Mapping[str, Any], name: str) -> dict[str, str]:
-    inner = _object(fields.get(name), name)
-    return {key: _text(inner, key, name) for key in inner}
+def _text_fields(fields: Mapping[str, Any], name: str) -> dict[str, str]:
+    inner = _check_object(fields.get(name), name)
+    return {key: _text_field(inner, key, name) for key in inner}

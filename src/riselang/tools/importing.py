@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
-from riselang.tools.compiling import EMITTED, compile_file
-from riselang.tools.options import STAGES, chosen
+from riselang.tools.compiling import CODE_OUTPUTS, compile_file
+from riselang.tools.options import STAGES, compiler_choices
 from riselang.tools.reading import read_bytes
-from riselang.tools.sources import KernelSource
+from riselang.tools.sources import KernelFile
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.model.model import Model
 
 
-def import_options(command: argparse.ArgumentParser) -> None:
+def add_import_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", nargs="?", help="a StableHLO module, text or bytecode, or - for stdin"
     )
     command.add_argument(
         "--supported", action="store_true", help="list the ops and what they become"
     )
-    command.add_argument("--emit", choices=(*STAGES, *EMITTED), default="notation")
+    command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="notation")
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
     command.add_argument(
         "--fallback", choices=("linalg",),
@@ -36,34 +36,34 @@ def import_options(command: argparse.ArgumentParser) -> None:
 
 
 def import_file(options: argparse.Namespace) -> None:
-    from riselang.frontends.stablehlo.model.model_reader import read_closed_model
-    from riselang.frontends.stablehlo.supported import supported_table
+    from riselang.frontends.stablehlo.model.model_reader import read_static_model
+    from riselang.frontends.stablehlo.supported import format_supported_ops
 
     if options.supported:
-        sys.stdout.write(supported_table())
+        sys.stdout.write(format_supported_ops())
         return
     if options.file is None:
         raise UserError("give a StableHLO module, or --supported")
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
-        model = read_closed_model(
+        model = read_static_model(
             read_bytes(options.file), name=name, function=options.function,
-            fallback=options.fallback, **chosen(options),
+            fallback=options.fallback, **compiler_choices(options),
         )  # fmt: skip
     if options.fallback is not None:
         sys.stderr.write(model.report())
     if model.body.is_split:
-        _show_units(model, options)
+        _emit_units(model, options)
         return
     kernel = model.body.kernel
-    source = KernelSource(name, {kernel.__name__: kernel})
+    source = KernelFile(name, {kernel.__name__: kernel})
     # The source has only the selected function, so it needs no name.
     compile_file(argparse.Namespace(**{**vars(options), "function": None}), source)
 
 
-def _show_units(model: Model, options: argparse.Namespace) -> None:
+def _emit_units(model: Model, options: argparse.Namespace) -> None:
     """Print the units of a model at a stage; MLIR lowers those with unsupported ops."""
-    if options.emit in EMITTED:
+    if options.emit in CODE_OUTPUTS:
         raise UserError(
             f"a model in several units cannot be emitted as {options.emit}; it runs in Python"
         )

@@ -33,7 +33,7 @@ def is_generated(text: str) -> bool:
     return text.partition(":")[0] in GENERATED
 
 
-def given_array(text: str, type: RiseType, name: str) -> Array:
+def read_array(text: str, type: RiseType, name: str) -> Array:
     """Read an input that has a shape of its own: a file or a literal."""
     if text.endswith(".npy"):
         try:
@@ -42,7 +42,7 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
             reason = getattr(error, "strerror", None) or error
             raise UserError(f"input {name}: {text} cannot be read: {reason}") from None
     try:
-        return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element(type, name)))
+        return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element_type(type, name)))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         raise UserError(
             f"input {name}: expected a .npy file, a literal or one of {', '.join(GENERATED)}, but "
@@ -50,17 +50,17 @@ def given_array(text: str, type: RiseType, name: str) -> Array:
         ) from None
 
 
-def generated_array(text: str, type: RiseType, sizes: Mapping[str, Nat], name: str) -> Array:
+def generate_input(text: str, type: RiseType, sizes: Mapping[str, Nat], name: str) -> Array:
     """Generate an input of the shape that the program expects."""
-    shape = _shape(type, sizes, name)
+    shape = _known_shape(type, sizes, name)
     try:
-        return generate(text, shape, _element(type, name), name)
+        return generate_values(text, shape, _element_type(type, name), name)
     except (LimitationError, MemoryError, ValueError, OverflowError):
         lengths = " x ".join(map(str, shape))
         raise UserError(f"input {name}: not enough memory for {lengths} scalars") from None
 
 
-def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
+def generate_values(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
     kind, _, seed = text.partition(":")
     dtype = numpy_dtype(element)
     made = dtype.itemsize if kind in ("ones", "zeros") else 8
@@ -68,13 +68,13 @@ def generate(text: str, shape: Sequence[int], element: ScalarType, name: str) ->
     if kind == "random":
         if seed and not seed.isdecimal():
             raise UserError(f"input {name}: expected random:SEED with a number, found {text!r}")
-        return _random(np.random.default_rng(int(seed or 0)), shape, dtype)
+        return _random_array(np.random.default_rng(int(seed or 0)), shape, dtype)
     if kind == "arange":
         return np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
     return np.ones(shape, dtype) if kind == "ones" else np.zeros(shape, dtype)
 
 
-def _random(generator: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
+def _random_array(generator: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
     if dtype.kind == "i":
         return generator.integers(-8, 8, shape).astype(dtype)
     if dtype.kind == "b":
@@ -82,7 +82,7 @@ def _random(generator: np.random.Generator, shape: Sequence[int], dtype: Any) ->
     return generator.random(shape).astype(dtype)
 
 
-def _element(type: RiseType, name: str) -> ScalarType:
+def _element_type(type: RiseType, name: str) -> ScalarType:
     while isinstance(type, ArrayType):
         type = type.element
     if type not in SCALAR_NAMES:
@@ -91,7 +91,7 @@ def _element(type: RiseType, name: str) -> ScalarType:
     return type
 
 
-def _shape(type: RiseType, sizes: Mapping[str, Nat], name: str) -> list[int]:
+def _known_shape(type: RiseType, sizes: Mapping[str, Nat], name: str) -> list[int]:
     shape: list[int] = []
     while isinstance(type, ArrayType):
         length = type.length.substitute(sizes)

@@ -9,14 +9,14 @@ import sys
 from riselang.support.errors import UserError
 
 
-def lsp_options(command: argparse.ArgumentParser) -> None:
+def add_lsp_options(command: argparse.ArgumentParser) -> None:
     # Editors pass it to every server; this one supports no other transport.
     command.add_argument(
         "--stdio", action="store_true", help="use standard input and output (the default)"
     )
 
 
-def serve(options: argparse.Namespace) -> None:
+def run_language_server(options: argparse.Namespace) -> None:
     """Serve an editor on standard input and output until it exits."""
     try:
         from riselang.editor.server import make_server

@@ -27,23 +27,23 @@ def package_version(package: str) -> str | None:
         return None
 
 
-def versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Return versions by name; `missing` for a package that is not installed."""
     found = {name: package_version(package) or "missing" for name, package in PACKAGES.items()}
     return {"riselang": __version__, "Python": platform.python_version(), **found}
 
 
 @cache
-def machine() -> dict[str, str]:
+def describe_machine() -> dict[str, str]:
     """Return the properties that identify a machine in benchmark reports."""
     return {
-        "processor": processor(),
+        "processor": cpu_name(),
         "cores": str(available_cores()),
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
-def processor() -> str:
+def cpu_name() -> str:
     """Return the CPU's model name if the system reports it, else LLVM's name for it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

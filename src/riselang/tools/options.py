@@ -14,11 +14,11 @@ STAGES = (
 )  # fmt: skip
 
 
-def file_argument(command: argparse.ArgumentParser) -> None:
+def add_file_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="a .mlir, .rise or .py file, or - for MLIR on stdin")
 
 
-def compiler_options(command: argparse.ArgumentParser) -> None:
+def add_compiler_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--loops",
         choices=pipelines.LOOPS,
@@ -39,26 +39,26 @@ def compiler_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(options: argparse.Namespace) -> dict[str, Any]:
+def compiler_choices(options: argparse.Namespace) -> dict[str, Any]:
     """Return the values of `compiler_options` by name."""
     names = ("loops", "float", "debug_info", "library", "effort", "strategy")
     return {name: getattr(options, name) for name in names}
 
 
-def timing_option(command: argparse.ArgumentParser) -> None:
+def add_timing_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--timing", action="store_true", help="print a time profile to standard error"
     )
 
 
-def program_options(command: argparse.ArgumentParser) -> None:
+def add_program_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--function", help="the program to select; default: the only one")
     command.add_argument(
         "--size", action="append", default=[], metavar="N=4", help="set a size; repeatable"
     )
 
 
-def derive_options(command: argparse.ArgumentParser) -> None:
+def add_derive_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", nargs="?", help="a .mlir, .rise or .py file, or - for MLIR on stdin"
     )
@@ -86,7 +86,7 @@ def derive_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--save", metavar="FILE.json", help="save the derivation")
 
 
-def explore_options(command: argparse.ArgumentParser) -> None:
+def add_explore_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", help="a .rise, .py, .mlir (RISE or StableHLO) or .c file, or - for MLIR on stdin"
     )
@@ -103,7 +103,7 @@ def explore_options(command: argparse.ArgumentParser) -> None:
         help="with --bench: a program or a Python function of the same inputs to compare with",
     )  # fmt: skip
     command.add_argument(
-        "--rounds", type=count, default=15, help="with --bench: samples per version"
+        "--rounds", type=parse_count, default=15, help="with --bench: samples per version"
     )
     command.add_argument(
         "--serve", action="store_true", help="serve the page on localhost, and rebuild on change"
@@ -111,25 +111,25 @@ def explore_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--port", type=int, default=8017, help="with --serve: 0 for a free port")
 
 
-def name_argument(command: argparse.ArgumentParser) -> None:
+def add_name_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", help="the one to describe; default: list all")
 
 
-def inputs_argument(command: argparse.ArgumentParser) -> None:
+def add_inputs_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "inputs", nargs="*", metavar="INPUT",
         help="a .npy file, random:SEED, arange, ones, zeros or a literal; default: random",
     )  # fmt: skip
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a count, which is at least 1."""
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
     return int(text)
 
 
-def positive(text: str) -> float:
+def parse_positive(text: str) -> float:
     try:
         number = float(text)
     except ValueError:

@@ -10,11 +10,11 @@ from riselang.api.kernel import Kernel
 from riselang.dialects.module import functions, verify_module
 from riselang.nat import Nat
 from riselang.support.errors import UserError
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
-from riselang.term.sizes import at_sizes, check_sizes, free_sizes
+from riselang.term.sizes import check_sizes, free_sizes, substitute_sizes
 from riselang.term.to_dialect import program_module
-from riselang.tools.calls import chosen_function
+from riselang.tools.calls import select_function
 
 
 def kernel_program(kernel: Kernel, sizes: Mapping[str, int]) -> Term:
@@ -29,14 +29,14 @@ def function_program(
 ) -> Term:
     """Return the only program of a function of a module."""
     defined = {each.sym_name.data: each for each in functions(module)}
-    chosen = chosen_function(file, function, defined)
-    name, found = chosen.sym_name.data, units(chosen)
+    chosen = select_function(file, function, defined)
+    name, found = chosen.sym_name.data, read_units(chosen)
     if len(found) != 1:
         raise UserError(f"{file}: expected one program in function {name}, but found {len(found)}")
-    return _at(found[0][1].term, name, sizes)
+    return _term_at_sizes(found[0][1].term, name, sizes)
 
 
-def _at(term: Term, name: str, sizes: Mapping[str, int]) -> Term:
+def _term_at_sizes(term: Term, name: str, sizes: Mapping[str, int]) -> Term:
     known = free_sizes(term)
     for size in sizes:
         if size not in known:
@@ -45,4 +45,4 @@ def _at(term: Term, name: str, sizes: Mapping[str, int]) -> Term:
             )
     given = {size: Nat.const(number) for size, number in sizes.items()}
     check_sizes(term, given)
-    return at_sizes(term, given)
+    return substitute_sizes(term, given)

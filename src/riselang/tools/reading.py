@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from riselang.support.errors import RiseError, UserError
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 
 
 def read_bytes(path: str) -> bytes:
@@ -21,7 +21,7 @@ def read_bytes(path: str) -> bytes:
 
 
 @contextmanager
-def _neighbours(path: str) -> Generator[None]:
+def _script_import_path(path: str) -> Generator[None]:
     """Make the file's folder importable, as for a script."""
     before = sys.path.copy()
     sys.path.insert(0, str(Path(path).absolute().parent))
@@ -35,7 +35,7 @@ def run_python(path: str) -> dict[str, Any]:
     """Run a Python file, and return its global names."""
     read_bytes(path)
     try:
-        with timed("read"), _neighbours(path):
+        with time_span("read"), _script_import_path(path):
             return runpy.run_path(path, run_name="riselang_file")
     except RiseError:
         raise

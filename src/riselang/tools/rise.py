@@ -13,41 +13,41 @@ from copy import deepcopy
 from typing import NamedTuple
 
 from riselang.support.errors import UserError
-from riselang.support.io import decode, write_file
-from riselang.support.profiling import recording, timed, tree
+from riselang.support.io import decode_text, write_file
+from riselang.support.profiling import format_spans, record_spans, time_span
 from riselang.support.progress import progress
-from riselang.tools.bench import bench, bench_options
-from riselang.tools.benchcmp import benchcmp, benchcmp_options
-from riselang.tools.c_files import c_file, c_options
-from riselang.tools.cache import cache, cache_options
-from riselang.tools.compiling import compile_file, compile_options
+from riselang.tools.bench import add_bench_options, bench
+from riselang.tools.benchcmp import add_benchcmp_options, benchcmp
+from riselang.tools.c_files import add_c_options, compile_c_file
+from riselang.tools.cache import add_cache_options, manage_cache
+from riselang.tools.compiling import add_compile_options, compile_file
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
-from riselang.tools.importing import import_options
-from riselang.tools.lsp import lsp_options, serve
+from riselang.tools.importing import add_import_options
+from riselang.tools.lsp import add_lsp_options, run_language_server
 from riselang.tools.options import (
     STAGES,
-    chosen,
-    compiler_options,
-    derive_options,
-    explore_options,
-    file_argument,
-    inputs_argument,
-    name_argument,
-    program_options,
-    timing_option,
+    add_compiler_options,
+    add_derive_options,
+    add_explore_options,
+    add_file_argument,
+    add_inputs_argument,
+    add_name_argument,
+    add_program_options,
+    add_timing_option,
+    compiler_choices,
 )
 from riselang.tools.reading import read_bytes
-from riselang.tools.sources import KernelSource, Source, read_source
+from riselang.tools.sources import KernelFile, SourceFile, read_source
 from riselang.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command `rise`."""
-    run_tool(lambda: _act(_parsed(arguments)))
+    run_tool(lambda: _run_command(_parse_arguments(arguments)))
 
 
-def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes positional arguments only in one run, but inputs may follow options, too.
@@ -58,14 +58,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _act(options: argparse.Namespace) -> None:
+def _run_command(options: argparse.Namespace) -> None:
     if not options.timing:
         options.action(options)
         return
-    with recording(f"rise {options.command} {options.file}") as root:
+    with record_spans(f"rise {options.command} {options.file}") as root:
         options.action(options)
     sys.stdout.flush()
-    print(tree(root), end="", file=sys.stderr)
+    print(format_spans(root), end="", file=sys.stderr)
 
 
 class _Command(NamedTuple):
@@ -78,35 +78,36 @@ class _Command(NamedTuple):
 
 
 def _commands() -> tuple[_Command, ...]:
-    compiling = (file_argument, compiler_options, timing_option)
+    compiling = (add_file_argument, add_compiler_options, add_timing_option)
     return (
         _Command("check", _check, "read and check a file", compiling),
-        _Command("fmt", _format, "format a .rise file", (file_argument, _format_options)),
+        _Command("fmt", _format, "format a .rise file", (add_file_argument, _add_format_options)),
         _Command("show", _show, "print a file at a stage of compilation",
-                 (*compiling, _show_options, program_options)),
+                 (*compiling, _add_show_options, add_program_options)),
         _Command("run", _run, "call a program and print its results",
-                 (*compiling, inputs_argument, _run_options, program_options)),
+                 (*compiling, add_inputs_argument, _add_run_options, add_program_options)),
         _Command("compile", _compile, "compile a file",
-                 (*compiling, compile_options, program_options)),
+                 (*compiling, add_compile_options, add_program_options)),
         _Command("import", _import, "read a StableHLO module, and print or compile it",
-                 (import_options, compiler_options, timing_option)),
-        _Command("c", c_file, "translate C loops to MLIR, patterns or machine code",
-                 (c_options, timing_option)),
+                 (add_import_options, add_compiler_options, add_timing_option)),
+        _Command("c", compile_c_file, "translate C loops to MLIR, patterns or machine code",
+                 (add_c_options, add_timing_option)),
         _Command("derive", _derive, "rewrite a program by a strategy, step by step",
-                 (derive_options, program_options, timing_option)),
+                 (add_derive_options, add_program_options, add_timing_option)),
         _Command("explore", _explore, "make a page with every step and stage of a program",
-                 (explore_options, program_options, compiler_options, timing_option)),
-        _Command("rules", _rules, "list the rewrite rules", (name_argument,)),
+                 (add_explore_options, add_program_options, add_compiler_options,
+                  add_timing_option)),
+        _Command("rules", _rules, "list the rewrite rules", (add_name_argument,)),
         _Command("strategies", _strategies, "list the schedules and strategies",
-                 (name_argument,)),
+                 (add_name_argument,)),
         _Command("bench", bench, "measure how long a program takes",
-                 (file_argument, inputs_argument, bench_options, program_options,
-                  compiler_options)),
-        _Command("benchcmp", benchcmp, "compare two benchmark reports", (benchcmp_options,)),
-        _Command("cache", cache, "list or remove the compiled kernels in the cache",
-                 (cache_options,)),
-        _Command("lsp", serve, "run the language server, which editors start",
-                 (lsp_options,)),
+                 (add_file_argument, add_inputs_argument, add_bench_options, add_program_options,
+                  add_compiler_options)),
+        _Command("benchcmp", benchcmp, "compare two benchmark reports", (add_benchcmp_options,)),
+        _Command("cache", manage_cache, "list or remove the compiled kernels in the cache",
+                 (add_cache_options,)),
+        _Command("lsp", run_language_server, "run the language server, which editors start",
+                 (add_lsp_options,)),
         _Command("doctor", doctor, "check the installation", ()),
     )  # fmt: skip
 
@@ -126,30 +127,30 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _format_options(command: argparse.ArgumentParser) -> None:
+def _add_format_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--check", action="store_true", help="exit with code 1 if the file is not formatted"
     )
 
 
-def _show_options(command: argparse.ArgumentParser) -> None:
+def _add_show_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--as", dest="stage", choices=STAGES, default="notation")
 
 
-def _run_options(command: argparse.ArgumentParser) -> None:
+def _add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--backend", choices=("compile", "interpret"), default="compile")
 
 
-def _source(options: argparse.Namespace, backend: str = "compile") -> Source:
+def _read_source_file(options: argparse.Namespace, backend: str = "compile") -> SourceFile:
     if options.file.endswith(".py"):
         # Reading a Python file runs it, and it may print something.
-        return read_source(options.file, chosen(options), backend)
+        return read_source(options.file, compiler_choices(options), backend)
     with progress(f"reading {options.file}"):
-        return read_source(options.file, chosen(options), backend)
+        return read_source(options.file, compiler_choices(options), backend)
 
 
 def _check(options: argparse.Namespace) -> None:
-    source = _source(options)
+    source = _read_source_file(options)
     with progress(f"checking {options.file}"):
         source.check()
 
@@ -159,7 +160,7 @@ def _format(options: argparse.Namespace) -> None:
 
     if not options.file.endswith(".rise"):
         raise UserError(f"{options.file}: only .rise files are formatted")
-    text = decode(read_bytes(options.file), options.file)
+    text = decode_text(read_bytes(options.file), options.file)
     formatted = format_program(text, options.file)
     if options.check:
         if formatted != text:
@@ -171,9 +172,9 @@ def _format(options: argparse.Namespace) -> None:
 def _show(options: argparse.Namespace) -> None:
     from riselang.tools.inputs import parse_sizes
 
-    source, sizes = _source(options), parse_sizes(options.size)
+    source, sizes = _read_source_file(options), parse_sizes(options.size)
     with progress(f"compiling {options.file}"):
-        text = source.shown(options.stage, options.function, sizes)
+        text = source.display_text(options.stage, options.function, sizes)
     print(text, end="")
 
 
@@ -196,31 +197,31 @@ def _explore(options: argparse.Namespace) -> None:
 
 
 def _rules(options: argparse.Namespace) -> None:
-    from riselang.tools.vocabulary import all_rules, one_rule
+    from riselang.tools.vocabulary import describe_rule, list_rules
 
-    print(one_rule(options.name) if options.name else all_rules(), end="")
+    print(describe_rule(options.name) if options.name else list_rules(), end="")
 
 
 def _strategies(options: argparse.Namespace) -> None:
-    from riselang.tools.vocabulary import all_strategies, one_strategy
+    from riselang.tools.vocabulary import describe_strategy, list_strategies
 
-    print(one_strategy(options.name) if options.name else all_strategies(), end="")
+    print(describe_strategy(options.name) if options.name else list_strategies(), end="")
 
 
 def _compile(options: argparse.Namespace) -> None:
-    compile_file(options, _source(options))
+    compile_file(options, _read_source_file(options))
 
 
 def _run(options: argparse.Namespace) -> None:
     from riselang.tools.calls import (
-        chosen_function,
         function_arguments,
         kernel_inputs,
+        select_function,
         written_arguments,
     )
 
-    source = _source(options, options.backend)
-    if isinstance(source, KernelSource):
+    source = _read_source_file(options, options.backend)
+    if isinstance(source, KernelFile):
         kernel = source.kernel(options.function)
         arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
         with progress(f"running {kernel.__name__}"):
@@ -231,10 +232,10 @@ def _run(options: argparse.Namespace) -> None:
         raise UserError("an MLIR file is compiled; --backend interpret takes .rise and .py files")
     with progress(f"compiling {options.file}"):
         functions = source.compilation(None, {}).functions
-    executable = chosen_function(options.file, options.function, functions)
+    executable = select_function(options.file, options.function, functions)
     arguments = function_arguments(executable, options.inputs)
     before = deepcopy(arguments)
-    with progress(f"running {executable.name}"), timed("run"):
+    with progress(f"running {executable.name}"), time_span("run"):
         executable(*arguments)
     written = written_arguments(executable, before, arguments)
     for name, array in written:

@@ -28,9 +28,9 @@ from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.passes import PASSES
 from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
-from riselang.support.io import decode, write_file
-from riselang.support.profiling import add_time, recording, timed, tree
-from riselang.support.recursion import deep
+from riselang.support.io import decode_text, write_file
+from riselang.support.profiling import add_time, format_spans, record_spans, time_span
+from riselang.support.recursion import with_deep_stack
 from riselang.tools.diagnostics import check_diagnostics
 from riselang.tools.exits import USAGE, run_tool
 from riselang.version import __version__
@@ -76,26 +76,26 @@ class RiseOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:
-            text = decode(stream.read(), self.get_input_name())
-            return self._parsed(text)
+            text = decode_text(stream.read(), self.get_input_name())
+            return self._parse_text(text)
 
         self.available_frontends["mlir"] = parse_mlir
 
-    def _parsed(self, text: str) -> ModuleOp:
+    def _parse_text(self, text: str) -> ModuleOp:
         """Parse a module; xDSL parses StableHLO only in generic form, as unregistered ops."""
         name = self.get_input_name()
         if "stablehlo." in text or "chlo." in text:
-            from riselang.native.mlir.stablehlo_text import generic_form, has_stablehlo
+            from riselang.native.mlir.stablehlo_text import has_stablehlo, to_generic_form
 
             if has_stablehlo(text):
                 self.ctx.allow_unregistered = True
-                text = generic_form(text, name)
+                text = to_generic_form(text, name)
         return parse_module(text, name, self.ctx)
 
     def setup_pipeline(self) -> None:
         try:
             self.pipeline = PassPipeline.parse_spec(
-                self.available_passes, without_anchor(self.args.passes), self._between_passes
+                self.available_passes, strip_anchor(self.args.passes), self._between_passes
             )
         except (ValueError, ArgSpecParseError, Exception) as error:
             print(f"rise-opt: error: -p: {error}", file=sys.stderr)
@@ -104,21 +104,21 @@ class RiseOptMain(xDSLOptMain):
 
     def run(self) -> None:
         if self.args.list_passes:
-            print("\n".join(map(_listed_pass, sorted(self.available_passes))))
+            print("\n".join(map(_pass_line, sorted(self.available_passes))))
         elif self.args.list_patterns:
             print("\n".join(f"{spec!r}  -- {spec.description}" for spec in PATTERNS.values()))
         elif self.args.list_rules or self.args.list_strategies:
-            from riselang.tools.vocabulary import all_rules, all_strategies
+            from riselang.tools.vocabulary import list_rules, list_strategies
 
-            sys.stdout.write(all_rules() if self.args.list_rules else all_strategies())
+            sys.stdout.write(list_rules() if self.args.list_rules else list_strategies())
         elif self.args.print_irdl:
             sys.stdout.write(irdl_text(Rise))
         elif self.args.timing:
-            with recording("rise-opt") as root:
-                self._process(decode(self._read(), self.get_input_name()))
-            print(tree(root), end="", file=sys.stderr)
+            with record_spans("rise-opt") as root:
+                self._process(decode_text(self._read(), self.get_input_name()))
+            print(format_spans(root), end="", file=sys.stderr)
         else:
-            self._process(decode(self._read(), self.get_input_name()))
+            self._process(decode_text(self._read(), self.get_input_name()))
 
     def _read(self) -> bytes:
         if self.args.input_file in (None, "-"):
@@ -142,19 +142,19 @@ class RiseOptMain(xDSLOptMain):
         else:
             write_file(self.args.output_file, output)
 
-    @deep
+    @with_deep_stack
     def _process_part(self, text: str) -> str:
         found: RiseError | None = None
         result = ""
         try:
-            module = self._parsed(text)
+            module = self._parse_text(text)
             self.apply_passes(module)
-            with timed("print"):
+            with time_span("print"):
                 result = self.output_resulting_program(module)
         except (UserError, LimitationError) as error:
             found = error
         except Exception as error:  # any other exception is a defect; save the input
-            raise _reproducible(text, self.args.passes, error) from error
+            raise _reproducible_error(text, self.args.passes, error) from error
         if self.args.verify_diagnostics:
             check_diagnostics(text, self.get_input_name(), found)
         elif found is not None:
@@ -182,12 +182,12 @@ class RiseOptMain(xDSLOptMain):
         super().apply_passes(prog)
 
 
-def _listed_pass(name: str) -> str:
+def _pass_line(name: str) -> str:
     """Return a line for a pass; a summary of other packages' passes would require loading them."""
     return f"{name}  -- {PASSES[name].summary}" if name in PASSES else name
 
 
-def _reproducible(text: str, passes: str, error: Exception) -> InternalError:
+def _reproducible_error(text: str, passes: str, error: Exception) -> InternalError:
     """Return an internal error, and write a file that reproduces it."""
     with tempfile.NamedTemporaryFile("w", prefix="rise-opt-", suffix=".mlir", delete=False) as file:
         file.write(f"// rise-opt -p '{passes}'\n{text}")
@@ -196,7 +196,7 @@ def _reproducible(text: str, passes: str, error: Exception) -> InternalError:
     )
 
 
-def without_anchor(pipeline: str) -> str:
+def strip_anchor(pipeline: str) -> str:
     """Convert MLIR's pipeline `builtin.module(a,b)` to xDSL's `a,b`."""
     found = re.fullmatch(r"\s*builtin\.module\((.*)\)\s*", pipeline, re.DOTALL)
     return found[1] if found else pipeline

@@ -27,7 +27,7 @@ PROGRAM = f"""fun((A : {ROWS}.{INNER}.f32, B : {INNER}.{COLUMNS}.f32),
 TOLERANCE = 1e-5
 
 
-def _run(*, backend: str = "compile", loops: str = "affine", threads: int = 1) -> None:
+def _run_back_end(*, backend: str = "compile", loops: str = "affine", threads: int = 1) -> None:
     """Multiply two matrices and compare with NumPy."""
     from riselang.api.entry import loads
 
@@ -43,11 +43,11 @@ def _run(*, backend: str = "compile", loops: str = "affine", threads: int = 1) -
 
 
 BACK_ENDS: Mapping[str, Callable[[], None]] = {
-    "interpreter": lambda: _run(backend="interpret"),
-    "affine loops": _run,
-    "scf loops": lambda: _run(loops="scf"),
-    "polyhedral loops": lambda: _run(loops="polyhedral"),
-    "parallel loops": lambda: _run(threads=2),
+    "interpreter": lambda: _run_back_end(backend="interpret"),
+    "affine loops": _run_back_end,
+    "scf loops": lambda: _run_back_end(loops="scf"),
+    "polyhedral loops": lambda: _run_back_end(loops="polyhedral"),
+    "parallel loops": lambda: _run_back_end(threads=2),
 }
 
 

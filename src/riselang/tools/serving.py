@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.support.errors import RiseError, UserError
-from riselang.tools.explored_files import strategy_of
+from riselang.tools.explored_files import strategy_option
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page
 
-EVERY = 0.3
+POLL_SECONDS = 0.3
 """Seconds between checks of the files."""
 ADDRESS = "127.0.0.1"
 _HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
@@ -37,7 +37,7 @@ MISDIRECTED = (
     f"this page is only served at http://{ADDRESS}\n".encode(),
 )
 """The answer to a request for another host."""
-WAITING = (
+WAITING_PAGE = (
     '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
     "<title>rise explore</title><pre>{}</pre>"
 )
@@ -46,7 +46,7 @@ Make = Callable[[argparse.Namespace, str], "Page"]
 
 
 @dataclass
-class Shown:
+class PageState:
     """The page that is served now."""
 
     version: str = ""
@@ -54,33 +54,33 @@ class Shown:
     error: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, version: str, page: bytes) -> None:
+    def update(self, version: str, page: bytes) -> None:
         with self.lock:
             self.version, self.page, self.error = version, page, None
 
-    def refuse(self, error: str) -> None:
+    def set_error(self, error: str) -> None:
         with self.lock:
             self.error = error
 
-    def answer(self, path: str) -> tuple[HTTPStatus, str, bytes]:
+    def respond(self, path: str) -> tuple[HTTPStatus, str, bytes]:
         with self.lock:
             if path == "/version":
                 said = {"version": self.version, "error": self.error}
                 return HTTPStatus.OK, "application/json", json.dumps(said).encode()
             if path != "/":
                 return HTTPStatus.NOT_FOUND, "text/plain", b"there is one page, at /\n"
-            return HTTPStatus.OK, "text/html; charset=utf-8", self.page or self._waiting()
+            return HTTPStatus.OK, "text/html; charset=utf-8", self.page or self._waiting_page()
 
-    def _waiting(self) -> bytes:
-        return WAITING.format(escape(self.error or "the page is being made ...")).encode()
+    def _waiting_page(self) -> bytes:
+        return WAITING_PAGE.format(escape(self.error or "the page is being made ...")).encode()
 
 
-def serve(options: argparse.Namespace, make: Make) -> None:
+def serve_page(options: argparse.Namespace, make: Make) -> None:
     """Serve until Ctrl-C."""
     if options.file == "-":
         raise UserError("--serve needs a file to watch, but found standard input")
-    shown = Shown()
-    answering = server(options.port, shown)
+    shown = PageState()
+    answering = make_server(options.port, shown)
     thread = threading.Thread(target=answering.serve_forever, kwargs={"poll_interval": 0.1})
     thread.start()
     try:
@@ -92,10 +92,10 @@ def serve(options: argparse.Namespace, make: Make) -> None:
         answering.server_close()
 
 
-def server(port: int, shown: Shown) -> ThreadingHTTPServer:
+def make_server(port: int, state: PageState) -> ThreadingHTTPServer:
     """Make the server that answers at a port with the current page."""
     try:
-        made = ThreadingHTTPServer((ADDRESS, port), _handler(shown))
+        made = ThreadingHTTPServer((ADDRESS, port), _handler(state))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(
@@ -113,12 +113,12 @@ def is_own_host(given: Sequence[str]) -> bool:
     return len(given) == 1 and _HOST.fullmatch(given[0]) is not None
 
 
-def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
+def _handler(state: PageState) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, kind, content = MISDIRECTED
             if is_own_host(self.headers.get_all("Host") or []):
-                status, kind, content = shown.answer(self.path.partition("?")[0])
+                status, kind, content = state.respond(self.path.partition("?")[0])
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
@@ -132,45 +132,45 @@ def _handler(shown: Shown) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _watch(options: argparse.Namespace, make: Make, shown: Shown) -> None:
+def _watch(options: argparse.Namespace, make: Make, state: PageState) -> None:
     """Make the page, and rebuild it whenever a file changes."""
     seen: tuple[object, ...] | None = None
     version = 0
     while True:
-        now = _stamp(_files(options))
+        now = _file_stamps(_files(options))
         if now != seen:
             seen, version = now, version + 1
-            _make(options, make, shown, str(version))
-        time.sleep(EVERY)
+            _rebuild(options, make, state, str(version))
+        time.sleep(POLL_SECONDS)
 
 
-def _make(options: argparse.Namespace, make: Make, shown: Shown, version: str) -> None:
+def _rebuild(options: argparse.Namespace, make: Make, state: PageState, version: str) -> None:
     linecache.checkcache()
     began = time.perf_counter()
     try:
         page = make(options, version).html.encode()
     except RiseError as error:
-        shown.refuse(str(error))
+        state.set_error(str(error))
         print(error, file=sys.stderr, flush=True)
         return
-    shown.take(version, page)
+    state.update(version, page)
     print(f"made in {time.perf_counter() - began:.1f} s", flush=True)
 
 
 def _files(options: argparse.Namespace) -> list[Path]:
     """Return the files of the program and of its strategy."""
-    strategy = strategy_of(options)
+    strategy = strategy_option(options)
     names = [options.file, *([strategy.partition(".py:")[0]] if strategy else [])]
     names += [f"{strategy.partition('.py:')[0]}.py"] if strategy and ".py:" in strategy else []
     return [Path(name) for name in names if len(name) < 4096 and "\n" not in name]
 
 
-def _stamp(paths: Sequence[Path]) -> tuple[object, ...]:
+def _file_stamps(paths: Sequence[Path]) -> tuple[object, ...]:
     """Return a value that changes when a file is changed, created or removed."""
-    return tuple(_of_file(path) for path in paths)
+    return tuple(_file_stamp(path) for path in paths)
 
 
-def _of_file(path: Path) -> tuple[int, int] | None:
+def _file_stamp(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
     except OSError:

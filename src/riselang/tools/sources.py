@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from riselang.support.errors import UserError
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 from riselang.tools.reading import read_bytes, run_python
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from riselang.term.nodes import Term
 
 
-class Source(Protocol):
+class SourceFile(Protocol):
     """A file that was read and checked."""
 
     def check(self) -> None:
@@ -28,7 +28,7 @@ class Source(Protocol):
         """Return the file at a stage of compilation."""
         ...
 
-    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+    def display_text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         """Return the file at a stage for display: loops and accesses have comments."""
         ...
 
@@ -52,7 +52,7 @@ EXPLAINED_STAGES = ("imperative", "affine")
 
 
 @dataclass(frozen=True)
-class ModuleSource:
+class ModuleFile:
     """An MLIR module."""
 
     file: str
@@ -64,8 +64,8 @@ class ModuleSource:
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         return self.module.text(stage)
 
-    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
-        return self.module.explained(stage)
+    def display_text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+        return self.module.annotated_text(stage)
 
     def compilation(self, function: str | None, sizes: Mapping[str, int]) -> Compilation:
         return self.module
@@ -78,7 +78,7 @@ class ModuleSource:
 
 
 @dataclass(frozen=True)
-class KernelSource:
+class KernelFile:
     """Programs in notation or Python, by name."""
 
     file: str
@@ -103,20 +103,20 @@ class KernelSource:
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         if stage == "notation" and not sizes and function is None and self.kernels:
-            return self._notations(lambda kernel: kernel.lower().as_text(stage))
+            return self._join_notations(lambda kernel: kernel.lower().as_text(stage))
         return self.kernel(function).lower(**sizes).as_text(stage).rstrip("\n") + "\n"
 
-    def shown(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
+    def display_text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:
         if stage == "notation" and not sizes and function is None and self.kernels:
-            return self._notations(self._shown_notation)
+            return self._join_notations(self._source_notation)
         if stage == "notation" and not sizes:
-            return self._shown_notation(self.kernel(function)) + "\n"
+            return self._source_notation(self.kernel(function)) + "\n"
         if stage not in EXPLAINED_STAGES:
             return self.text(stage, function, sizes)
-        return self.compilation(function, sizes).explained(stage)
+        return self.compilation(function, sizes).annotated_text(stage)
 
-    def _notations(self, shown: Callable[[Kernel], str]) -> str:
-        texts = [(name, shown(kernel)) for name, kernel in self.kernels.items()]
+    def _join_notations(self, format_kernel: Callable[[Kernel], str]) -> str:
+        texts = [(name, format_kernel(kernel)) for name, kernel in self.kernels.items()]
         if len(texts) == 1:
             return texts[0][1] + "\n"
         return "\n\n".join(f"def {name} =\n{text}" for name, text in texts) + "\n"
@@ -128,7 +128,7 @@ class KernelSource:
             if isinstance(kernel, Jitted):
                 kernel.trace()
 
-    def _shown_notation(self, kernel: Kernel) -> str:
+    def _source_notation(self, kernel: Kernel) -> str:
         """Return the source program if no strategy rewrites it, else the rewritten one."""
         from riselang.api.kernel import TermKernel
 
@@ -146,65 +146,65 @@ class KernelSource:
         return SourceProgram(kernel_program(kernel, sizes), kernel.options.float)
 
 
-def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> Source:
+def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile") -> SourceFile:
     """Read a file by its extension: `.rise` is notation, `.py` is Python, any other is MLIR.
 
     `choices` has options by name, and a strategy; None keeps the value of the file or environment.
     """
     options = {name: value for name, value in choices.items() if name != "strategy"}
-    with timed("import the compiler"):
+    with time_span("import the compiler"):
         from riselang.rewrite.default import DEFAULT
 
     given = choices.get("strategy")
     if path.endswith(".py"):
         return _read_python(path, options, backend, given)
     if path.endswith(".rise"):
-        return _read_notation(path, options, backend, _given_strategy(given, DEFAULT))
-    return _read_module(path, options, _given_strategy(given, None))
+        return _read_notation(path, options, backend, _resolve_strategy(given, DEFAULT))
+    return _read_module(path, options, _resolve_strategy(given, None))
 
 
-def _given_strategy(text: str | None, otherwise: Strategy | None) -> Strategy | None:
-    from riselang.api.lowered import BY_WORD
+def _resolve_strategy(text: str | None, otherwise: Strategy | None) -> Strategy | None:
+    from riselang.api.lowered import STRATEGY_KEYWORDS
 
-    if text is None or text in BY_WORD:
-        return otherwise if text is None else BY_WORD[text]
-    from riselang.tools.strategies import given_strategy
+    if text is None or text in STRATEGY_KEYWORDS:
+        return otherwise if text is None else STRATEGY_KEYWORDS[text]
+    from riselang.tools.strategies import load_strategy
 
-    return given_strategy(text)
+    return load_strategy(text)
 
 
-def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | None) -> Source:
-    with timed("import the compiler"):
-        from riselang.api.load import MLIR_LOOPS, read_module
+def _read_module(path: str, choices: Mapping[str, Any], strategy: Strategy | None) -> SourceFile:
+    with time_span("import the compiler"):
+        from riselang.api.load import DEFAULT_MLIR_LOOPS, read_module
         from riselang.compiler.compilation import Compilation
         from riselang.support.config import default_options
-        from riselang.support.io import decode
+        from riselang.support.io import decode_text
 
-    options = default_options(MLIR_LOOPS).changed(**choices)
+    options = default_options(DEFAULT_MLIR_LOOPS).with_changes(**choices)
     name = "<stdin>" if path == "-" else path
-    text = decode(read_bytes(path), name)
-    return ModuleSource(name, Compilation(*read_module(text, name, strategy, options)))
+    text = decode_text(read_bytes(path), name)
+    return ModuleFile(name, Compilation(*read_module(text, name, strategy, options)))
 
 
 def _read_notation(
     path: str, choices: Mapping[str, Any], backend: str, strategy: Strategy | None
-) -> KernelSource:
-    with timed("import the compiler"):
-        from riselang.api.kernel import LOOPS
+) -> KernelFile:
+    with time_span("import the compiler"):
+        from riselang.api.kernel import DEFAULT_LOOPS
         from riselang.api.load import program_kernels
         from riselang.notation.program import parse_program
         from riselang.support.config import default_options
-        from riselang.support.io import decode
+        from riselang.support.io import decode_text
 
-    options = default_options(LOOPS).changed(**choices)
-    program = parse_program(decode(read_bytes(path), path), path)
+    options = default_options(DEFAULT_LOOPS).with_changes(**choices)
+    program = parse_program(decode_text(read_bytes(path), path), path)
     kernels = program_kernels(program, options, backend, strategy)
-    return KernelSource(path, kernels, program.helpers)
+    return KernelFile(path, kernels, program.helpers)
 
 
 def _read_python(
     path: str, choices: Mapping[str, Any], backend: str, strategy: str | None
-) -> KernelSource:
+) -> KernelFile:
     from riselang.api.jit import Jitted
 
     kernels = {
@@ -212,10 +212,10 @@ def _read_python(
             value.function,
             backend,
             value.sizes,
-            value.options.changed(**choices),
-            _given_strategy(strategy, value.strategy),
+            value.options.with_changes(**choices),
+            _resolve_strategy(strategy, value.strategy),
         )
         for name, value in run_python(path).items()
         if isinstance(value, Jitted)
     }
-    return KernelSource(path, kernels)
+    return KernelFile(path, kernels)

@@ -10,15 +10,15 @@ from riselang.rewrite.checking import law_status
 from riselang.rewrite.combinators import Named
 from riselang.rewrite.glossary import (
     PERMISSIONS,
-    Word,
-    called,
-    conditions,
+    Definition,
+    define_entry,
+    definitions_of,
+    format_conditions,
+    format_rule,
     schedules,
     whole_strategies,
-    word_for,
-    words_of,
 )
-from riselang.rewrite.registry import ENTRIES, RULE_FAMILIES, load_all, words
+from riselang.rewrite.registry import ENTRIES, RULE_FAMILIES, load_all, names_by_kind
 from riselang.rewrite.rule import RULES, Permission, Rule
 from riselang.support.errors import UserError
 
@@ -28,50 +28,55 @@ COLUMN = 28
 """The column of the description."""
 
 
-def all_rules() -> str:
+def list_rules() -> str:
     """List all rules by family, with their signatures, laws and side conditions."""
     load_all()
     others = dict.fromkeys(rule.family for rule in RULES.values())
     families = {family: [rule for rule in RULES.values() if rule.family == family]
                 for family in dict.fromkeys((*RULE_FAMILIES, *others))}  # fmt: skip
-    return "\n".join(_section(family, rules, _rule_lines) for family, rules in families.items())
-
-
-def one_rule(name: str) -> str:
-    """Describe a rule in full."""
-    load_all()
-    rule = _known(name, "rule", RULES)
-    permission = f"{rule.permission.value}: {PERMISSIONS[rule.permission]}"
-    facts = {
-        "law": str(rule.law), "for all": rule.law.parameters,
-        "you choose": ", ".join(rule.parameters), "condition": conditions(rule),
-        "permission": permission, "status": str(law_status(rule)), "family": rule.family,
-    }  # fmt: skip
-    lines = [called(rule), *(f"  {what:<11} {text}" for what, text in facts.items() if text)]
-    return _text([*lines, *([f"  {rule.summary}"] if rule.summary else [])])
-
-
-def all_strategies() -> str:
-    """List the schedules and strategies, and the combinators that compose them."""
-    sections: dict[str, list[Word]] = {"schedules": schedules(), "strategies": whole_strategies()}
-    sections |= {kind: words_of(kind) for kind in words()}
     return "\n".join(
-        _section(kind, found, _word_lines) for kind, found in sections.items() if found
+        _format_section(family, rules, _rule_lines) for family, rules in families.items()
     )
 
 
-def one_strategy(name: str) -> str:
+def describe_rule(name: str) -> str:
+    """Describe a rule in full."""
+    load_all()
+    rule = _look_up(name, "rule", RULES)
+    permission = f"{rule.permission.value}: {PERMISSIONS[rule.permission]}"
+    facts = {
+        "law": str(rule.law), "for all": rule.law.parameters,
+        "you choose": ", ".join(rule.parameters), "condition": format_conditions(rule),
+        "permission": permission, "status": str(law_status(rule)), "family": rule.family,
+    }  # fmt: skip
+    lines = [format_rule(rule), *(f"  {what:<11} {text}" for what, text in facts.items() if text)]
+    return _join_lines([*lines, *([f"  {rule.summary}"] if rule.summary else [])])
+
+
+def list_strategies() -> str:
+    """List the schedules and strategies, and the combinators that compose them."""
+    sections: dict[str, list[Definition]] = {
+        "schedules": schedules(),
+        "strategies": whole_strategies(),
+    }
+    sections |= {kind: definitions_of(kind) for kind in names_by_kind()}
+    return "\n".join(
+        _format_section(kind, found, _word_lines) for kind, found in sections.items() if found
+    )
+
+
+def describe_strategy(name: str) -> str:
     """Describe a schedule or strategy; one without parameters is also expanded."""
     load_all()
-    entry = _known(name, "strategy", ENTRIES)
-    lines = [str(word_for(entry)), f"  {entry.summary}"]
+    entry = _look_up(name, "strategy", ENTRIES)
+    lines = [str(define_entry(entry)), f"  {entry.summary}"]
     if not entry.parameters:
         made = entry.make()
         lines += [f"  = {made.strategy}"] if isinstance(made, Named) else []
-    return _text(lines)
+    return _join_lines(lines)
 
 
-def _known(name: str, kind: str, known: Mapping[str, T]) -> T:
+def _look_up(name: str, kind: str, known: Mapping[str, T]) -> T:
     if name in known:
         return known[name]
     near = get_close_matches(name, known, 1)
@@ -79,22 +84,22 @@ def _known(name: str, kind: str, known: Mapping[str, T]) -> T:
     raise UserError(f"there is no {kind} {name}; {hint}")
 
 
-def _section(title: str, entries: Iterable[T], lines: Callable[[T], list[str]]) -> str:
-    return _text([title, *(f"  {line}" for entry in entries for line in lines(entry))])
+def _format_section(title: str, entries: Iterable[T], lines: Callable[[T], list[str]]) -> str:
+    return _join_lines([title, *(f"  {line}" for entry in entries for line in lines(entry))])
 
 
 def _rule_lines(rule: Rule) -> list[str]:
-    needs = [f"where {conditions(rule)}"] if rule.conditions else []
+    needs = [f"where {format_conditions(rule)}"] if rule.conditions else []
     if rule.permission is Permission.RELAXED:
         needs.append('on floats only with float="relaxed"')
-    return _aligned(called(rule), [str(rule.law), *needs])
+    return _align(format_rule(rule), [str(rule.law), *needs])
 
 
-def _word_lines(word: Word) -> list[str]:
-    return _aligned(str(word), [word.summary])
+def _word_lines(word: Definition) -> list[str]:
+    return _align(str(word), [word.summary])
 
 
-def _aligned(name: str, lines: Sequence[str]) -> list[str]:
+def _align(name: str, lines: Sequence[str]) -> list[str]:
     """Put a description to the right of a name, or below it if the name is long."""
     if len(name) >= COLUMN:
         return [name, *(" " * COLUMN + line for line in lines)]
@@ -102,5 +107,5 @@ def _aligned(name: str, lines: Sequence[str]) -> list[str]:
     return [name.ljust(COLUMN) + first, *(" " * COLUMN + line for line in others)]
 
 
-def _text(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import CallableOpInterface, ReturnLike, SymbolTable
 
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 
@@ -27,7 +27,7 @@ class InlinePass(ModulePass):
 
     name = "inline"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         inliner = _Inliner(ctx, set())
         for symbol in list(op.body.block.ops):
@@ -48,13 +48,13 @@ class _Inliner:
         while waiting:
             call = waiting.pop()
             # It may have been inlined already, in the body of a lambda.
-            target = _target(call) if call.parent is not None else None
+            target = _called_op(call) if call.parent is not None else None
             # Calls of recursive functions, direct or indirect, are not inlined.
             if target is None or target in (root, *active) or target.is_ancestor(call):
                 continue
             self.visit(target, (*active, root))
             if self._is_legal(call, target):
-                waiting.extend(_calls_in(_inlined(call, target)))
+                waiting.extend(_calls_in(_inline_call(call, target)))
 
     def _is_legal(self, call: Operation, target: Operation) -> bool:
         callable = target.get_trait(CallableOpInterface)
@@ -65,11 +65,11 @@ class _Inliner:
         if list(call.result_types) != list(callable.get_result_types(target)):
             return False
         body = callable.get_callable_region(target)
-        if len(body.blocks) != 1 or not _returns(body.block):
+        if len(body.blocks) != 1 or not _has_return(body.block):
             return False
-        return all(self._may_move(op, target, call) for op in body.walk())
+        return all(self._can_inline_op(op, target, call) for op in body.walk())
 
-    def _may_move(self, op: Operation, target: Operation, call: Operation) -> bool:
+    def _can_inline_op(self, op: Operation, target: Operation, call: Operation) -> bool:
         dialect = self.context.get_optional_dialect(op.dialect_name())
         interface = dialect.get_interface(InlinerInterface) if dialect is not None else None
         return interface is None or interface.is_legal_to_inline(op, target, call)
@@ -95,7 +95,7 @@ def _arguments(call: Operation) -> Sequence[SSAValue]:
     return call.operands if interface is None else interface.get_arguments(call)
 
 
-def _target(call: Operation) -> Operation | None:
+def _called_op(call: Operation) -> Operation | None:
     """Return the op that is called, if it is known."""
     callee = _callee(call)
     if isinstance(callee, SymbolRefAttr):
@@ -107,11 +107,11 @@ def _target(call: Operation) -> Operation | None:
     return None
 
 
-def _returns(block: Block) -> bool:
+def _has_return(block: Block) -> bool:
     return block.last_op is not None and block.last_op.has_trait(ReturnLike)
 
 
-def _inlined(call: Operation, target: Operation) -> list[Operation]:
+def _inline_call(call: Operation, target: Operation) -> list[Operation]:
     """Replace `call` by a copy of the body of `target`, and return the ops of the copy."""
     interface = target.get_trait(CallableOpInterface)
     assert interface is not None

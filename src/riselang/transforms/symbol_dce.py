@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class SymbolDcePass(ModulePass):
 
     name = "symbol-dce"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = {inner: name for inner in op.walk() if (name := _private_symbol(inner))}
-        dead = symbols.keys() - _live(op, symbols)
+        dead = symbols.keys() - _live_symbols(op, symbols)
         for symbol in dead:
             # A symbol inside of another is erased with it.
             if dead.isdisjoint(_ancestors(symbol)):
@@ -47,7 +47,7 @@ def _private_symbol(op: Operation) -> str | None:
     return None if name is None else name.data
 
 
-def _live(module: ModuleOp, symbols: dict[Operation, str]) -> set[Operation]:
+def _live_symbols(module: ModuleOp, symbols: dict[Operation, str]) -> set[Operation]:
     """Return the private symbols that are referred to, directly or indirectly.
 
     A name counts as used whatever its symbol table is, so at worst a dead symbol is kept.

@@ -19,7 +19,7 @@ from riselang.dialects.rise.types import (
     idx,
     index,
 )
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 from riselang.term.nodes import Apply, Pattern, Term, apply_all
 from support.generation.maker import Maker
 from support.generation.place import Place, use
@@ -49,7 +49,7 @@ class Indices(Maker):
     def wide_integer(self, bound: int) -> ScalarType:
         """An integer type that has the numbers below `bound`."""
         most = bound - 1
-        types = [t for t in (i8, i16, i32, i64, index) if most < 1 << (width(t) - 1)]
+        types = [t for t in (i8, i16, i32, i64, index) if most < 1 << (bit_width(t) - 1)]
         return self.choices.of([i1, *types] if bound <= 2 else types)
 
     def size_of(self, type: RiseType, place: Place) -> Term:

@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 from riselang.api import kernel
-from riselang.native.llvm.entry_points import entry
+from riselang.native.llvm.entry_points import entry_point_ir
 from riselang.runtime import arrays
 from riselang.support.errors import UserError
 
@@ -143,7 +143,7 @@ def test_strides_of_open_lengths() -> None:
 
 
 def test_the_text_of_an_entry() -> None:
-    assert entry("f", [(2, 3), "float", (None, 4, None), ()]) == (
+    assert entry_point_ir("f", [(2, 3), "float", (None, 4, None), ()]) == (
         'define void @"rise_call_f"(ptr %p0, float %p1, ptr %p2, i64 %p2_0, i64 %p2_2, ptr %p3) {\n'
         "  %p2_by_2 = mul i64 1, %p2_2\n"
         "  %p2_by_1 = mul i64 %p2_by_2, 4\n"
@@ -159,7 +159,7 @@ def test_the_address_of_an_array() -> None:
     base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     for array in (base, base[1], base[:, 1:], base.T, base[0, 0, 2:3], base[1:1], np.array(3)):
         assert arrays.address(array) == array.ctypes.data
-        assert arrays.address(array) == arrays._plain_address(array)
+        assert arrays.address(array) == arrays._interface_address(array)
 
 
 def test_arguments_by_name() -> None:
@@ -244,7 +244,7 @@ def test_bad_results_after_good_ones(sizes: str) -> None:
 
 
 def test_shapes_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "MOST_PREPARED", 3)
+    monkeypatch.setattr(kernel, "MAX_PREPARED_CALLS", 3)
     many = rl.jit(axpy.function, sizes="symbolic")
     for length in range(1, 9):
         assert np.array_equal(many(X[:length], Y[:length]), X[:length] * 2 + 1)

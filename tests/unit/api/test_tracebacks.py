@@ -12,7 +12,7 @@ import pytest
 
 import riselang as rl
 from riselang.support.errors import InternalError, RiseError, UserError
-from riselang.support.tracebacks import shortened, with_short_tracebacks
+from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 
 OURS = str(Path(rl.__file__).parent)
 X = np.zeros(3, np.float32)
@@ -80,7 +80,7 @@ def test_errors_of_ours_are_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         third(X, X)
     monkeypatch.delenv("RISE_DEBUG")
     defect = InternalError("a defect").with_traceback(raised.value.__traceback__)
-    assert ours(shortened(defect)) > 5
+    assert ours(shorten_traceback(defect)) > 5
 
 
 def test_causes_stay() -> None:

@@ -43,17 +43,17 @@ def test_fast_code_has_plain_loops() -> None:
 def test_llvm_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_CACHE", "0")
     seen: list[llvm.Effort] = []
-    before = llvm._optimised
+    before = llvm._optimize_module
 
     def noted(ir: str, target: Any, machine: Any, effort: llvm.Effort) -> Any:
         seen.append(effort)
         return before(ir, target, machine, effort)
 
-    monkeypatch.setattr(llvm, "_optimised", noted)
+    monkeypatch.setattr(llvm, "_optimize_module", noted)
     for effort in EFFORTS:
         rl.jit(scaled, effort=effort).lower(N=8).compile()
     assert seen == [llvm.EFFORTS[effort] for effort in EFFORTS]
-    assert [(each.level, each.vectorises) for each in seen] == [(1, False), (3, True), (3, True)]
+    assert [(each.level, each.vectorizes) for each in seen] == [(1, False), (3, True), (3, True)]
 
 
 def test_it_is_part_of_the_key() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.compiler.facts import Facts, facts_of
+from riselang.compiler.facts import ModuleFacts, collect_facts
 from riselang.dialects.module import parse_module
 
 MODULES = {
-    "nothing": ("func.func @parallel_bf16(%x: memref<4xf32>) { return }", Facts()),
+    "nothing": ("func.func @parallel_bf16(%x: memref<4xf32>) { return }", ModuleFacts()),
     "loops": (
         """func.func @f(%x: memref<4xf32>) {
           affine.parallel (%i) = (0) to (4) {
@@ -17,20 +17,20 @@ MODULES = {
           }
           return
         }""",
-        Facts(has_parallel_loops=True),
+        ModuleFacts(has_parallel_loops=True),
     ),
     "bf16": (
         "func.func @f(%x: memref<4x4xbf16>) { return }",
-        Facts(has_bf16=True, has_short_floats=True),
+        ModuleFacts(has_bf16=True, has_short_floats=True),
     ),
-    "half": ("func.func private @f(vector<4xf16>)", Facts(has_short_floats=True)),
+    "half": ("func.func private @f(vector<4xf16>)", ModuleFacts(has_short_floats=True)),
     "blas": (
         """func.func private @cblas_f()
         func.func @f() {
           func.call @cblas_f() : () -> ()
           return
         }""",
-        Facts(calls_blas=True),
+        ModuleFacts(calls_blas=True),
     ),
     "memory": (
         """func.func @f() {
@@ -38,7 +38,7 @@ MODULES = {
           memref.dealloc %m : memref<4xf32>
           return
         }""",
-        Facts(may_end_early=True),
+        ModuleFacts(may_end_early=True),
     ),
     "polls": (
         """func.func private @rise_poll(i64)
@@ -46,11 +46,11 @@ MODULES = {
           func.call @rise_poll(%n) : (i64) -> ()
           return
         }""",
-        Facts(may_end_early=True),
+        ModuleFacts(may_end_early=True),
     ),
     "tensors": (
         "func.func @f(%x: tensor<4xf32>) { return }",
-        Facts(is_structured=True, may_end_early=True, has_descriptors=True),
+        ModuleFacts(is_structured=True, may_end_early=True, has_descriptors=True),
     ),
 }
 
@@ -58,4 +58,4 @@ MODULES = {
 @pytest.mark.parametrize("name", MODULES)
 def test_facts(name: str) -> None:
     text, expected = MODULES[name]
-    assert facts_of(parse_module(text)) == expected
+    assert collect_facts(parse_module(text)) == expected

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.compiler.partition import parts_of_module
+from riselang.compiler.partition import partition_module
 from riselang.dialects.module import parse_module
 from riselang.native.build import Job
 from riselang.native.workers import compile_worker, worker_pool
@@ -65,7 +65,7 @@ def check(module: Any) -> None:
 
 def test_the_parts_are_the_module() -> None:
     module = parse_module(MODULE)
-    parts = parts_of_module(module)
+    parts = partition_module(module)
     assert len(parts) > 4
     names = [each.sym_name.data for part in parts for each in part]
     assert sorted(names) == sorted(op.sym_name.data for op in module.ops)  # type: ignore[attr-defined]
@@ -77,16 +77,16 @@ def test_the_parts_are_the_module() -> None:
 def test_declarations_go_where_they_are_called() -> None:
     declared = "func.func private @outside(memref<4xf32>, memref<4xf32>)\n"
     module = parse_module(declared + MODULE + caller(1, "outside") + caller(2, "outside"))
-    parts = parts_of_module(module)
+    parts = partition_module(module)
     holders = [part for part in parts if any(each.is_declaration for each in part)]
     calling = [{each.sym_name.data for each in part} & {"g1", "g2"} for part in holders]
     assert sorted(name for names in calling for name in names) == ["g1", "g2"]
 
 
 def test_small_modules_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert parts_of_module(parse_module(function(1) + function(2))) == []
+    assert partition_module(parse_module(function(1) + function(2))) == []
     monkeypatch.setenv("RISE_JOBS", "1")
-    assert parts_of_module(parse_module(MODULE)) == []
+    assert partition_module(parse_module(MODULE)) == []
 
 
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
@@ -107,7 +107,7 @@ def test_the_functions_are_the_same(monkeypatch: pytest.MonkeyPatch, jobs: str) 
 def test_workers_that_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     (tmp_path / "worker.py").write_text(script)
     monkeypatch.setattr(compile_worker, "__file__", str(tmp_path / "worker.py"))
-    monkeypatch.setattr(worker_pool, "_idle", [])
+    monkeypatch.setattr(worker_pool, "_idle_workers", [])
     check(rl.loads(MODULE))
 
 

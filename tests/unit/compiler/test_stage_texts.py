@@ -79,7 +79,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-needs_blas = pytest.mark.skipif(not libraries.is_found(libraries.BLAS), reason="needs a BLAS")
+needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 CUBE = {"N": 48, "K": 48, "M": 48}
 CASES = {
     "default strategy": Case(matmul, CUBE),
@@ -123,14 +123,14 @@ def read_back(lowered: Lowered, stage: str) -> tuple[bytes, ...]:
     }  # fmt: skip
     if stage != "notation":
         loaded: Any = rl.loads(text, **given)
-        return loaded._compilation.artefact.objects
+        return loaded._compilation.artifact.objects
     program: Any = rl.loads(
         f"def {lowered.name} = {text}", name="stage.rise", strategy="none",
         contracted=options.contracted, **given,
     )  # fmt: skip
     again = replace(getattr(program, lowered.name).lower(), results=lowered.results)
     assert again.term == lowered.term
-    return again.compilation.artefact.objects
+    return again.compilation.artifact.objects
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def read_back(lowered: Lowered, stage: str) -> tuple[bytes, ...]:
 def test_each_stage_becomes_the_same_machine_code(name: str) -> None:
     case = CASES[name]
     lowered = rl.jit(case.function, **case.options).lower(**case.sizes)
-    expected = lowered.compilation.artefact.objects
+    expected = lowered.compilation.artifact.objects
     assert expected
     differing = [stage for stage in STAGES if read_back(lowered, stage) != expected]
     assert not differing
@@ -159,7 +159,7 @@ def test_the_notation_shows_the_very_term_that_is_lowered(
         before(module, programs, options)
 
     monkeypatch.setattr(steps, "make_imperative", noted)
-    assert lowered.compilation.lowered
+    assert lowered.compilation.lowered_module
     (term,) = seen
     assert term is lowered.term
     assert lowered.as_text("notation") == repr(term)

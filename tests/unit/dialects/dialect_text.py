@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.support.errors import UserError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 FILE = "program.mlir"
 MARK = "¦"
@@ -34,7 +34,7 @@ def assert_round_trip(text: str) -> None:
     custom = module_text(module)
     for form in (custom, module_text(module, generic=True)):
         again = read(form)
-        assert deep(again.is_structurally_equivalent)(module)
+        assert with_deep_stack(again.is_structurally_equivalent)(module)
         assert module_text(again) == custom
 
 

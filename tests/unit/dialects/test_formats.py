@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects.arith import AddiOp, ConstantOp
 from xdsl.irdl import IRDLOperation
 
-from riselang.dialects.formats import LateFormat
+from riselang.dialects.formats import LazyFormat
 from riselang.dialects.rise.dialect import Rise
 
 OURS = [op for op in Rise.operations if issubclass(op, IRDLOperation)]
@@ -21,7 +21,7 @@ def test_every_format_of_ours_can_be_read(op: type[IRDLOperation]) -> None:
     """A mistake in one would be found by nobody who does not print such an op."""
     definition = op.get_irdl_definition()
     assert definition.assembly_format is not None
-    assert LateFormat(definition.assembly_format, definition).program.stmts
+    assert LazyFormat(definition.assembly_format, definition).program.stmts
 
 
 def test_ops_print_in_their_format() -> None:

@@ -9,12 +9,12 @@ from riselang.dialects.module import module_text, verify_module, walk
 from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.dependent import DepLambdaOp
 from riselang.dialects.rise.pattern_registry import REVERSE
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import array, f32, fun, variable
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
 from riselang.term.contraction import contract
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Bound, DepApply, DepLambda, Lambda, Pattern, Term, apply_all
 from riselang.term.to_dialect import program_module
 
@@ -60,7 +60,7 @@ SWAPPED = [1, 0, 3, 2, 5, 4, 7, 6]
 
 def program_term() -> Term:
     function = next(op for op in walk(read(PROGRAM)) if op.name == "func.func")
-    return units(function)[0][1].term
+    return read_units(function)[0][1].term
 
 
 @pytest.mark.parametrize("text", [REVERSED, ANY_REVERSED], ids=["size", "type"])
@@ -72,11 +72,11 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
     one = dep_fun("nat", "n", fun(array("n", f32), array("n * K", f32)))
     assert one == dep_fun("nat", "m", fun(array("m", f32), array("m * K", f32)))
     assert one != dep_fun("nat", "m", fun(array("m", f32), array("m * L", f32)))
-    assert show(one) == "(n : nat) -> n.f32 -> (K * n).f32"
+    assert format_type(one) == "(n : nat) -> n.f32 -> (K * n).f32"
     clashing = dep_fun("nat", "m", fun(array("m", f32), array("n", f32)))
-    assert show(clashing) == "(m : nat) -> m.f32 -> n.f32"
+    assert format_type(clashing) == "(m : nat) -> m.f32 -> n.f32"
     nested = dep_fun("data", "t", dep_fun("nat", "n", fun(variable("t"), array("n", f32))))
-    assert show(nested) == "(t : data) -> (n : nat) -> t -> n.f32"
+    assert format_type(nested) == "(t : data) -> (n : nat) -> t -> n.f32"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_refused(text: str, message: str) -> None:
 
 
 def test_the_program_is_interpreted_and_compiled() -> None:
-    assert run(program_term(), [list(range(8))]) == SWAPPED
+    assert run_term(program_term(), [list(range(8))]) == SWAPPED
     out = np.zeros(8, np.float32)
     rl.loads(PROGRAM).f(out, np.arange(8, dtype=np.float32))
     assert out.tolist() == SWAPPED
@@ -132,7 +132,7 @@ def test_terms_become_ops_and_terms_again() -> None:
     verify_module(module)
     assert module_text(read(module_text(module))) == module_text(module)
     function = next(op for op in walk(module) if op.name == "func.func")
-    assert units(function)[0][1].term == term
+    assert read_units(function)[0][1].term == term
 
 
 def test_binders_get_names_that_nothing_around_them_has() -> None:

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.lanes import Lanes, lane_of, unwrapped, with_lane, wrapped
+from riselang.dialects.rise.lanes import Lanes, lane_type, unwrap_type, with_lane_type, wrap_type
 from riselang.dialects.rise.types import array, f32, i1, index, variable, vector
 
 FLOAT = Float32Type()
@@ -33,14 +33,14 @@ VECTORS = """
     ],
 )
 def test_types_inside_an_embed(type: Lanes, plain: Attribute) -> None:
-    assert unwrapped(type) == plain
-    assert wrapped(plain) == type
+    assert unwrap_type(type) == plain
+    assert wrap_type(plain) == type
 
 
 @pytest.mark.parametrize("type", [vector("N", f32), vector(0, f32), vector(4, variable("t"))])
 def test_vectors_that_have_no_form_inside_an_embed(type: Lanes) -> None:
     with pytest.raises(VerifyException, match="the number of lanes of a vector must be"):
-        unwrapped(type)
+        unwrap_type(type)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_vectors_that_have_no_form_inside_an_embed(type: Lanes) -> None:
     ],
 )
 def test_types_that_are_neither_scalar_nor_vector(plain: Attribute) -> None:
-    assert wrapped(plain) is None
+    assert wrap_type(plain) is None
 
 
 def test_lanes_of_other_types() -> None:
-    assert lane_of(vector(4, f32)) == lane_of(f32) == f32
-    assert lane_of(array(4, f32)) == array(4, f32)
-    assert with_lane(vector("N", f32), i1) == vector("N", i1)
-    assert with_lane(f32, i1) == i1
+    assert lane_type(vector(4, f32)) == lane_type(f32) == f32
+    assert lane_type(array(4, f32)) == array(4, f32)
+    assert with_lane_type(vector("N", f32), i1) == vector("N", i1)
+    assert with_lane_type(f32, i1) == i1
 
 
 def test_an_embed_on_vectors_prints_and_reads_back() -> None:

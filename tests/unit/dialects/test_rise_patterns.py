@@ -8,9 +8,9 @@ from making.pattern_reference import REFERENCE
 from riselang.dialects.module import module_text
 from riselang.dialects.rise.pattern_registry import PATTERNS, Role
 from riselang.dialects.rise.patterns import PATTERN_OPS
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.notation.program import parse_term
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.to_dialect import program_module
 
 SCALARS = "#rise.scalar<f32> #rise.scalar<i32>"
@@ -145,7 +145,7 @@ def test_the_example_of_each_pattern_is_read_back(name: str) -> None:
     assert f"rise.{name} " in text
     (function,) = read(text).body.block.ops
     assert isinstance(function, FuncOp)
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     assert unit.term == term
 
 
@@ -157,7 +157,7 @@ def test_round_trip(name: str) -> None:
 @pytest.mark.parametrize("name", NOTATION)
 def test_type(name: str) -> None:
     (op,) = read(f"%0 = rise.{name} {PATTERN_TEXTS[name]}").body.block.ops
-    assert show(op.results[0].type) == NOTATION[name]  # type: ignore[arg-type]
+    assert format_type(op.results[0].type) == NOTATION[name]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -27,7 +27,7 @@ from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, Retu
 from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.traits import RiseConstants
 from riselang.dialects.rise.types import f32, i32
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.program import parse_term
 from riselang.term.to_dialect import program_module
 from support.checking import term_in
@@ -117,4 +117,4 @@ def test_a_law_leaves_an_argument(name: str) -> None:
     }  # fmt: skip
     shape = (8,) if "8." in parameter else (4, 6)
     values = np.arange(np.prod(shape)).reshape(shape).tolist()
-    assert run(term_in(module), [values]) == run(term, [values]) == values
+    assert run_term(term_in(module), [values]) == run_term(term, [values]) == values

@@ -5,7 +5,7 @@ from dialect_text import assert_prints_as_written, assert_refused, printed, refu
 from xdsl.dialects.builtin import Float128Type, IntegerType
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import SCALARS, ScalarType, array, f32, fun, i32, leaves, pair
 from riselang.nat import Nat
 
@@ -132,7 +132,7 @@ def test_leaves_of_nested_tuples() -> None:
     ],
 )
 def test_notation(type: ScalarType, notation: str) -> None:
-    assert show(type) == notation
+    assert format_type(type) == notation
 
 
 @pytest.mark.parametrize("element", [IntegerType(3), Float128Type()])

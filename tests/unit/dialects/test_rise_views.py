@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
     i32,
     uncurry,
 )
-from riselang.dialects.rise.views import Path, Side, View, route
+from riselang.dialects.rise.views import Path, Side, View, make_route
 from riselang.interpreter.patterns import MEANINGS
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
@@ -81,7 +81,7 @@ def found(value: Any, place: Place) -> Any:
 
 def led(pattern: Pattern, function: Any, place: Place) -> Place:
     """Where a route leads to from a path."""
-    path = route(pattern.spec.parameters, function)
+    path = make_route(pattern.spec.parameters, function)
     parts: Path = tuple(part if isinstance(part, Side) else Nat.const(part) for part in place)
     sizes = [pattern.argument(name) for name in path.sizes]
     assert all(isinstance(size, Nat) for size in sizes)
@@ -112,7 +112,7 @@ def test_what_is_stored_is_read_back(name: str, sizes: Mapping[str, int]) -> Non
         return
     stored: list[Place] = []
     for place in places(argument):
-        room = 0 if view.room is None else led(pattern, view.room, place)[0]
+        room = 0 if view.headroom is None else led(pattern, view.headroom, place)[0]
         assert isinstance(room, int)
         if room >= 0:
             stored.append(led(pattern, view.store, place))
@@ -132,7 +132,7 @@ def test_a_step_prints_as_it_is_read_and_knows_its_sizes(
     name: str, sizes: Mapping[str, int]
 ) -> None:
     for step, before, after in steps(name, given(PATTERNS[name], sizes)):
-        kept = step.VIEW.kept
+        kept = step.VIEW.size_attribute
         text = "" if kept is None else f"{kept.keyword} <{sizes[kept.parameter]}> "
         source = f'%a = "test.op"() : () -> {before}'
         written = f"{source}\n%0 = {step.name} %a {text}: {before} -> {after}"
@@ -146,4 +146,4 @@ def test_a_step_prints_as_it_is_read_and_knows_its_sizes(
 
 def test_sizes_come_before_the_parts_of_a_path() -> None:
     with pytest.raises(AssertionError, match="sizes must come before the parts of a path"):
-        route(("n", "t"), lambda i, n: n - i)
+        make_route(("n", "t"), lambda i, n: n - i)

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import riselang as rl
-from riselang.dsl.name_hints import ELSEWHERE
+from riselang.dsl.name_hints import FOREIGN_NAMES
 
 
 @pytest.mark.parametrize(
@@ -26,5 +26,5 @@ def test_what_is_meant_is_said(module: str, name: str, hint: str) -> None:
 
 
 def test_no_hint_is_about_a_name_that_exists() -> None:
-    assert not [name for name in ELSEWHERE if name in rl.__all__]
+    assert not [name for name in FOREIGN_NAMES if name in rl.__all__]
     assert not hasattr(rl, "zzzzzz")

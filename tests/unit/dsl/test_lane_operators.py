@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from riselang.dialects.rise.types import ScalarType, array, uncurry
 from riselang.dsl.tracing import trace_function
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.term.finish import finish
 
 X = np.array([3, -1, 4, 1, -5, 9, 2, 6], np.int32)
@@ -28,7 +28,7 @@ def interpreted(function: Unary, x: np.ndarray[Any, Any], scalar: ScalarType) ->
     )
     term = finish(root, trace.inference)
     _, result = uncurry(term.type)
-    (found,) = to_buffers(result, run(term, [from_buffers(type, [x])]))
+    (found,) = to_buffers(result, run_term(term, [from_buffers(type, [x])]))
     return found
 
 

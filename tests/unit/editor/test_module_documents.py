@@ -70,8 +70,8 @@ def test_a_name_leads_to_where_it_is_introduced(
 
 
 def test_names_of_an_inner_region_are_offered_in_it_alone(document: ModuleDocument) -> None:
-    inside = {each.label for each in document.suggestions(TEXT.index("%8 : f32") + 1)}
-    outside = {each.label for each in document.suggestions(TEXT.index("%6 : f32)") + 1)}
+    inside = {each.label for each in document.completions(TEXT.index("%8 : f32") + 1)}
+    outside = {each.label for each in document.completions(TEXT.index("%6 : f32)") + 1)}
     assert {"%0", "%7", "%8", "%10"} <= inside
     assert {"%0", "%6"} <= outside
     assert not {"%7", "%8", "%10"} & outside

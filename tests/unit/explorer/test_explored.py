@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.explorer.explored import explored
-from riselang.explorer.numbering import FILE, numbered
-from riselang.explorer.sources import source_of
-from riselang.explorer.subject import traced_subject
+from riselang.explorer.explored import explore_program
+from riselang.explorer.numbering import PARTS_FILE, number_parts
+from riselang.explorer.sources import find_source
+from riselang.explorer.subject import make_subject
 from riselang.notation.printer import show_term
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.paths import at_path
+from riselang.rewrite.paths import subterm_at
 from riselang.strategy import fuse
 from riselang.support.errors import UserError
 from riselang.term.nodes import Pattern, subterms
@@ -33,12 +33,12 @@ TILED = "tile(4, 4) @ outermost('map', nest=2)"
 def matmul() -> dict[str, Any]:
     program: Any = rl.loads(MATMUL, name="matmul.rise", strategy=TILED)
     traced = program.matmul.trace(N=8, K=8, M=8)
-    source = source_of(traced.term)
+    source = find_source(traced.term)
     from riselang.explorer.subject import SourceText
 
     assert source.language == "rise"
     written = SourceText("matmul.rise", "rise", MATMUL.rstrip("\n"))
-    return explored(traced_subject(traced, written, {"N": 8, "K": 8, "M": 8}))
+    return explore_program(make_subject(traced, written, {"N": 8, "K": 8, "M": 8}))
 
 
 def states(data: dict[str, Any]) -> list[list[list[Any]]]:
@@ -115,7 +115,7 @@ def test_every_stage_is_there_and_says_nothing_of_our_numbers() -> None:
     for stage in data["stages"]:
         assert stage["error"] is None
         assert len(stage["parts"]) == stage["text"].count("\n") + 1
-        assert FILE not in stage["text"]
+        assert PARTS_FILE not in stage["text"]
         assert "!dbg" not in stage["text"]
         assert ".loc" not in stage["text"]
 
@@ -130,12 +130,12 @@ def test_the_code_is_the_one_that_is_compiled() -> None:
 def test_parts_are_numbered_one_by_one() -> None:
     program: Any = rl.loads(MATMUL, name="matmul.rise")
     derivation = derive(program.matmul.trace(N=8, K=8, M=8).term, fuse())
-    found = numbered(derivation.end)
+    found = number_parts(derivation.end)
     assert found.term == derivation.end
     patterns = [part for part in subterms(found.term) if isinstance(part, Pattern)]
     lines = [part.location.line for part in patterns if part.location is not None]
     assert len(lines) == len(set(lines)) == len(patterns)
-    assert at_path(derivation.end, ()) is found.origins[0]
+    assert subterm_at(derivation.end, ()) is found.origins[0]
 
 
 def test_a_python_function_is_its_own_source() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.notation.places import placed_text
+from riselang.notation.places import format_with_extents
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
-from riselang.rewrite.paths import at_path, path_of, places
+from riselang.rewrite.paths import path_of_trail, places, subterm_at
 from riselang.term.nodes import Literal, Pattern, Scalar, subterms
 
 TEXTS = [
@@ -23,7 +23,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_words_stand_where_they_are_said_to_stand(text: str) -> None:
     term = parse_term(text)
-    placed = placed_text(term)
+    placed = format_with_extents(term)
     assert placed.text == show_term(term)
     lines = placed.text.split("\n")
     assert placed.words
@@ -37,7 +37,7 @@ def test_words_stand_where_they_are_said_to_stand(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_pattern_that_is_written_is_a_word(text: str) -> None:
     term = parse_term(text)
-    placed = placed_text(term)
+    placed = format_with_extents(term)
     shown = {id(word.term) for word in placed.words}
     missing = {
         part.spec.name
@@ -50,15 +50,15 @@ def test_every_pattern_that_is_written_is_a_word(text: str) -> None:
 
 def test_a_part_of_a_pipe_ends_where_its_function_does() -> None:
     term = parse_term("fun((x : 8.f32), x |> reverse |> split(4) |> join)")
-    placed = placed_text(term)
+    placed = format_with_extents(term)
     line = placed.text.split("\n")[1]
     texts = []
     for trail, part in places(term):
-        path = path_of(trail)
+        path = path_of_trail(trail)
         extent = placed.extent(part)
         if extent is not None and extent[0][0] == 1:
             (_, first), (_, last) = extent
-            assert at_path(term, path) is part
+            assert subterm_at(term, path) is part
             texts.append(line[first:last])
     for wanted in ("x |> reverse", "x |> reverse |> split(4)", "x |> reverse |> split(4) |> join"):
         assert wanted in texts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.explorer.peaks import peaks
-from riselang.explorer.speed import AS_WRITTEN, measured, random_arrays, rungs
+from riselang.explorer.peaks import measure_peaks
+from riselang.explorer.speed import AS_WRITTEN, measure_versions, random_arrays, strategy_versions
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.text import parse_strategy
 from riselang.support.errors import UserError
@@ -26,16 +26,16 @@ def matmul(strategy: str = TILED, **sizes: int) -> Any:
 
 def test_every_prefix_that_gives_another_program_is_a_version() -> None:
     traced = matmul(N=8, K=8, M=8)
-    found = rungs(traced.term, traced.strategy, "contract")
+    found = strategy_versions(traced.term, traced.strategy, "contract")
     assert [name for name, _ in found] == [AS_WRITTEN, "tile(4, 4) @ outermost('map', nest=2)"]
-    assert rungs(traced.term, None, "contract") == [(AS_WRITTEN, None)]
+    assert strategy_versions(traced.term, None, "contract") == [(AS_WRITTEN, None)]
     one = parse_strategy("split_join(4) @ outermost('map')")
-    assert rungs(traced.term, one, "contract")[-1] == (str(one), one)
+    assert strategy_versions(traced.term, one, "contract")[-1] == (str(one), one)
 
 
 def test_a_matmul_without_a_strategy_has_the_rungs_of_the_ladder() -> None:
     traced = matmul("default", N=32, K=32, M=32)
-    names = [name for name, _ in rungs(traced.term, DEFAULT, "contract")]
+    names = [name for name, _ in strategy_versions(traced.term, DEFAULT, "contract")]
     assert names[0] == AS_WRITTEN
     assert "matmul.blocking" in names
     assert len(names) == len(set(names)) > 4
@@ -49,7 +49,7 @@ def test_versions_and_rivals_are_measured(monkeypatch: pytest.MonkeyPatch) -> No
         calls.append(1)
         return np.einsum("ij,jk->ik", a, b)
 
-    speed = measured(matmul(N=8, K=8, M=8), {"einsum": rival}, rounds=2, share=1e-4)
+    speed = measure_versions(matmul(N=8, K=8, M=8), {"einsum": rival}, repetitions=2, share=1e-4)
     kinds = [(each["name"].partition("(")[0], each["kind"]) for each in speed["versions"]]
     assert kinds == [("as written", "version"), ("tile", "chosen"), ("einsum", "rival"),
                      ("numpy a @ b", "rival")]  # fmt: skip
@@ -66,7 +66,7 @@ def test_versions_and_rivals_are_measured(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_is_no_product_has_no_rival_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_NUM_THREADS", "1")
     program: Any = rl.loads("fun((x : 8.i32), x |> reverse)", name="r.rise", strategy="none")
-    speed = measured(program.main.trace(), {}, rounds=2, share=1e-4)
+    speed = measure_versions(program.main.trace(), {}, repetitions=2, share=1e-4)
     assert [each["name"] for each in speed["versions"]] == [AS_WRITTEN]
     assert speed["versions"][0]["rate"] is None
     assert speed["intensity"] is None
@@ -74,7 +74,7 @@ def test_what_is_no_product_has_no_rival_of_numpy(monkeypatch: pytest.MonkeyPatc
 
 def test_the_peaks_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_NUM_THREADS", "2")
-    found = peaks(rounds=2, share=1e-4)
+    found = measure_peaks(repetitions=2, share=1e-4)
     assert found.threads == 2
     assert found.operations > 0
     assert [each.name for each in found.bandwidths] == ["cache", "memory"]
@@ -83,10 +83,10 @@ def test_the_peaks_are_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_sizes_have_to_be_known_and_parameters_to_be_arrays() -> None:
     with pytest.raises(UserError, match="needs its sizes: N is not known"):
-        measured(matmul(), {})
+        measure_versions(matmul(), {})
     program: Any = rl.loads("fun((x : 4.(f32 x f32)), x |> map(fun(p, fst(p))))", name="p.rise")
     with pytest.raises(UserError, match="not an array of scalars"):
-        measured(program.main.trace(), {})
+        measure_versions(program.main.trace(), {})
     scalar, table = random_arrays(rl_types("fun((a : f64, b : 2.3.i8), b)"))
     assert (scalar.shape, scalar.dtype, table.shape, table.dtype) == (
         (), np.float64, (2, 3), np.int8,

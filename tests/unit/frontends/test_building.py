@@ -49,9 +49,9 @@ def test_a_program_without_parameters_is_a_value() -> None:
 def test_parts_are_located_where_they_are_made() -> None:
     outer, inner = SourceLocation("a.c", 1), SourceLocation("a.c", 2)
     builder = Builder()
-    with builder.located(outer):
+    with builder.at_location(outer):
         xs = builder.parameter("xs", array(N, f32))
-        with builder.located(inner):
+        with builder.at_location(inner):
             body = builder.reverse(xs)
         root = builder.program([xs], body)
     assert builder.location is None

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from riselang.dialects.module import parse_module, verify_module
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.linear import Linear
-from riselang.frontends.c.schedule.isl_schedule import loops
-from riselang.frontends.c.schedule.order import edges, groups, is_parallel, keeps
-from riselang.frontends.c.schedule.rows import direction, independent
-from riselang.frontends.c.schedule.strides import Stride, strides
+from riselang.frontends.c.schedule.isl_schedule import loop_ast
+from riselang.frontends.c.schedule.order import (
+    dependence_edges,
+    is_parallel,
+    preserves_dependences,
+    strongly_connected_components,
+)
+from riselang.frontends.c.schedule.rows import independent_rows, row_direction
+from riselang.frontends.c.schedule.strides import Stride, access_strides
 from riselang.support.config import Options
 from support.c_programs import KERNELS, check_same, model
 
@@ -18,12 +23,12 @@ i, j = Linear.of("i"), Linear.of("j")
 
 def arranged(text: str) -> str:
     """The MLIR of a function whose loops are arranged."""
-    return program_of([model(text)], Options("affine", "strict"), "isl").affine()
+    return make_program([model(text)], Options("affine", "strict"), "isl").affine_text()
 
 
 def test_statements_in_circles_stay_together_and_others_keep_their_order() -> None:
     known = {("A", "B"), ("B", "C"), ("C", "B"), ("C", "D")}
-    assert groups(["D", "C", "B", "A"], known) == [["A"], ["C", "B"], ["D"]]
+    assert strongly_connected_components(["D", "C", "B", "A"], known) == [["A"], ["C", "B"], ["D"]]
 
 
 NEST = (
@@ -33,16 +38,16 @@ NEST = (
 
 def test_a_skewed_row_moves_both_iterators() -> None:
     statement = model(NEST % "a[i][j] = a[i - 1][j];").statements[0]
-    assert direction([i + j, j], 1, statement) == {"i": -1, "j": 1}
-    assert direction([i + i, j], 0, statement) is None, "every second value is none of i"
-    assert independent([i, i + i, j], statement) == (i, j)
+    assert row_direction([i + j, j], 1, statement) == {"i": -1, "j": 1}
+    assert row_direction([i + i, j], 0, statement) is None, "every second value is none of i"
+    assert independent_rows([i, i + i, j], statement) == (i, j)
 
 
 def test_strides_along_rows_and_columns() -> None:
     statement = model(NEST % "a[i][j] = a[0][i];").statements[0]
-    found = {str(a.indices): s for a, s in (strides(statement, [i, j], 1) or {}).items()}
+    found = {str(a.indices): s for a, s in (access_strides(statement, [i, j], 1) or {}).items()}
     assert sorted(stride.name for stride in found.values()) == ["NEXT", "STAYS"]
-    along_columns = strides(statement, [i, j], 0) or {}
+    along_columns = access_strides(statement, [i, j], 0) or {}
     assert Stride.FAR in along_columns.values()
 
 
@@ -50,12 +55,12 @@ def test_an_order_is_kept_or_not() -> None:
     scop = model(NEST % "a[i][j] = a[i - 1][j];")
     pairs = dependences(scop)
     assert pairs is not None
-    assert keeps(scop, pairs.all, {"S0": (i, j)}, strictly=True)
-    assert keeps(scop, pairs.all, {"S0": (j, i)}, strictly=True)
-    assert not keeps(scop, pairs.all, {"S0": (-i, j)}, strictly=False)
+    assert preserves_dependences(scop, pairs.all, {"S0": (i, j)}, strictly=True)
+    assert preserves_dependences(scop, pairs.all, {"S0": (j, i)}, strictly=True)
+    assert not preserves_dependences(scop, pairs.all, {"S0": (-i, j)}, strictly=False)
     assert is_parallel(scop, pairs.all, {"S0": (i, j)})
     assert not is_parallel(scop, pairs.all, {"S0": (j, i)})
-    assert edges(pairs.all) == set()
+    assert dependence_edges(pairs.all) == set()
 
 
 def test_rows_of_an_array_are_computed_in_vectors() -> None:
@@ -86,7 +91,7 @@ def test_a_sum_that_is_also_read_is_right() -> None:
 
 
 def test_a_matrix_product_has_tiles_of_registers() -> None:
-    tree = loops(model((KERNELS / "gemm.c").read_text()), "isl").to_C_str()
+    tree = loop_ast(model((KERNELS / "gemm.c").read_text()), "isl").to_C_str()
     assert "S1(4 * t2_ + 3, 4 * t3_ + 3, t4_);" in tree
 
 
@@ -107,12 +112,12 @@ DOWN = """void f(int n, double v[n][n], double p[n][n], double q[n][n]) {
 
 def test_downwards_is_along_memory_too() -> None:
     statement = model(NEST % "a[i][j] = a[i][j - 1];").statements[0]
-    assert set((strides(statement, [i, -j], 1) or {}).values()) == {Stride.BACK}
-    assert set((strides(statement, [i, j], 1) or {}).values()) == {Stride.NEXT}
+    assert set((access_strides(statement, [i, -j], 1) or {}).values()) == {Stride.BACK}
+    assert set((access_strides(statement, [i, j], 1) or {}).values()) == {Stride.NEXT}
 
 
 def test_chains_that_read_lines_of_the_cache_together_stand_side_by_side() -> None:
-    tree = loops(model(DOWN), "isl").to_C_str()
+    tree = loop_ast(model(DOWN), "isl").to_C_str()
     assert "S0(4 * t0_ + 3, -t1_);" in tree, "v is read along i, p and q along j"
     check_same(DOWN, "f", {"n": 21}, schedule="isl")
 
@@ -120,7 +125,7 @@ def test_chains_that_read_lines_of_the_cache_together_stand_side_by_side() -> No
 def test_chains_that_read_an_element_in_common_are_more() -> None:
     text = "void f(int n, double x[n], double y[n], double A[n][n]) { for (int i = 0; i < n; i++) "
     text += "for (int j = 0; j < n; j++) y[i] += A[i][j] * x[j]; }"
-    assert "S0(8 * t0_ + 7, t1_);" in loops(model(text), "isl").to_C_str()
+    assert "S0(8 * t0_ + 7, t1_);" in loop_ast(model(text), "isl").to_C_str()
 
 
 def test_other_rows_are_asked_for_ahead_where_iterations_are_long() -> None:
@@ -133,4 +138,4 @@ def test_other_rows_are_asked_for_ahead_where_iterations_are_long() -> None:
 
 def test_columns_that_nothing_uses_whole_are_no_chains() -> None:
     text = DOWN.replace("double p[n][n]", "double p[2 * n][n]").replace("p[i][j]", "p[i + j][0]")
-    assert "t0_ + 3" not in loops(model(text), "isl").to_C_str()
+    assert "t0_ + 3" not in loop_ast(model(text), "isl").to_C_str()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.file import CFile
 from riselang.support.config import Options
 from riselang.support.errors import OutOfRangeError, UserError
@@ -175,9 +175,9 @@ def test_what_is_proven_at_the_call_is_not_checked_as_it_runs() -> None:
 
 
 def test_code_for_c_has_no_checks() -> None:
-    scop = CFile.of(GATHER, "gather.c").whole()
-    program = program_of([scop], Options("affine"), "isl")
-    assert "report" not in program.affine()
+    scop = CFile.parse_text(GATHER, "gather.c").model_function()
+    program = make_program([scop], Options("affine"), "isl")
+    assert "report" not in program.affine_text()
     assert "report" not in program.llvm_ir
 
 

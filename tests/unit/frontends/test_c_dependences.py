@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.schedule.isl_schedule import loops
-from riselang.frontends.c.schedule.replay import agree
+from riselang.frontends.c.schedule.isl_schedule import loop_ast
+from riselang.frontends.c.schedule.replay import has_same_data_flow
 from riselang.frontends.c.schedule.schedule_validation import is_faithful
 from riselang.support.config import Options
 from support.c_programs import KERNELS, model
@@ -18,7 +18,7 @@ STRICT = Options("affine", "strict")
 
 
 def text_of(source: str, schedule: str = "source") -> str:
-    return program_of([model(source)], STRICT, schedule).affine()
+    return make_program([model(source)], STRICT, schedule).affine_text()
 
 
 def test_a_loop_without_dependences_is_parallel() -> None:
@@ -64,9 +64,9 @@ def test_what_data_decide_is_taken_to_happen() -> None:
 
 def test_a_stencil_is_skewed_and_the_proof_holds() -> None:
     scop = model((KERNELS / "jacobi-2d.c").read_text())
-    tree = loops(scop, "isl")
+    tree = loop_ast(scop, "isl")
     assert "floord" in tree.to_C_str()
-    assert agree(scop, loops(scop, "source"), tree)
+    assert has_same_data_flow(scop, loop_ast(scop, "source"), tree)
 
 
 def loops_of(scop: Scop, schedule: Any) -> Any:
@@ -112,4 +112,4 @@ def test_what_isl_leaves_out_where_tiles_meet_strides_is_found() -> None:
     domain = isl().Schedule.from_domain(scop.schedule.get_domain())
     schedule = domain.insert_partial_schedule(inner).insert_partial_schedule(skewed)
     assert not is_faithful(scop, loops_of(scop, schedule))
-    assert not agree(scop, loops(scop, "source"), loops_of(scop, schedule))
+    assert not has_same_data_flow(scop, loop_ast(scop, "source"), loops_of(scop, schedule))

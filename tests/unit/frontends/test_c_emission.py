@@ -8,10 +8,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, walk
-from riselang.frontends.c.emit.functions import module_of
+from riselang.frontends.c.emit.functions import build_module
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.schedule.isl_schedule import loops
+from riselang.frontends.c.schedule.isl_schedule import loop_ast
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
 from support.c_programs import EXTRA, KERNELS
@@ -54,21 +54,23 @@ func.func @scop_entry(%arg0: memref<1024x1024xf32>, %arg1: memref<1024x1024xf32>
 
 
 def emitted_module(scops: list[Scop]) -> ModuleOp:
-    return module_of(scops, [loops(scop, "source") for scop in scops], is_arranged=False)
+    return build_module(scops, [loop_ast(scop, "source") for scop in scops], is_arranged=False)
 
 
 def test_the_listing_of_the_paper() -> None:
     """With the names that ops have today; MLIR prints both, so that nothing else differs."""
-    file = CFile.of(LISTING_1, "gemm.c")
-    (region,) = file.marked()
-    module = emitted_module([file.model(region)])
+    file = CFile.parse_text(LISTING_1, "gemm.c")
+    (region,) = file.marked_regions()
+    module = emitted_module([file.model_region(region)])
     printed = mlir.run_passes(native_text(module), ())
     assert printed.replace(" {rise.parallel}", "") == mlir.run_passes(LISTING_3, ())
 
 
 def emitted(text: str) -> str:
-    file = CFile.of(text, "test.c")
-    module = emitted_module([file.model(region) for region in file.marked()] or [file.whole()])
+    file = CFile.parse_text(text, "test.c")
+    module = emitted_module(
+        [file.model_region(region) for region in file.marked_regions()] or [file.model_function()]
+    )
     mlir.verify(native_text(module, locations=True))
     return module_text(module)
 
@@ -126,8 +128,8 @@ def test_extents_come_from_declarations() -> None:
 
 
 def test_every_op_has_a_place_in_the_file() -> None:
-    file = CFile.of(LISTING_1, "gemm.c")
-    module = emitted_module([file.model(file.marked()[0])])
+    file = CFile.parse_text(LISTING_1, "gemm.c")
+    module = emitted_module([file.model_region(file.marked_regions()[0])])
     (function,) = module.body.block.ops
     places = {op.name: str(op.location) for op in walk(function) if "yield" not in op.name}
     assert all('"gemm.c"' in place for place in places.values()), places
@@ -141,11 +143,11 @@ def test_every_op_has_a_place_in_the_file() -> None:
 
 @pytest.mark.parametrize("path", sorted((*KERNELS.glob("*.c"), *EXTRA.glob("*.c"))), ids=str)
 def test_unmodified_mlir_accepts_every_example(path) -> None:
-    file = CFile.of(path.read_text(), path.name)
-    regions = [file.model(region) for region in file.marked()]
+    file = CFile.parse_text(path.read_text(), path.name)
+    regions = [file.model_region(region) for region in file.marked_regions()]
     if not regions:
         regions = [
-            file.whole(function.name)
+            file.model_function(function.name)
             for function in file.functions
             if not function.is_static and function.place.file == path.name
         ]

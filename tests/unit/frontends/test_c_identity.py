@@ -12,12 +12,12 @@ import pytest
 
 import riselang as rl
 from riselang.frontends.c import building
-from riselang.frontends.c.emit.fma_contraction import contracted
-from riselang.frontends.c.model.model_identity import identity
+from riselang.frontends.c.emit.fma_contraction import contract_scop
+from riselang.frontends.c.model.model_identity import model_text
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.report import report
+from riselang.frontends.c.report import format_report
 from riselang.frontends.c.schedule import isl_schedule
-from riselang.frontends.c.tactics.parts import part_of, parts_of
+from riselang.frontends.c.tactics.parts import part_region, split_region
 from riselang.support.config import Options
 from support.c_programs import KERNELS, model
 
@@ -45,7 +45,7 @@ MATH = "double sqrt(double); double fabs(double);\n"
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_other_programs_have_another_identity(name: str) -> None:
-    first, second = (identity(model(f"{MATH}{HEAD}{{ {LOOP}{body} }}")) for body in PAIRS[name])
+    first, second = (model_text(model(f"{MATH}{HEAD}{{ {LOOP}{body} }}")) for body in PAIRS[name])
     assert first is not None
     assert first != second
 
@@ -58,13 +58,13 @@ def test_other_programs_have_another_identity(name: str) -> None:
 )  # fmt: skip
 def test_other_parameters_have_another_identity(head: str) -> None:
     body = f"{{ {LOOP}b[i] = a[i]; }}"
-    assert identity(model(HEAD + body)) != identity(model(head + body))
+    assert model_text(model(HEAD + body)) != model_text(model(head + body))
 
 
 def test_places_and_processes_do_not_matter() -> None:
     text = (KERNELS / "adi.c").read_text()
-    known = identity(model(text))
-    assert known == identity(model(f"\n// moved\n{text}"))
+    known = model_text(model(text))
+    assert known == model_text(model(f"\n// moved\n{text}"))
     code = (
         "import sys; from riselang.frontends.c.file import CFile; "
         "from riselang.frontends.c.model.model_identity import identity; "
@@ -78,8 +78,8 @@ def test_places_and_processes_do_not_matter() -> None:
 
 def test_parts_and_contracted_regions_are_others() -> None:
     scop = model((KERNELS / "2mm.c").read_text())
-    parts = [part_of(scop, part, number) for number, part in enumerate(parts_of(scop))]
-    texts = [identity(each) for each in (scop, contracted(scop), *parts)]
+    parts = [part_region(scop, part, number) for number, part in enumerate(split_region(scop))]
+    texts = [model_text(each) for each in (scop, contract_scop(scop), *parts)]
     assert None not in texts
     assert len(set(texts)) == len(texts)
 
@@ -91,8 +91,8 @@ def test_what_cannot_be_written_has_no_identity() -> None:
 
     scop = model((KERNELS / "atax.c").read_text())
     fields = {name: getattr(scop, name) for name in Scop.__dataclass_fields__}
-    assert identity(More(**fields, more=object())) is None
-    assert identity(replace(scop)) == identity(scop)
+    assert model_text(More(**fields, more=object())) is None
+    assert model_text(replace(scop)) == model_text(scop)
 
 
 def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,8 +108,8 @@ def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_report_says_where_a_search_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     scop, options = model((KERNELS / "gemm.c").read_text()), Options("affine")
-    assert "the source order is kept" not in report(scop, options, "isl")
-    monkeypatch.setattr(isl_schedule, "MOST_OPERATIONS", 1000)
+    assert "the source order is kept" not in format_report(scop, options, "isl")
+    monkeypatch.setattr(isl_schedule, "MAX_OPERATIONS", 1000)
     kept = "the source order is kept: the search for another took more than 1000 operations"
-    assert kept in report(scop, options, "isl")
-    assert "the source order" not in report(scop, options, "source")
+    assert kept in format_report(scop, options, "isl")
+    assert "the source order" not in format_report(scop, options, "source")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import CProgram, program_of
+from riselang.frontends.c.building import CProgram, make_program
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.c_structured import structured_function
 
-needs_blas = pytest.mark.skipif(not libraries.is_found(libraries.BLAS), reason="needs a BLAS")
+needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 23, "m": 8}
 FOR = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 SUM = "for (int k = 0; k < l; k++) "
@@ -44,7 +44,7 @@ def close(text: str, sizes: dict[str, int]) -> None:
 
 def with_library(text: str) -> CProgram:
     options = Options("affine", "relaxed", library="blas")
-    return program_of([model(text)], options)
+    return make_program([model(text)], options)
 
 
 @needs_blas
@@ -53,7 +53,7 @@ def with_library(text: str) -> CProgram:
 def test_products_are_calls(name: str, length: int) -> None:
     arrays, body = PRODUCTS[name]
     text = f"void f(int n, int m, int l, double a, {arrays}) {{ {FOR} {SUM} {body} }}"
-    assert "gemm(" in with_library(text).affine()
+    assert "gemm(" in with_library(text).affine_text()
     close(text, {"n": 4, "m": 7, "l": length})
 
 
@@ -73,7 +73,7 @@ def test_a_batch_is_a_loop_of_calls() -> None:
 )  # fmt: skip
 def test_kernels_call_routines(kernel: str, routine: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
-    assert f"call @{routine}" in with_library(text).affine()
+    assert f"call @{routine}" in with_library(text).affine_text()
     close(text, SIZES)
 
 
@@ -102,7 +102,7 @@ ROUTINES = {
 def test_routines_for_vectors_are_called(name: str, length: int) -> None:
     arrays, body = ROUTINES[name]
     text = f"void f(int n, int m, double a, {arrays}) {{ {body} }}"
-    assert f"{name.split()[0]}(" in with_library(text).affine()
+    assert f"{name.split()[0]}(" in with_library(text).affine_text()
     close(text, {"n": length, "m": 3})
 
 
@@ -115,7 +115,7 @@ def test_the_result_of_a_function_may_be_a_dot_product(length: int) -> None:
         total += x[i] * y[i];
       return total;
     }"""
-    assert "call @cblas_ddot" in with_library(text).affine()
+    assert "call @cblas_ddot" in with_library(text).affine_text()
     x, y = np.arange(float(length)), np.ones(length)
     assert rl.from_c(text, library="blas")(length, x, y) == 1.5 + x.sum()
 
@@ -142,7 +142,7 @@ NO_ROUTINES = {
 def test_what_no_routine_computes(name: str) -> None:
     arrays, body = NO_ROUTINES[name].split("@")
     text = f"void f(int n, int m, double a, {arrays}) {{ {body} }}"
-    assert "cblas" not in with_library(text).affine()
+    assert "cblas" not in with_library(text).affine_text()
     close(text, {"n": 6, "m": 3})
 
 
@@ -161,7 +161,7 @@ def test_lengths_that_a_routine_cannot_take_stay_loops() -> None:
     arrays, body = PRODUCTS["plain"]
     text = f"void f(long n, long m, long l, double a, {arrays}) {{ {FOR} {SUM} {body} }}"
     text = text.replace("int i", "long i").replace("int j", "long j").replace("int k", "long k")
-    assert "cblas" not in with_library(text).affine()
+    assert "cblas" not in with_library(text).affine_text()
     assert "exceed what a routine takes" in with_library(text).text("report")
 
 
@@ -180,8 +180,8 @@ STRUCTURED = {
 def test_structured_ops_compute_the_same_bits(kernel: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     scop = model(text)
-    program = program_of([scop], Options("affine", "strict"), "isl")
-    found = Counter(re.findall(r"linalg\.(?!yield)(\w+)", program.linalg()))
+    program = make_program([scop], Options("affine", "strict"), "isl")
+    found = Counter(re.findall(r"linalg\.(?!yield)(\w+)", program.linalg_text()))
     assert found == Counter(STRUCTURED[kernel].split())
     function = structured_function(scop)
     given = arguments_for(scop, {**SIZES, "steps": 3}, 3)

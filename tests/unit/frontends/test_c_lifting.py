@@ -11,10 +11,16 @@ import pytest
 import riselang as rl
 from riselang.compiler import caching
 from riselang.frontends.c.calling import CFunction
-from riselang.frontends.c.lift.costs import CALL, LOOPS, PATTERNS, Work, best
+from riselang.frontends.c.lift.costs import (
+    LIBRARY_CALL,
+    LOOP_CODE,
+    PATTERN_CODE,
+    Workload,
+    cheapest,
+)
 from riselang.frontends.c.lift.functions import LiftedFunction, PatternFunction
-from riselang.frontends.c.lift.running import PatternStep
-from riselang.frontends.c.tactics.parts import parts_of
+from riselang.frontends.c.lift.running import ProductStep
+from riselang.frontends.c.tactics.parts import split_region
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
@@ -28,7 +34,7 @@ SUM = "for (int k = 0; k < l; k++) "
 @pytest.fixture
 def lifted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns also for sizes that are too small for them."""
-    monkeypatch.setattr(PatternStep, "is_worth_it", lambda *_: True)
+    monkeypatch.setattr(ProductStep, "is_worth_it", lambda *_: True)
 
 
 def loaded(text: str, float: str) -> CFunction:
@@ -48,7 +54,7 @@ def both(text: str, float: str, sizes: Mapping[str, int]) -> tuple[CFunction, li
 
 def names(text: str) -> list[tuple[str, ...]]:
     """The statements of the parts that are products."""
-    return [part.names for part in parts_of(model(text)) if part.product is not None]
+    return [part.names for part in split_region(model(text)) if part.product is not None]
 
 
 @pytest.mark.usefixtures("lifted")
@@ -173,7 +179,7 @@ BY_ROWS = (
     [("0.0", "r", True), ("1.0", "r", False), ("0.0", "0", False), ("0.0", "r > 0 ? r - 1 : 0", 0)],
 )
 def test_a_product_row_by_row(start: str, read: str, is_product: bool) -> None:
-    parts = parts_of(model(f"void f({ROWS}) {{ {BY_ROWS.format(start=start, read=read)} }}"))
+    parts = split_region(model(f"void f({ROWS}) {{ {BY_ROWS.format(start=start, read=read)} }}"))
     assert any(isinstance(part.product, RowProduct) for part in parts) == bool(is_product)
 
 
@@ -255,7 +261,7 @@ def test_arrays_that_share_memory_are_refused() -> None:
 
 
 def test_small_calls_run_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PatternStep, "run", None)
+    monkeypatch.setattr(ProductStep, "run", None)
     _, ours, theirs = both((KERNELS / "3mm.c").read_text(), "strict", SIZES)
     assert all(same_bits(mine, right) for mine, right in zip(ours, theirs, strict=True))
 
@@ -290,16 +296,16 @@ def test_half_of_a_product_is_compiled_once_for_all_sizes(monkeypatch: pytest.Mo
     for size in (30, 60):
         given = arguments_for(model((KERNELS / "syrk.c").read_text()), {"n": size, "m": size}, 1)
         function(*given)
-        monkeypatch.setattr(caching, "compiled", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(caching, "find_or_compile", lambda *_: pytest.fail("compiled again"))
 
 
 def test_the_cost_model() -> None:
-    product = Work(1000**3, 3 * 1000**2, 1000**2, 8)
-    vector = Work(1000**2, 1000**2 + 2000, 1000, 8)
-    tiny = Work(4**3, 3 * 4**2, 4**2, 8)
-    assert best(product, (LOOPS, PATTERNS)) is PATTERNS
-    assert best(product, (LOOPS, CALL)) is CALL
-    assert best(vector, (LOOPS, CALL)) is CALL
-    assert vector.cycles(LOOPS) < 1.5 * vector.cycles(CALL)
-    assert best(Work(100**2, 100**2 + 200, 100, 8), (LOOPS, CALL)) is LOOPS
-    assert best(tiny, (LOOPS, CALL)) is LOOPS
+    product = Workload(1000**3, 3 * 1000**2, 1000**2, 8)
+    vector = Workload(1000**2, 1000**2 + 2000, 1000, 8)
+    tiny = Workload(4**3, 3 * 4**2, 4**2, 8)
+    assert cheapest(product, (LOOP_CODE, PATTERN_CODE)) is PATTERN_CODE
+    assert cheapest(product, (LOOP_CODE, LIBRARY_CALL)) is LIBRARY_CALL
+    assert cheapest(vector, (LOOP_CODE, LIBRARY_CALL)) is LIBRARY_CALL
+    assert vector.estimate_cycles(LOOP_CODE) < 1.5 * vector.estimate_cycles(LIBRARY_CALL)
+    assert cheapest(Workload(100**2, 100**2 + 200, 100, 8), (LOOP_CODE, LIBRARY_CALL)) is LOOP_CODE
+    assert cheapest(tiny, (LOOP_CODE, LIBRARY_CALL)) is LOOP_CODE

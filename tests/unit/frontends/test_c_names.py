@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.support.config import Options
 
 OF_C = "break case continue default do double else enum float for if int return static struct while"
@@ -38,10 +38,10 @@ def kernel(function: str, size: str, loop: str, first: str, second: str) -> str:
 def test_every_name_of_python_and_isl_may_be_one_of_c(schedule: str) -> None:
     for start in range(0, len(WORDS), EACH):
         names = [WORDS[(start + at) % len(WORDS)] for at in range(EACH)]
-        scop = CFile.of(kernel(*names), "names.c").whole()
-        program = program_of([scop], Options("affine", "strict"), schedule)
-        assert "affine" in program.affine(), names
-        assert "rise.map" in program.rise(), names
+        scop = CFile.parse_text(kernel(*names), "names.c").model_function()
+        program = make_program([scop], Options("affine", "strict"), schedule)
+        assert "affine" in program.affine_text(), names
+        assert "rise.map" in program.rise_text(), names
 
 
 @pytest.mark.parametrize("schedule", ["source", "isl", "patterns"])
@@ -75,5 +75,5 @@ def test_an_order_of_loops_is_compared_whatever_sizes_are_called(sizes: tuple[st
 
 
 def test_a_function_whose_name_is_not_ascii_is_refused() -> None:
-    with pytest.raises(Refusal, match=r"<c>:1:6: error: the name é has letters"):
+    with pytest.raises(UnsupportedConstruct, match=r"<c>:1:6: error: the name é has letters"):
         rl.from_c("void é(int n, double a[n]) { a[0] = 1; }")

@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from riselang.frontends.c import calling
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.tools import rise
 
 HEAD = "struct s { int a; }; int g(int); extern double *where;\n"
@@ -57,9 +57,9 @@ def test_a_refusal_says_where_and_why(body: str) -> None:
         + (", struct s *q" if "q->" in body else "")
     )
     text = f"{HEAD}void f({parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-    file = CFile.of(text, "bad.c")
-    with pytest.raises(Refusal) as caught:
-        file.model(file.marked()[0])
+    file = CFile.parse_text(text, "bad.c")
+    with pytest.raises(UnsupportedConstruct) as caught:
+        file.model_region(file.marked_regions()[0])
     assert CASES[body] in caught.value.message
     assert caught.value.location is not None
     assert caught.value.location.line in (2, 4, 1)
@@ -68,8 +68,8 @@ def test_a_refusal_says_where_and_why(body: str) -> None:
 
 def test_functions_that_call_themselves_are_refused() -> None:
     text = "int f(int n) { return n < 2 ? 1 : n * f(n - 1); }"
-    with pytest.raises(Refusal, match="f calls itself"):
-        CFile.of(text, "bad.c").whole("f")
+    with pytest.raises(UnsupportedConstruct, match="f calls itself"):
+        CFile.parse_text(text, "bad.c").model_function("f")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_functions_that_call_themselves_are_refused() -> None:
 )
 def test_mistakes_are_located(text: str, problem: str) -> None:
     with pytest.raises(rl.UserError) as caught:
-        CFile.of(text, "bad.c").marked()
+        CFile.parse_text(text, "bad.c").marked_regions()
     assert problem in str(caught.value)
 
 

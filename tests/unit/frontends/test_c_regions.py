@@ -63,7 +63,7 @@ RIGHT = {
 @pytest.mark.parametrize("case", RIGHT)
 def test_the_statements_between_pragmas_are_the_region(case: str) -> None:
     lines, expected = RIGHT[case]
-    regions = CFile.of("\n".join(lines), "right.c").marked()
+    regions = CFile.parse_text("\n".join(lines), "right.c").marked_regions()
     assert [(each.name, len(each.statements)) for each in regions] == expected
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.lift.lifted_statements import lifted
+from riselang.frontends.c.lift.lifted_statements import lift_statements
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.report import described
-from riselang.frontends.c.tactics.recognition import recognised
+from riselang.frontends.c.report import describe_statement
+from riselang.frontends.c.tactics.recognition import recognize_statements
 from riselang.term.nodes import Pattern, Scalar, subterms
 from support.c_programs import KERNELS, arguments_for, compiled_by_us, model, same_bits
 
@@ -56,8 +56,8 @@ RECOGNISED = {
 @pytest.mark.parametrize("body", RECOGNISED)
 def test_what_a_statement_is(body: str) -> None:
     scop = model(f"void f({PARAMETERS}) {{ {body} }}")
-    (found,) = recognised(scop)
-    assert found.tactic == RECOGNISED[body], described(scop, found)
+    (found,) = recognize_statements(scop)
+    assert found.tactic == RECOGNISED[body], describe_statement(scop, found)
     if found.tactic is None:
         assert found.reason
 
@@ -65,17 +65,17 @@ def test_what_a_statement_is(body: str) -> None:
 def test_the_nearest_tactic_is_named() -> None:
     text = f"void f({PARAMETERS}) {{ {SUM} C[i][j] -= A[i][k] * B[k][j]; }}"
     scop = model(text)
-    assert "subtracts" in described(scop, recognised(scop)[0])
+    assert "subtracts" in describe_statement(scop, recognize_statements(scop)[0])
 
 
 def test_a_gemm_between_other_statements_is_found_by_distribution() -> None:
-    found = recognised(model((KERNELS / "gemm.c").read_text()))
+    found = recognize_statements(model((KERNELS / "gemm.c").read_text()))
     assert [each.tactic for each in found] == ["elementwise", "gemm"]
     assert found[1].around == ()
 
 
 def test_loops_that_carry_dependences_stay_around() -> None:
-    found = recognised(model((KERNELS / "doitgen.c").read_text()))
+    found = recognize_statements(model((KERNELS / "doitgen.c").read_text()))
     assert found[1].tactic == "gemv"
     assert found[1].around == ("r", "q")
 
@@ -93,7 +93,7 @@ def test_lifted_programs_compute_what_the_loops_do(backend: str) -> None:
 
 
 def notation_of(scop: Scop) -> str:
-    return "\n".join(f"def {each.name} =\n{each.term}" for each in lifted([scop]))
+    return "\n".join(f"def {each.name} =\n{each.term}" for each in lift_statements([scop]))
 
 
 NOT_LIFTED = {
@@ -123,8 +123,8 @@ NOT_LIFTED = {
 @pytest.mark.parametrize("body", NOT_LIFTED)
 def test_what_is_never_lifted(body: str) -> None:
     scop = model(f"void f({PARAMETERS}) {{ {body} }}")
-    assert lifted([scop]) == []
-    assert NOT_LIFTED[body] in described(scop, recognised(scop)[0])
+    assert lift_statements([scop]) == []
+    assert NOT_LIFTED[body] in describe_statement(scop, recognize_statements(scop)[0])
 
 
 def test_products_of_any_layout_are_lifted() -> None:
@@ -140,7 +140,7 @@ def test_products_of_any_layout_are_lifted() -> None:
 
 def test_products_stay_grouped_as_they_are() -> None:
     scop = model(f"void f({PARAMETERS}) {{ {SUM} C[i][j] += 2.0 * (A[i][k] * B[k][j]); }}")
-    (found,) = recognised(scop)
+    (found,) = recognize_statements(scop)
     assert found.tactic == "gemm"
     assert "total + 2.0_f64 * (fst(x2) * snd(x2))" in notation_of(scop)
 
@@ -162,7 +162,7 @@ def test_parts_of_programs_are_located_in_c() -> None:
         y[i] = a *
                x[i];
     }"""
-    (program,) = lifted([model(text)])
+    (program,) = lift_statements([model(text)])
     places = {type(part): str(part.location) for part in subterms(program.term) if part.location}
     assert places[Pattern] == "test.c:2:7"
     assert places[Scalar] == "test.c:3:16"
@@ -172,5 +172,5 @@ def test_parts_of_programs_are_located_in_c() -> None:
 @pytest.mark.parametrize("number", ["1e39f", "(float)1e39", "1.0 / 0.0 + 1e999"])
 def test_numbers_that_are_not_finite_are_not_lifted(number: str) -> None:
     scop = model(f"void f(int n, float x[n]) {{ for (int i = 0; i < n; i++) x[i] = {number}; }}")
-    assert lifted([scop]) == []
-    assert "not finite" in described(scop, recognised(scop)[0])
+    assert lift_statements([scop]) == []
+    assert "not finite" in describe_statement(scop, recognize_statements(scop)[0])

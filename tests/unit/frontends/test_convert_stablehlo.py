@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.mlir.stablehlo_text import generic_form, has_stablehlo
+from riselang.native.mlir.stablehlo_text import has_stablehlo, to_generic_form
 from riselang.tools import rise_opt
 
 SOFT = """
@@ -53,7 +53,7 @@ def test_the_pass_gives_a_module_that_runs(
 
 
 def test_floats_keep_their_bits() -> None:
-    shown = generic_form(SOFT, "soft.mlir")
+    shown = to_generic_form(SOFT, "soft.mlir")
     numbers = np.array([0.1, np.inf, -0.0, 1e-40, 3, 0], np.float32).tobytes()[:-4]
     assert f"{numbers.hex().upper()}0000C0FF" in shown
     assert 'dense<"0x000080FF"> : tensor<f32>' in shown

@@ -11,7 +11,7 @@ import pytest
 
 import riselang as rl
 from riselang.api.specs import array_spec
-from riselang.frontends.frameworks import dimensions, fixed_shape
+from riselang.frontends.frameworks import constant_shape, spec_dimensions
 
 IMPORTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "jax": (rl.from_jax, (abs,)),
@@ -39,14 +39,14 @@ def test_no_framework_is_imported_with_the_package() -> None:
 
 def test_types_of_arguments() -> None:
     spec: Any = rl.Array["B", 3, rl.f32]
-    lengths, element = dimensions(spec, "test")
+    lengths, element = spec_dimensions(spec, "test")
     assert [str(length) for length in lengths] == ["B", "3"]
     assert element == rl.f32
     fixed: Any = rl.Array[2, 3, rl.i8]
-    assert fixed_shape(fixed, "test") == ((2, 3), "int8")
-    assert fixed_shape(rl.f64, "test") == ((), "float64")
+    assert constant_shape(fixed, "test") == ((2, 3), "int8")
+    assert constant_shape(rl.f64, "test") == ((), "float64")
     with pytest.raises(rl.UserError, match="must be constants"):
-        fixed_shape(spec, "test")
+        constant_shape(spec, "test")
 
 
 def test_types_by_the_names_of_numpy() -> None:

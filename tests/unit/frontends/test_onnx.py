@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.mlir.torch_modules import ONNX, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import ONNX_PASSES, convert_to_stablehlo
 from riselang.native.workers import subprocess_worker
 
 
@@ -40,12 +40,12 @@ def node(op: str, inputs: Sequence[str], output: str, node: str = "n", **attribu
 
 
 def run(model: str, *arguments: Any) -> Any:
-    return rl.from_stablehlo(convert_to_stablehlo(model, ONNX, "from_onnx"))(*arguments)
+    return rl.from_stablehlo(convert_to_stablehlo(model, ONNX_PASSES, "from_onnx"))(*arguments)
 
 
 def refusal(model: str) -> str:
     with pytest.raises(rl.LimitationError) as caught:
-        convert_to_stablehlo(model, ONNX, "from_onnx")
+        convert_to_stablehlo(model, ONNX_PASSES, "from_onnx")
     return caught.value.message
 
 

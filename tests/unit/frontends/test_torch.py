@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.mlir.torch_modules import TORCH, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import TORCH_PASSES, convert_to_stablehlo
 
 REMAINDER = """
 func.func @main(%x: TYPE, %y: TYPE) -> TYPE {
@@ -30,7 +30,7 @@ FMOD = REMAINDER.replace("remainder", "fmod").replace(
 
 def run(model: str, element: str, *arguments: Any) -> Any:
     text = model.replace("TYPE", f"!torch.vtensor<[{len(arguments[0])}],{element}>")
-    return rl.from_stablehlo(convert_to_stablehlo(text, TORCH, "from_torch"))(*arguments)
+    return rl.from_stablehlo(convert_to_stablehlo(text, TORCH_PASSES, "from_torch"))(*arguments)
 
 
 X = np.array([-4.3, 7.2, 5.0, 4.3, -7.2, 8.0, -6.0], np.float32)
@@ -64,5 +64,5 @@ def test_an_op_without_a_conversion_is_refused_at_its_place() -> None:
     with pytest.raises(
         rl.LimitationError, match=r"torch\.aten\.nonsense has no conversion"
     ) as caught:
-        convert_to_stablehlo(text, TORCH, "from_torch")
+        convert_to_stablehlo(text, TORCH_PASSES, "from_torch")
     assert str(caught.value.location) == "net.py:3:5"

@@ -46,7 +46,7 @@ def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda.driver.cache_clear()
     with pytest.raises(LimitationError, match=r"there is no NVIDIA GPU driver here"):
         cuda.driver()
-    assert not cuda.is_there()
+    assert not cuda.is_available()
 
 
 def test_there_is_no_gpu() -> None:
@@ -59,8 +59,8 @@ def test_memory_is_from_a_pool_where_there_is_one(pools: int, suffix: str) -> No
     library = Library(pools)
     driver = cuda.Driver(library)
     library.calls.clear()
-    with driver.current():
-        address = driver.allocated(256)
+    with driver.make_current():
+        address = driver.allocate(256)
         assert driver.is_on_device(address)
         driver.free(address)
     assert library.calls == [
@@ -78,17 +78,17 @@ def test_the_driver_says_why_it_does_not_take_code() -> None:
 def test_too_little_memory_is_a_limit() -> None:
     driver = cuda.Driver(Library(cuMemAllocAsync=2))
     with pytest.raises(LimitationError, match="cuMemAllocAsync of the GPU driver failed"):
-        driver.allocated(1 << 60)
+        driver.allocate(1 << 60)
 
 
 def test_a_kernel_is_given_where_its_arguments_are() -> None:
     library = Library()
     module = cuda.Driver(library).load("")
     numbers = [ctypes.c_uint64(7), ctypes.c_float(0.5)]
-    module.driver.launch(module.function("f"), (2, 3, 1), (32, 1, 1), numbers)
+    module.driver.launch(module.get_function("f"), (2, 3, 1), (32, 1, 1), numbers)
     _, *counts, _, _, passed, _ = library.arguments["cuLaunchKernel"]
     assert counts == [2, 3, 1, 32, 1, 1]
     assert ctypes.c_float.from_address(passed[1]).value == 0.5
     assert library.arguments["cuModuleGetFunction"][2] == b"f"
-    module.function("f")
+    module.get_function("f")
     assert library.calls.count("cuModuleGetFunction") == 1

@@ -32,11 +32,11 @@ from riselang.dialects.rise.types import (
     uncurry,
     vector,
 )
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
@@ -81,18 +81,20 @@ def conversions(name: str) -> Iterator[tuple[ScalarType, ScalarType]]:
     index = SCALARS["index"]
     wide = [type for type in INTEGERS if type != i1]
     tables: dict[str, Any] = {
-        "arith.extf": ((a, b) for a in FLOATS for b in FLOATS if width(a) < width(b)),
-        "arith.truncf": ((a, b) for a in FLOATS for b in FLOATS if width(a) > width(b)),
+        "arith.extf": ((a, b) for a in FLOATS for b in FLOATS if bit_width(a) < bit_width(b)),
+        "arith.truncf": ((a, b) for a in FLOATS for b in FLOATS if bit_width(a) > bit_width(b)),
         "arith.sitofp": itertools.product(INTEGERS, FLOATS),
         "arith.uitofp": itertools.product(INTEGERS, FLOATS),
         "arith.fptosi": itertools.product(FLOATS, wide),
         "arith.fptoui": itertools.product(FLOATS, wide),
-        "arith.extsi": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) < width(b)),
-        "arith.extui": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) < width(b)),
-        "arith.trunci": ((a, b) for a in INTEGERS for b in INTEGERS if width(a) > width(b)),
+        "arith.extsi": ((a, b) for a in INTEGERS for b in INTEGERS if bit_width(a) < bit_width(b)),
+        "arith.extui": ((a, b) for a in INTEGERS for b in INTEGERS if bit_width(a) < bit_width(b)),
+        "arith.trunci": ((a, b) for a in INTEGERS for b in INTEGERS if bit_width(a) > bit_width(b)),
         "arith.index_cast": [*((a, index) for a in wide), *((index, b) for b in wide)],
         "arith.bitcast": [
-            (a, b) for a, b in itertools.permutations((*FLOATS, *wide), 2) if width(a) == width(b)
+            (a, b)
+            for a, b in itertools.permutations((*FLOATS, *wide), 2)
+            if bit_width(a) == bit_width(b)
         ],
     }
     yield from tables[name]
@@ -103,7 +105,7 @@ def values(type: ScalarType) -> list[Any]:
         return FLOAT_VALUES
     if type == i1:
         return [False, True]
-    limit = width(type)
+    limit = bit_width(type)
     return sorted({((v + 2 ** (limit - 1)) % 2**limit) - 2 ** (limit - 1) for v in INTEGER_VALUES})
 
 
@@ -192,7 +194,7 @@ def case_name(case: Case) -> str:
 
 def interpreted(term: Term, inputs: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     (type,), result = uncurry(term.type)
-    return to_buffers(result, run(term, [from_buffers(type, inputs)]))[0]
+    return to_buffers(result, run_term(term, [from_buffers(type, inputs)]))[0]
 
 
 def assert_same(
@@ -237,7 +239,7 @@ def test_no_object_calls_what_no_library_defines(op: str) -> None:
     """Code generation adds calls of its own, such as conversions that a CPU lacks."""
     _, compilation = compiled(op)
     for target in ("x86-64", "AVX2", "AVX-512", "aarch64"):
-        assert not unresolved(compilation.job.whole_ir, target), target
+        assert not unresolved(compilation.job.complete_ir, target), target
 
 
 BYTES = (
@@ -266,5 +268,5 @@ def test_fma_with_an_infinity_has_no_infinite_product(infinity: float) -> None:
     """The product of numbers is a number, however large; only what is rounded overflows."""
     term = parse_term("fun((a : f32, b : f32, c : f32), fma(a, b, c))")
     large, opposite = np.float32(1e38), np.float32(-4 * np.sign(infinity))
-    found = run(term, [large, opposite, np.float32(infinity)])
+    found = run_term(term, [large, opposite, np.float32(infinity)])
     assert found == infinity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import riselang as rl
-from riselang.native.llvm.ir_text import with_distinct_pointers
+from riselang.native.llvm.ir_text import mark_noalias_pointers
 
 PROGRAM = "fun((x : 64.f32, y : 64.f32), zip(x, y) |> map(mult))"
 
@@ -42,6 +42,6 @@ def test_a_function_that_others_call_is_not_marked() -> None:
 
 def test_only_named_functions_and_positions_are_marked() -> None:
     ir = "define void @f(ptr %0, ptr %1, i64 %2) {\n}\ndefine void @g(ptr %0) {\n}\n"
-    marked = with_distinct_pointers(ir, {"f": [1]})
+    marked = mark_noalias_pointers(ir, {"f": [1]})
     assert "@f(ptr %0, ptr noalias %1, i64 %2)" in marked
     assert "@g(ptr %0)" in marked

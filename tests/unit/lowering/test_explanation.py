@@ -15,7 +15,7 @@ PROGRAM = """def f = fun((A : N.K.f32, x : K.f32),
 
 def explained(stage: str) -> str:
     term = parse_program(PROGRAM, "folder/f.rise")["f"]
-    return TermKernel("f", term).lower().compilation.explained(stage)
+    return TermKernel("f", term).lower().compilation.annotated_text(stage)
 
 
 def comments(text: str, op: str) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.lowering.in_place import updates_in_place
+from riselang.lowering.in_place import can_update_in_place
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
 from riselang.term.nodes import Pattern, Term, spine, subterms
@@ -103,7 +103,7 @@ def is_in_place(term: Term) -> bool:
             and head.spec.name.startswith("reduce")
             and len(arguments) == 3
         ):
-            return updates_in_place(arguments[0])
+            return can_update_in_place(arguments[0])
     raise AssertionError("there is no fold")
 
 

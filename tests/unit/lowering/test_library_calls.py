@@ -375,10 +375,10 @@ def test_the_permission_is_needed() -> None:
 
 
 def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = libraries.blas()
+    path = libraries.find_blas()
     assert path is not None
     monkeypatch.setenv("RISE_BLAS", path)
-    assert libraries.blas() == path
+    assert libraries.find_blas() == path
     assert np.allclose(rl.jit(gemm, library="blas")(A, B), A @ B)
     monkeypatch.setenv("RISE_BLAS", "nowhere.so")
     with pytest.raises(

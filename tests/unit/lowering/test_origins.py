@@ -18,7 +18,9 @@ def f = fun((x : N.f32, y : N.i32),
 
 def lines(kernel: Kernel, *names: str) -> dict[str, int]:
     """The line of the last op of each name."""
-    found = {op.name: location_of(op) for op in walk(kernel.lower().compilation.lowered.module)}
+    found = {
+        op.name: location_of(op) for op in walk(kernel.lower().compilation.lowered_module.module)
+    }
     places = {name: found[name] for name in names}
     return {name: place.line for name, place in places.items() if place is not None}
 
@@ -36,7 +38,7 @@ def test_calls_have_the_line_of_what_they_compute() -> None:
     kernel = TermKernel("f", parse_program(PROGRAM, "f.rise")["f"])
     calls = {
         str(op.properties["callee"]): place.line
-        for op in walk(kernel.lower().compilation.lowered.module)
+        for op in walk(kernel.lower().compilation.lowered_module.module)
         if op.name == "func.call" and (place := location_of(op)) is not None
     }
     assert calls == {"@expf": 6, "@rise_floordivsi_i32": 7}
@@ -44,7 +46,7 @@ def test_calls_have_the_line_of_what_they_compute() -> None:
 
 def test_functions_are_where_they_are_defined() -> None:
     kernel = TermKernel("f", parse_program(PROGRAM, "f.rise")["f"])
-    module = kernel.lower().compilation.lowered.module
+    module = kernel.lower().compilation.lowered_module.module
     (place,) = [location_of(each) for each in functions(module) if each.sym_name.data == "f"]
     assert str(place) == "f.rise:3:9"
 

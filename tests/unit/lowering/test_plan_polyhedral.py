@@ -49,14 +49,14 @@ def plan(text: str) -> dict[str, str]:
 
 def test_independent_iterations_are_tiled_and_vectorised() -> None:
     text = nest(statement("C[%i - 1, %j - 1]", "A[%i - 1, %j - 1]"))
-    passes = plan(text)[pipelines.PLANNED]
+    passes = plan(text)[pipelines.PLANNED_PASSES]
     assert "affine-loop-tile{tile-sizes=32,32}" in passes
     assert "affine-super-vectorize{virtual-vector-size=4" in passes
 
 
 def test_tiles_divide_the_loops_and_vectors_the_tiles() -> None:
     found = plan(nest(statement("C[%i - 1, %j - 1]", "A[%i - 1, %j - 1]"), rows=24, columns=6))
-    assert "tile-sizes=8,2}" in found[pipelines.PLANNED]
+    assert "tile-sizes=8,2}" in found[pipelines.PLANNED_PASSES]
     assert found[NOT_VECTORIZED] == "the trip count of its inner loop is not a multiple of 4"
 
 
@@ -73,7 +73,7 @@ def test_iterations_that_depend_on_each_other_are_left_alone(
 ) -> None:
     found = plan(nest(statement(target, source, "memref<200x200xf32>"), type="memref<200x200xf32>"))
     assert found[NOT_TILED] == reason
-    assert "super-vectorize" not in found.get(pipelines.PLANNED, "")
+    assert "super-vectorize" not in found.get(pipelines.PLANNED_PASSES, "")
 
 
 def test_steps_of_two_elements_are_not_vectorised() -> None:

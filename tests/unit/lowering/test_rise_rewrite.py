@@ -12,7 +12,7 @@ from riselang.dialects.module import functions, make_context, parse_module, veri
 from riselang.lowering.passes.rise_rewrite import RiseRewritePass
 from riselang.notation.program import parse_term
 from riselang.support.errors import UserError
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
 from riselang.universe import RISE_UNIVERSE
@@ -36,7 +36,7 @@ def rewritten(
         module.attributes["rise.float"] = StringAttr(float)
     PassPipeline.parse_spec(RISE_UNIVERSE.all_passes, pipeline).apply(make_context(), module)
     verify_module(module)
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     return unit.term
 
 

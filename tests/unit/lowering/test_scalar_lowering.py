@@ -15,10 +15,10 @@ from riselang.dialects.module import module_text, verify_module
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.pattern_registry import FST, MAP_SEQ, SND, ZIP
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, array, pair
-from riselang.interpreter.evaluate import from_buffers, run, to_buffers
+from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat
-from riselang.term.embedding import _op_class, scalar_operation
+from riselang.term.embedding import _op_class, create_scalar_op
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Scalar, Term, apply_all
 from riselang.term.scalars import CMPF_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
@@ -70,7 +70,7 @@ def both_ways(term: Term, inputs: Sequence[Array], result: ScalarType) -> tuple[
     for array_in in inputs:
         values.append(from_buffers(type.input, [array_in]))  # type: ignore[union-attr]
         type = type.output  # type: ignore[union-attr]
-    (expected,) = to_buffers(type, run(term, values))
+    (expected,) = to_buffers(type, run_term(term, values))
     return out, expected
 
 
@@ -131,7 +131,7 @@ def test_scalar_operations_carry_no_fast_math() -> None:
 
 def test_predicates_are_kept() -> None:
     x = test.TestOp(result_types=[f32]).results[0]
-    op = scalar_operation("arith.cmpf", [x, x], i1, "ueq")
+    op = create_scalar_op("arith.cmpf", [x, x], i1, "ueq")
     assert "ueq" in str(op)
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 import riselang as rl
-from riselang.lowering.tiles import rows_of, tile_height
+from riselang.lowering.tiles import tile_height, transpose_columns
 
 
 def _simulated(block: Block) -> dict[SSAValue, list[tuple[int, int]]]:
@@ -35,7 +35,7 @@ def test_rows_have_one_element_of_each_column(element: Attribute, lanes: int, he
     type = VectorType(element, [lanes])
     assert tile_height(type, height) == height
     block = Block(arg_types=[type] * height)
-    rows = rows_of(block.args, Builder(InsertPoint.at_end(block)))
+    rows = transpose_columns(block.args, Builder(InsertPoint.at_end(block)))
     known = _simulated(block)
     assert [known[row] for row in rows] == [
         [(column, lane) for column in range(height)] for lane in range(lanes)

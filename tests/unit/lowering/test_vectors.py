@@ -7,7 +7,7 @@ import pytest
 from agreement import agree, text
 
 import riselang as rl
-from riselang.lowering.vectors import vectors_as_arrays, without_vectors
+from riselang.lowering.vectors import replace_unsupported_vectors, replace_vectors
 from riselang.notation.program import parse_term
 from riselang.support.errors import LimitationError
 
@@ -89,7 +89,7 @@ LANES = {
 @pytest.mark.parametrize("name", LANES)
 def test_operations_on_vectors_are_maps_over_lanes(name: str) -> None:
     on_vectors, on_arrays = LANES[name]
-    assert vectors_as_arrays(parse_term(on_vectors)) == parse_term(on_arrays)
+    assert replace_vectors(parse_term(on_vectors)) == parse_term(on_arrays)
 
 
 STAY = {
@@ -105,7 +105,7 @@ STAY = {
 @pytest.mark.parametrize("program", STAY)
 def test_vectors_stay_where_all_can_be_done_with_them(program: str) -> None:
     term = parse_term(program)
-    assert (without_vectors(term) == term) == STAY[program]
+    assert (replace_unsupported_vectors(term) == term) == STAY[program]
 
 
 STAY_IF_RELAXED = {
@@ -119,8 +119,8 @@ STAY_IF_RELAXED = {
 @pytest.mark.parametrize("program", STAY_IF_RELAXED)
 def test_vectors_stay_where_functions_of_them_become_arithmetic(program: str) -> None:
     term = parse_term(program)
-    assert (without_vectors(term, "relaxed") == term) == STAY_IF_RELAXED[program]
-    assert without_vectors(term, "contract") != term
+    assert (replace_unsupported_vectors(term, "relaxed") == term) == STAY_IF_RELAXED[program]
+    assert replace_unsupported_vectors(term, "contract") != term
 
 
 def test_a_vectorised_map_is_a_loop_over_vectors_without_memory() -> None:
@@ -214,7 +214,7 @@ def test_many_operands_do_not_make_the_term_deep() -> None:
     while len(tree) > 1:
         tree = [f"({left} + {right})" for left, right in zip(tree[::2], tree[1::2], strict=True)]
     parameters = ", ".join(f"{name} : vec[4, i32]" for name in names)
-    lowered = without_vectors(parse_term(f"fun(({parameters}), {tree[0]})"))
+    lowered = replace_unsupported_vectors(parse_term(f"fun(({parameters}), {tree[0]})"))
     assert lowered.depth < 64 + 40
 
 
@@ -225,7 +225,7 @@ def test_foreign_ops_on_vectors_are_refused_by_name() -> None:
         'rise.return %b : vector<4xf32>", v)'
     )
     with pytest.raises(LimitationError, match="cannot be compiled on vectors yet"):
-        without_vectors(parse_term(f"fun(v : vec[4, f32], {embed})"))
+        replace_unsupported_vectors(parse_term(f"fun(v : vec[4, f32], {embed})"))
 
 
 def test_parts_of_pairs_are_loaded_as_vectors() -> None:

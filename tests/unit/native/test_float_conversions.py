@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from riselang.native.llvm import codegen as llvm
-from riselang.native.llvm.ir_text import FORMATS, _nearest
+from riselang.native.llvm.ir_text import FLOAT_FORMATS, _nearest_float_bits
 
 CALLS = """
 define i16 @{name}({wide} %x) {{
@@ -102,9 +102,9 @@ def test_floats_are_narrowed_to_the_nearest(functions: Functions, name: str) -> 
 
 def nearest(value: float, narrow: str) -> int:
     """By exact arithmetic; what is too large becomes infinity."""
-    format = FORMATS[narrow]
+    format = FLOAT_FORMATS[narrow]
     infinity = ((1 << format.exponent) - 1) << format.mantissa
-    bits = _nearest(Fraction(abs(value)), False, format)
+    bits = _nearest_float_bits(Fraction(abs(value)), False, format)
     return min(bits, infinity) | int(np.signbit(value)) << 15
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import riselang as rl
 from riselang.native.workers import subprocess_worker
-from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 
 
 @pytest.fixture(autouse=True)
@@ -31,25 +31,25 @@ def test_a_worker_answers_and_is_kept() -> None:
 
 def test_a_death_is_an_error_and_the_next_call_gets_another_worker() -> None:
     first = call_isolated(os.getpid)
-    with pytest.raises(Died, match="SIGABRT"):
+    with pytest.raises(WorkerDied, match="SIGABRT"):
         call_isolated(os.abort)
     assert call_isolated(os.getpid) != first
-    with pytest.raises(Died, match="exit code 3"):
+    with pytest.raises(WorkerDied, match="exit code 3"):
         call_isolated(os._exit, 3)
 
 
 def test_a_worker_that_ends_its_first_call_well_did_not_expire() -> None:
-    with pytest.raises(Died, match="exit code 0"):
+    with pytest.raises(WorkerDied, match="exit code 0"):
         call_isolated(os._exit, 0)
 
 
 def test_what_a_worker_writes_before_it_dies_is_told() -> None:
     code = "import os\nos.write(2, b'noise\\nLLVM ERROR: no such type\\n')\nos.abort()"
-    with pytest.raises(Died, match="SIGABRT: LLVM ERROR: no such type"):
+    with pytest.raises(WorkerDied, match="SIGABRT: LLVM ERROR: no such type"):
         call_isolated(exec, code)
     # What a call before wrote is not.
     call_isolated(exec, "import os\nos.write(2, b'LLVM ERROR: before')")
-    with pytest.raises(Died, match=r"^SIGABRT$"):
+    with pytest.raises(WorkerDied, match=r"^SIGABRT$"):
         call_isolated(os.abort)
 
 
@@ -70,7 +70,7 @@ def test_a_worker_that_is_not_called_ends_and_is_replaced(
 ) -> None:
     first = call_isolated(os.getpid)
     call_isolated(exec, "import __main__\n__main__.PATIENCE = 0.05")
-    subprocess_worker._idle[0]._process.wait(60)
+    subprocess_worker._idle_workers[0]._process.wait(60)
     if not is_noticed:
         monkeypatch.setattr(subprocess_worker._Worker, "is_alive", True)
     assert call_isolated(os.getpid) != first

@@ -28,9 +28,9 @@ class Memory:
     """The two functions, called as compiled code calls them: without Python's lock."""
 
     def __init__(self) -> None:
-        code = llvm._memory()
+        code = llvm._runtime_functions()
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
-        alloc, free = (code.address(f"rise_{each}") for each in temporary_pool.REPLACED)
+        alloc, free = (code.address(f"rise_{each}") for each in temporary_pool.REPLACED_FUNCTIONS)
         self.alloc: Any = ctypes.CFUNCTYPE(pointer, size, size)(alloc)
         self.free: Any = ctypes.CFUNCTYPE(None, pointer)(free)
 
@@ -67,7 +67,9 @@ def test_a_block_of_another_size_is_not_given(kept: Memory) -> None:
 
 
 @pytest.mark.parametrize("alignment", [16, 64, 256, 4096])
-@pytest.mark.parametrize("size", [0, 1, temporary_pool.SMALLEST - 1, temporary_pool.SMALLEST, MIB])
+@pytest.mark.parametrize(
+    "size", [0, 1, temporary_pool.MIN_POOLED_BYTES - 1, temporary_pool.MIN_POOLED_BYTES, MIB]
+)
 def test_blocks_begin_where_they_are_asked_to(kept: Memory, alignment: int, size: int) -> None:
     for _ in range(3):
         block = kept.alloc(alignment, size)

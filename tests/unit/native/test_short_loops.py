@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import riselang as rl
-from riselang.native.llvm.short_loops import with_short_loops_marked
+from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
-from riselang.pipelines import cpu
+from riselang.pipelines import cpu_pipeline
 
 
 def nest(*counts: int, step: int = 1) -> str:
@@ -32,12 +32,12 @@ def nest(*counts: int, step: int = 1) -> str:
           {"}" * len(counts)}
           return
         }}""",
-        cpu(threads=False, bf16=False),
+        cpu_pipeline(threads=False, bf16=False),
     )
 
 
 def marks(ir: str) -> int:
-    return with_short_loops_marked(ir).count("!llvm.loop !")
+    return mark_short_loops(ir).count("!llvm.loop !")
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_steps_count():
 
 def test_numbers_of_metadata_are_new():
     ir = nest(3) + '\n!7 = !{!"something"}\n'
-    marked = with_short_loops_marked(ir)
+    marked = mark_short_loops(ir)
     assert '!8 = !{!"llvm.loop.unroll.full"}' in marked
     assert "!llvm.loop !9" in marked
 
 
 def test_a_module_without_short_loops_is_the_same():
     ir = nest(100)
-    assert with_short_loops_marked(ir) is ir
+    assert mark_short_loops(ir) is ir
 
 
 def test_a_window_is_written_out_and_long_loops_are_not():

@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from riselang.dialects.rise.type_printer import show
-from riselang.notation.analysis import Analysis, analyse
+from riselang.dialects.rise.type_printer import format_type
+from riselang.notation.analysis import Analysis, analyze
 from riselang.notation.syntax import Name, Parameter
 from riselang.term import build
 from support.broken_notation import NOTATION
 
 
 def messages(text: str) -> list[str]:
-    return [str(problem).split("\n")[0] for problem in analyse(text, "a.rise").problems]
+    return [str(problem).split("\n")[0] for problem in analyze(text, "a.rise").problems]
 
 
 @pytest.mark.parametrize(
@@ -53,19 +53,19 @@ def test_many_mistakes_end() -> None:
 
 def test_types_are_known_where_something_is_wrong() -> None:
     text = "def a = fun((x : N.f32, y : M.f32), x |> map(fun(e, e * 2.0)) |> zip(y))"
-    analysis = analyse(text)
+    analysis = analyze(text)
     assert len(analysis.problems) == 1
     name = analysis.name_at(text.index("e * 2.0"))
     assert isinstance(name, Name)
     binder = analysis.binder_of(name)
     assert isinstance(binder, Parameter)
-    assert [show(type) for type in analysis.types_at(binder.span, build.Variable)] == ["f32"]
+    assert [format_type(type) for type in analysis.types_at(binder.span, build.Variable)] == ["f32"]
 
 
 def known(analysis: Analysis) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """All that an editor shows of a text."""
-    names = [(each.name, each.span) for each in analysis.names_before(10**9)]
-    types = [(name, [show(t) for t in analysis.types_at(span, build.Variable)])
+    names = [(each.name, each.span) for each in analysis.names_in_scope(10**9)]
+    types = [(name, [format_type(t) for t in analysis.types_at(span, build.Variable)])
              for name, span in names]  # fmt: skip
     return [str(problem) for problem in analysis.problems], types
 
@@ -80,9 +80,9 @@ def test_what_stays_is_used_again_and_gives_the_same() -> None:
                          enumerate(parts))  # fmt: skip
         place = choices.randrange(len(text))
         changed = text[:place] + choices.choice(["", "(", " q", "\n\n", "def "]) + text[place + 1 :]
-        before = analyse(text)
-        after = analyse(changed, before=before)
-        assert known(after) == known(analyse(changed))
-        kept = {id(each.elaborator) for each in before.checked if each.elaborator is not None}
-        reused += sum(id(each.elaborator) in kept for each in after.checked)
+        before = analyze(text)
+        after = analyze(changed, before=before)
+        assert known(after) == known(analyze(changed))
+        kept = {id(each.elaborator) for each in before.results if each.elaborator is not None}
+        reused += sum(id(each.elaborator) in kept for each in after.results)
     assert reused > 10

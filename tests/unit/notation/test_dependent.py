@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.formatting import format_program
 from riselang.notation.program import parse_program, parse_term
 
@@ -39,7 +39,7 @@ def test_definitions_work_at_several_sizes() -> None:
     program = parse_program(
         f"def half = {HALVES}\ndef main = fun(x : 8.f32, x |> half@4 |> half@2 |> half@1)"
     )
-    assert run(program["main"], [list(range(8))]) == [0]
+    assert run_term(program["main"], [list(range(8))]) == [0]
 
 
 def test_a_program_with_dependent_functions_compiles() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
@@ -39,14 +39,14 @@ DEEP = [(nested(1000), 1), (lets(1000), 1001), (sums(1000), 1001)]
 def test_deep_programs_are_read_printed_and_run(text: str, expected: int) -> None:
     term = parse_term(text)
     assert parse_term(show_term(term)) == term
-    assert run(term, [np.float32(1)]) == expected
+    assert run_term(term, [np.float32(1)]) == expected
     assert format_program(format_program(text)) == format_program(text)
 
 
 def test_a_long_pipeline_is_read_printed_and_run() -> None:
     term = parse_term(pipeline(700))
     assert parse_term(show_term(term)) == term
-    assert run(term, [[np.float32(0), np.float32(1)]]) == [700, 701]
+    assert run_term(term, [[np.float32(0), np.float32(1)]]) == [700, 701]
 
 
 def test_ten_thousand_stages_are_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
@@ -47,7 +47,7 @@ def test_printed_and_read_back(text: str) -> None:
 @pytest.mark.parametrize("text", RESULTS)
 def test_the_types_of_operations_on_vectors(text: str) -> None:
     term = parse_term(text)
-    assert show(uncurry(term.type)[1]) == RESULTS[text]
+    assert format_type(uncurry(term.type)[1]) == RESULTS[text]
     assert parse_term(show_term(term)) == term
 
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from riselang.dialects.rise.binding import binder_height, nat_variables, substitute, type_variables
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import RiseType, array, contains_array, f32, i32, pair, variable
 from riselang.nat import Nat
-from riselang.notation.analysis import analyse
+from riselang.notation.analysis import analyze
 from riselang.notation.formatting import format_program
 from riselang.notation.program import parse_program, parse_term
 from riselang.support.errors import LimitationError, RiseError
@@ -41,14 +41,14 @@ def test_exponential_programs_are_refused_where_they_become_too_large(name: str)
     with pytest.raises(LimitationError, match=problem) as caught:
         parse_program(text, "large.rise")
     assert caught.value.location is not None
-    (found,) = analyse(text).problems[:1]
+    (found,) = analyze(text).problems[:1]
     assert problem in found.message
     assert format_program(format_program(text)) == format_program(text)
 
 
 def test_types_of_a_moderate_size_are_none_to_refuse() -> None:
     term = parse_term(doubling("(a, a)", 8))
-    assert term.type.written_size > 2**8
+    assert term.type.expanded_size > 2**8
 
 
 def doubled(levels: int, leaf: RiseType = f32) -> RiseType:
@@ -64,14 +64,14 @@ def test_equal_types_are_one_object() -> None:
 
 def test_walks_over_types_look_at_shared_parts_once() -> None:
     large = doubled(60, array("N", variable("t")))
-    assert large.written_size == 3 * 2**60 - 1
+    assert large.expanded_size == 3 * 2**60 - 1
     assert nat_variables(large) == {"N"}
     assert type_variables(large) == ("t",)
     assert binder_height(large) == 0
     assert contains_array(large)
     assert not large.is_closed
     assert substitute(large, {"N": Nat.const(4)}, {"t": f32}) == doubled(60, array(4, f32))
-    assert show(large) == "(((... x ...) x (... x ...)) x ((... x ...) x (... x ...)))"
+    assert format_type(large) == "(((... x ...) x (... x ...)) x ((... x ...) x (... x ...)))"
 
 
 def test_types_are_unified_once_for_each_pair_of_parts() -> None:

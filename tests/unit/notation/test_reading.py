@@ -10,8 +10,8 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS, PatternSpec
-from riselang.dialects.rise.type_printer import show
-from riselang.interpreter.evaluate import run
+from riselang.dialects.rise.type_printer import format_type
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term
 from riselang.term.nodes import Term
@@ -134,7 +134,7 @@ TYPES = [
 
 @pytest.mark.parametrize(("text", "type"), TYPES)
 def test_types_are_inferred(text: str, type: str) -> None:
-    assert show(parse_term(text).type) == type
+    assert format_type(parse_term(text).type) == type
 
 
 # Precedence, by what fully parenthesised text means
@@ -186,7 +186,7 @@ def test_definitions_use_earlier_ones_at_any_type() -> None:
     assert program.names == ("tile", "main", "other")
     assert tuple(program.helpers) == ("square", "twice")
     assert str(program.definitions[1].location) == "library.rise:7:5"
-    assert run(program["other"], [[3]]) == [85]
+    assert run_term(program["other"], [[3]]) == [85]
     assert parse_term(show_term(program["main"])) == program["main"]
 
 
@@ -196,21 +196,21 @@ def test_a_single_expression_is_the_definition_of_main() -> None:
 
 def test_a_local_function_sees_the_names_of_its_own_place() -> None:
     text = "let a = 1; let f = fun(x, x + a); let a = 10; f(a)"
-    assert run(parse_term(text), []) == 11
+    assert run_term(parse_term(text), []) == 11
 
 
 def test_function_arguments_of_named_functions_are_inlined_too() -> None:
     text = """
     def compose = fun((f, g, x), g(f(x)))
     def main = fun(x : i32, compose(compose(fun(a, a + 1), fun(a, a * 2)), neg, x))"""
-    assert run(parse_program(text)["main"], [4]) == -10
+    assert run_term(parse_program(text)["main"], [4]) == -10
 
 
 def test_a_helper_may_give_its_function_to_a_pattern() -> None:
     text = """
     def each = fun((f, xs), xs |> map(f))
     def main = fun(x : 3.i32, each(fun(a, a * 2), x))"""
-    assert run(parse_program(text)["main"], [[1, 2, 3]]) == [2, 4, 6]
+    assert run_term(parse_program(text)["main"], [[1, 2, 3]]) == [2, 4, 6]
 
 
 # Where a function from a pair is expected, one of two arguments is uncurried
@@ -236,7 +236,7 @@ UNCURRIED = [
 def test_a_function_of_two_arguments_takes_a_pair(text: str) -> None:
     text = re.sub(r"MAIN\((.*)\)$", r"fun((x : 2.i32, y : 2.i32), zip(x, y) |> map(\1))", text)
     main = parse_program(text)["main"]
-    assert run(main, [[1, 2], [3, 4]]) == [5, 8]
+    assert run_term(main, [[1, 2], [3, 4]]) == [5, 8]
     assert parse_term(show_term(main)) == main
 
 
@@ -265,7 +265,7 @@ def test_a_definition_may_leave_its_types_open(text: str) -> None:
 
 def test_a_function_parameter_whose_use_tells_its_type_needs_none() -> None:
     term = parse_program("def apply = fun((f, x : f32), f(x) + 1.0)")["apply"]
-    assert show(term.type) == "(f32 -> f32) -> f32 -> f32"
+    assert format_type(term.type) == "(f32 -> f32) -> f32 -> f32"
 
 
 def test_a_helper_may_be_right_at_each_use_and_have_no_type_of_its_own() -> None:
@@ -273,7 +273,7 @@ def test_a_helper_may_be_right_at_each_use_and_have_no_type_of_its_own() -> None
     def both = fun((f, x, y), zip(x, y) |> map(f) |> map(fun(v, f(v, v))))
     def main = fun(x : 2.i32, both(add, x, x))"""
     program = parse_program(text)
-    assert run(program["main"], [[1, 2]]) == [4, 8]
+    assert run_term(program["main"], [[1, 2]]) == [4, 8]
     assert "takes 1 argument(s), but found 2" in program.helpers["both"].message
 
 

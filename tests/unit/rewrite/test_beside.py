@@ -11,11 +11,11 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
-from riselang.rewrite.strategies.default_schedule import chosen_for
-from riselang.rewrite.strategies.products import product_in
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.products import match_product
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
-from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
+from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term
@@ -104,7 +104,7 @@ def test_sums_that_wait_are_the_result() -> None:
 @pytest.mark.parametrize("shape", [(1, 300, 70), (6, 129, 50), (24, 40, 30)], ids=str)
 def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
-    chosen = chosen_for(program(form, shape), Setting("contract"))
+    chosen = recognized_kernels(program(form, shape), Setting("contract"))
     assert [each.what for each in chosen] == [
         f"contraction of {depth} products for {rows} x {columns} elements"
     ]
@@ -126,19 +126,19 @@ def test_what_takes_more_is_no_product(name: str) -> None:
     for _ in range(3):
         assert isinstance(term, Lambda)
         term = term.body
-    assert product_in(term) is None
+    assert match_product(term) is None
 
 
 def test_few_rows_read_columns_as_they_lie() -> None:
     machine = Machine(16, 32, cores=4)
-    tiles = chosen_tiles(Shape(6, 4096, 4096, 4), machine)
+    tiles = choose_tiles(MatmulShape(6, 4096, 4096, 4), machine)
     assert (tiles.rows, tiles.columns, tiles.depth, tiles.share) == (3, 16, 4, 1024)
     assert not tiles.is_packed
     assert tiles.is_parallel
     assert str(tiles).endswith("4 products of each sum at a time, in place, in parallel")
-    assert chosen_tiles(Shape(6, 4096, 4096, 4, is_in_rows=False), machine).depth == 0
-    assert chosen_tiles(Shape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
-    assert chosen_tiles(Shape(16, 4096, 4096, 4), machine).depth == 0
-    odd = chosen_tiles(Shape(2, 4097, 4096, 4), machine)
+    assert choose_tiles(MatmulShape(6, 4096, 4096, 4, is_row_major=False), machine).depth == 0
+    assert choose_tiles(MatmulShape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
+    assert choose_tiles(MatmulShape(16, 4096, 4096, 4), machine).depth == 0
+    odd = choose_tiles(MatmulShape(2, 4097, 4096, 4), machine)
     assert odd.share == 4097
     assert not odd.is_parallel

@@ -13,7 +13,7 @@ from riselang.dialects.rise.types import array, bf16, f32, i32, pair
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite import checking
-from riselang.rewrite.checking import MOST_ROUNDS, check, law_status
+from riselang.rewrite.checking import MAX_RUNS, check, law_status
 from riselang.rewrite.core import Setting, Success
 from riselang.rewrite.derivation import Derivation, derive
 from riselang.rewrite.laws import Law
@@ -22,9 +22,9 @@ from riselang.rewrite.rule import RULES, Permission, Rule
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
 from riselang.rewrite.text import parse_strategy
 from riselang.rewrite.traversals import top_down
-from riselang.rewrite.work import work
+from riselang.rewrite.work import estimate_steps
 from riselang.support.errors import UserError
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import substitute_sizes
 
 DOT = "fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))"
 SUM = "fun((x : (8 * N).f32), x |> reduce(add, 0.0))"
@@ -35,7 +35,7 @@ def derived(program: str, strategy: str, float: str = "strict") -> Derivation:
 
 
 def wrong(law: str, parameters: str, permission: Permission = Permission.STRICT) -> Rule:
-    return Rule("wrong", Law.of(parameters, law), "tests", permission=permission)
+    return Rule("wrong", Law.parse(parameters, law), "tests", permission=permission)
 
 
 BACKWARDS = wrong("x |> map(f) ~> x |> reverse |> map(f)", "f : i32 -> i32, x : n.i32")
@@ -44,7 +44,7 @@ BACKWARDS = wrong("x |> map(f) ~> x |> reverse |> map(f)", "f : i32 -> i32, x : 
 def test_every_step_and_the_whole_program_are_run() -> None:
     report = check(derived(DOT, "fuse() >> top_down(reduce_as_loop)"))
     assert report.is_right
-    assert [each.runs for each in report.comparisons] == [MOST_ROUNDS] * len(report.comparisons)
+    assert [each.runs for each in report.comparisons] == [MAX_RUNS] * len(report.comparisons)
     assert len(report.steps) == 2
     assert all("N = " in sizes for sizes in report.sizes)
     assert "2 of 2 steps give the same values (at N = " in report.show()
@@ -113,7 +113,7 @@ def test_what_stands_under_a_function_parameter_is_run_as_a_whole() -> None:
     derivation = Derivation(start, result.steps, result.term, "top_down(map_fusion)")
     report = check(derivation)
     assert report.is_right
-    assert report.steps[0].runs == MOST_ROUNDS
+    assert report.steps[0].runs == MAX_RUNS
 
 
 def test_a_program_that_takes_functions_is_not_run() -> None:
@@ -135,11 +135,11 @@ def test_inputs_that_the_program_refuses_are_no_inputs() -> None:
     program = "fun((x : 4.i32, i : index), x |> map(neg) |> map(neg) |> at(checkIdx(4, i)))"
     report = check(derived(program, "fuse()"))
     assert report.is_right
-    assert report.steps[-1].runs == MOST_ROUNDS
+    assert report.steps[-1].runs == MAX_RUNS
 
 
 def test_a_program_that_is_too_large_says_so() -> None:
-    term = at_sizes(parse_term(DOT), {"N": Nat.const(1_000_000)})
+    term = substitute_sizes(parse_term(DOT), {"N": Nat.const(1_000_000)})
     with pytest.raises(UserError, match=r"too large to interpret.* trace\(N=8\) or --size N=8"):
         check(derive(term, parse_strategy("fuse()"), "strict"))
 
@@ -151,7 +151,10 @@ def test_sizes_that_no_pattern_permits_say_so() -> None:
 
 
 def test_work_counts_rounds() -> None:
-    small, large = (work(at_sizes(parse_term(DOT), {"N": Nat.const(size)})) for size in (10, 1_000))
+    small, large = (
+        estimate_steps(substitute_sizes(parse_term(DOT), {"N": Nat.const(size)}))
+        for size in (10, 1_000)
+    )
     assert 50 * small < large < 200 * small
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from riselang.rewrite.combinators import (
-    ENDLESS,
+    ENDLESS_REASON,
     Named,
     choice,
     fail,
@@ -98,7 +98,7 @@ def test_repeat_ends_where_nothing_changes() -> None:
 @pytest.mark.parametrize("strategy", [store_on_heap, top_down(store_on_heap)])
 def test_repeat_ends_for_rules_that_grow_for_ever(strategy: Strategy) -> None:
     failure = refused(repeat(strategy), MAPS)
-    assert failure.reason == ENDLESS
+    assert failure.reason == ENDLESS_REASON
     assert failure.term.depth > inner(MAPS).depth
 
 

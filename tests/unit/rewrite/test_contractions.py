@@ -20,7 +20,7 @@ from riselang.rewrite.strategies.contractions import (
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.products import contraction_shape
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
+from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
@@ -158,7 +158,7 @@ def test_panels_are_not_copied(name: str, sizes: tuple[object, ...]) -> None:
 @pytest.mark.parametrize("name", MACHINES)
 def test_panels_have_to_fit_the_registers(name: str) -> None:
     machine = MACHINES[name]
-    tiles = chosen_tiles(Shape(1024, 1024, 1024, 8), machine)
+    tiles = choose_tiles(MatmulShape(1024, 1024, 1024, 8), machine)
     assert Panels(tiles.rows, tiles.columns, 8, None).fits(machine)
     assert not Panels(64, tiles.columns, 8, None).fits(machine)
     assert not Panels(tiles.rows, tiles.columns + 1, 8, None).fits(machine)
@@ -167,23 +167,27 @@ def test_panels_have_to_fit_the_registers(name: str) -> None:
 @pytest.mark.parametrize("name", MACHINES)
 def test_tiles_fit_the_registers_and_waste_little(name: str) -> None:
     machine = MACHINES[name]
-    for shape in (Shape(1024, 1024, 1024, 4), Shape(37, 515, 129, 4), Shape(1000, 1000, 1000, 8)):
-        tiles = chosen_tiles(shape, machine)
+    for shape in (
+        MatmulShape(1024, 1024, 1024, 4),
+        MatmulShape(37, 515, 129, 4),
+        MatmulShape(1000, 1000, 1000, 8),
+    ):
+        tiles = choose_tiles(shape, machine)
         assert tiles.lanes * shape.bytes == machine.vector_bytes
         assert tiles.rows * tiles.columns // tiles.lanes < machine.registers
         if not tiles.is_by_columns:
             assert -shape.rows % (tiles.rows * tiles.block) <= shape.rows // 10
         assert -shape.columns % tiles.columns <= max(shape.columns // 20, tiles.lanes * 2)
-    assert chosen_tiles(Shape(1, 128, 784, 4), machine).rows == 1
-    assert not chosen_tiles(Shape(1, 128, 784, 4), machine).is_packed
+    assert choose_tiles(MatmulShape(1, 128, 784, 4), machine).rows == 1
+    assert not choose_tiles(MatmulShape(1, 128, 784, 4), machine).is_packed
 
 
 def test_few_rows_go_by_for_each_tile_of_columns() -> None:
     machine = MACHINES["NEON"]
-    assert chosen_tiles(Shape(37, 515, 129, 8), machine).is_by_columns
-    assert not chosen_tiles(Shape(1024, 1024, 1024, 8), machine).is_by_columns
+    assert choose_tiles(MatmulShape(37, 515, 129, 8), machine).is_by_columns
+    assert not choose_tiles(MatmulShape(1024, 1024, 1024, 8), machine).is_by_columns
     # The lines that a tile's columns are read from would not stay in the first cache.
-    assert not chosen_tiles(Shape(37, 515, 1024, 8), machine).is_by_columns
+    assert not choose_tiles(MatmulShape(37, 515, 1024, 8), machine).is_by_columns
 
 
 NO_CONTRACTIONS = {

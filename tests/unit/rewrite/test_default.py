@@ -12,7 +12,7 @@ from riselang.dialects.rise.types import leaves, uncurry
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
-from riselang.rewrite.strategies.default_schedule import chosen_for
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.tools import rise
 
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
@@ -34,7 +34,7 @@ def shapes_of(kernel: Any) -> list[tuple[int, ...]]:
 
 
 def recognised(text: str, float: str = "contract") -> list[str]:
-    return [str(choice) for choice in chosen_for(parse_term(text), Setting(float))]
+    return [str(choice) for choice in recognized_kernels(parse_term(text), Setting(float))]
 
 
 @pytest.mark.parametrize("loop", ["map", "mapPar"])
@@ -204,7 +204,7 @@ def test_a_kernel_in_the_cache_needs_no_derivation(
     a = np.ones((40, 40), np.float32)
     first = loaded(LARGE)
     expected = first(a, a)
-    monkeypatch.setattr("riselang.rewrite.derivation.attempted", None)
+    monkeypatch.setattr("riselang.rewrite.derivation.try_derive", None)
     assert np.array_equal(loaded(LARGE)(a, a), expected)
 
 

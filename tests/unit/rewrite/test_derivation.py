@@ -10,7 +10,7 @@ import pytest
 
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import Derivation, derive, replay
-from riselang.rewrite.paths import at_path, replaced
+from riselang.rewrite.paths import replace_at, subterm_at
 from riselang.rewrite.text import parse_strategy
 from riselang.support.errors import UserError
 from support.rewriting import derived
@@ -31,8 +31,8 @@ def test_the_terms_on_the_way() -> None:
     assert len(terms) == len(made) + 1 == 3
     assert (terms[0], terms[-1]) == (made.start, made.end)
     for before, step, after in zip(terms, made.steps, terms[1:], strict=False):
-        assert at_path(before, step.path) == step.before
-        assert replaced(before, step.path, step.after) == after
+        assert subterm_at(before, step.path) == step.before
+        assert replace_at(before, step.path, step.after) == after
 
 
 def test_it_is_shown_step_by_step() -> None:

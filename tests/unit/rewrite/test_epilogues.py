@@ -12,7 +12,7 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.rules.functions import folds_first, folds_first_with
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
-from riselang.rewrite.strategies.default_schedule import prepared
+from riselang.rewrite.strategies.default_schedule import prepare_kernels
 from riselang.rewrite.strategies.products import contraction_shape
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
@@ -58,7 +58,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
 def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
     tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
     shape = (13, 31, 17)
-    check(program(shape, EPILOGUES[epilogue]), shape, prepared >> top_down(tiled))
+    check(program(shape, EPILOGUES[epilogue]), shape, prepare_kernels >> top_down(tiled))
 
 
 def check(term: Term, shape: Sizes, strategy: Strategy) -> None:

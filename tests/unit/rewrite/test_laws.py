@@ -33,9 +33,12 @@ def test_the_outline_of_a_law_is_that_of_its_left_side(name: str) -> None:
 
 
 def test_the_outline_ends_at_what_is_no_pattern() -> None:
-    assert Law.of("x : n.t, f : t -> t", "f(x) |> map(g) |> join ~> x").outline == ("join", "map")
-    assert Law.of("x : n.t", "x |> fun(y, y |> map(f)) ~> x").outline == ()
-    assert Law.of("x : n.t", "zip(x |> map(f), y) |> reverse ~> x").outline == ("reverse", "zip")
+    assert Law.parse("x : n.t, f : t -> t", "f(x) |> map(g) |> join ~> x").outline == (
+        "join",
+        "map",
+    )
+    assert Law.parse("x : n.t", "x |> fun(y, y |> map(f)) ~> x").outline == ()
+    assert Law.parse("x : n.t", "zip(x |> map(f), y) |> reverse ~> x").outline == ("reverse", "zip")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_a_mistake_in_a_law_is_shown_where_it_was_written(
     parameters: str, text: str, line: str, marked: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        _ = Law.of(parameters, text).sides
+        _ = Law.parse(parameters, text).sides
     location = caught.value.location
     assert location is not None
     assert location.source_line == line or not marked

@@ -9,7 +9,7 @@ from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.default_schedule import chosen_for
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.traversals import top_down
@@ -69,7 +69,7 @@ def test_some_elements_of_all_folds_at_a_time(
 @pytest.mark.parametrize("lines", LINES)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
-    chosen = chosen_for(program(form, lines, *sizes), Setting("contract"))
+    chosen = recognized_kernels(program(form, lines, *sizes), Setting("contract"))
     assert [each.what for each in chosen] == [f"{sizes[0]} reductions of {sizes[1]} elements"]
     check(form, lines, *sizes, DEFAULT)
 
@@ -85,21 +85,21 @@ def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
     """Several at once would be computed for each that is read."""
     text = READ.format(LINES[lines], LINES[lines])
     term = parse_term(f"fun((a : 64.64.f32), {text})")
-    assert chosen_for(term, Setting("contract")) == []
+    assert recognized_kernels(term, Setting("contract")) == []
     named = parse_term(
         f"fun((a : 64.64.f32), let s = {LINES[lines]} |> map(fun(l, l |> reduce(add, 0.0))); "
         "a |> map(fun(r, zip(r, s) |> map(fun(p, fst(p) / snd(p))))))"
     )
-    assert len(chosen_for(named, Setting("contract"))) == 1
+    assert len(recognized_kernels(named, Setting("contract"))) == 1
 
 
 def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
     rows = program("sums", "rows", 64, 512)
-    assert "4 of them interleaved" in str(chosen_for(rows, Setting("strict"))[0])
-    (relaxed,) = chosen_for(rows, Setting("relaxed"))
+    assert "4 of them interleaved" in str(recognized_kernels(rows, Setting("strict"))[0])
+    (relaxed,) = recognized_kernels(rows, Setting("relaxed"))
     assert relaxed.what == "a reduction of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
-    assert chosen_for(ints, Setting("contract")) == []
+    assert recognized_kernels(ints, Setting("contract")) == []
 
 
 def test_sizes_have_to_be_sizes() -> None:
@@ -116,6 +116,8 @@ def test_few_rows_with_columns_that_lie_in_memory() -> None:
         "fun((a : {}.64.f32, w : 64.64.f32), a |> map(fun(r, w |> map(fun(c, zip(r, c) "
         "|> map(mult) |> reduce(add, 0.0))))))"
     )
-    few, more = (chosen_for(parse_term(text.format(n)), Setting("contract")) for n in (2, 8))
+    few, more = (
+        recognized_kernels(parse_term(text.format(n)), Setting("contract")) for n in (2, 8)
+    )
     assert [each.what for each in few] == ["64 reductions of 64 elements"]
     assert [each.what for each in more] == ["contraction of 64 products for 8 x 64 elements"]

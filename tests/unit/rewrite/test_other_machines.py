@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.frontends.c.lift.costs import CALL, SUM_LOOPS, VECTOR_CALL, Work, best
+from riselang.frontends.c.lift.costs import LIBRARY_CALL, SUM_LOOPS, VECTOR_CALL, Workload, cheapest
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.contractions import tiled
+from riselang.rewrite.strategies.contractions import strategy_for_tiles
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles
+from riselang.rewrite.strategies.tile_sizes import MatmulShape, Tiles, choose_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES, assembly_for, unresolved
@@ -72,16 +72,16 @@ def test_programs_compute_the_same_on(machine: str, name: str) -> None:
     with assume_machine(MACHINES[machine]):
         arranged = kernel(text)
         assert arranged(*arrays).tobytes() == expected.tobytes()
-        assert not unresolved(arranged.lower().compilation.job.whole_ir, target)
+        assert not unresolved(arranged.lower().compilation.job.complete_ir, target)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_sum_of_products_is_a_library_call_on(machine: str) -> None:
     """A sum in order waits for itself, however wide vectors are."""
-    work = Work(products=1000, elements=2000, results=1, bytes=8)
+    work = Workload(products=1000, elements=2000, results=1, bytes=8)
     with assume_machine(MACHINES[machine]):
-        assert best(work, [SUM_LOOPS, VECTOR_CALL]) is VECTOR_CALL
-        assert best(Work(8, 16, 1, 8), [SUM_LOOPS, CALL]) is SUM_LOOPS
+        assert cheapest(work, [SUM_LOOPS, VECTOR_CALL]) is VECTOR_CALL
+        assert cheapest(Workload(8, 16, 1, 8), [SUM_LOOPS, LIBRARY_CALL]) is SUM_LOOPS
 
 
 def test_the_machine_that_is_assumed_is_this_one_no_longer() -> None:
@@ -95,8 +95,8 @@ def test_the_machine_that_is_assumed_is_this_one_no_longer() -> None:
 @pytest.mark.parametrize("size", [256, 1024])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_all_sums_of_a_tile_stay_in_registers(machine: str, size: int, scalar: str) -> None:
-    shape = Shape(size, size, size, 4 if scalar == "f32" else 8)
-    tiles = chosen_tiles(shape, MACHINES[machine])
+    shape = MatmulShape(size, size, size, 4 if scalar == "f32" else 8)
+    tiles = choose_tiles(shape, MACHINES[machine])
     code = assembly(machine, tiles, PRODUCT.format(size, size, size, scalar))
     products = tiles.rows * tiles.columns // tiles.lanes
     multiply, stack = ("fmla", "[sp") if machine == "Neoverse N1" else ("vfmadd", "rsp")
@@ -110,7 +110,9 @@ def test_all_sums_of_a_tile_stay_in_registers(machine: str, size: int, scalar: s
 
 def assembly(machine: str, tiles: Tiles, text: str) -> list[str]:
     """The code that a machine would have."""
-    kernel = TermKernel("f", parse_term(text), strategy=fuse() >> top_down(tiled(tiles)))
+    kernel = TermKernel(
+        "f", parse_term(text), strategy=fuse() >> top_down(strategy_for_tiles(tiles))
+    )
     return assembly_for(kernel.lower().compilation.job.llvm_ir, TARGETS_OF[machine])
 
 

@@ -60,5 +60,5 @@ def test_nor_does_one_that_a_function_finds(found: st.Rule) -> None:
 
 
 def test_it_stays_so_with_its_sizes_chosen(backwards: st.Rule) -> None:
-    assert backwards().is_guarded
-    assert not any(rule.is_guarded for rule in RULES.values() if rule.family == "algorithmic")
+    assert backwards().is_relaxed_only
+    assert not any(rule.is_relaxed_only for rule in RULES.values() if rule.family == "algorithmic")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from riselang.notation.program import parse_term
-from riselang.rewrite.combinators import ENDLESS, choice, fail, id_
+from riselang.rewrite.combinators import ENDLESS_REASON, choice, fail, id_
 from riselang.rewrite.core import Failure, Setting, Strategy, Success
 from riselang.rewrite.paths import (
     Cursor,
-    at_path,
-    path_of,
+    path_of_trail,
     places,
-    places_inside_out,
-    replaced,
+    replace_at,
+    subterm_at,
+    subterms_inside_out,
 )
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
@@ -52,35 +52,35 @@ INSIDE = (0, 1, 0)
 
 def test_places_come_from_the_outside_in_and_the_other_way() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
-    paths = [path_of(trail) for trail, _ in places(term)]
+    paths = [path_of_trail(trail) for trail, _ in places(term)]
     assert paths == [(), (0,), (0, 0), (0, 1), (1,), (1, 0)]
-    assert [path_of(trail) for trail, _ in places_inside_out(term)] == paths[::-1]
+    assert [path_of_trail(trail) for trail, _ in subterms_inside_out(term)] == paths[::-1]
     for trail, part in places(term):
-        assert at_path(term, path_of(trail)) is part
-        assert replaced(term, path_of(trail), part) is term
+        assert subterm_at(term, path_of_trail(trail)) is part
+        assert replace_at(term, path_of_trail(trail), part) is term
 
 
 def test_a_part_is_replaced_and_the_rest_kept() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
     other = inner("fun((a : f32, b : f32), a - b)")
     expected = inner("fun((a : f32, b : f32), (a - b) * sqrt(a))")
-    assert replaced(term, (0,), other) == expected
-    assert replaced(term, (), other) == other
+    assert replace_at(term, (0,), other) == expected
+    assert replace_at(term, (), other) == other
 
 
 def test_a_cursor_goes_from_place_to_place() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
     cursor = Cursor(term)
-    for trail, part in (*places(term), *places_inside_out(term)):
-        cursor.move(path_of(trail))
-        assert cursor.part is part
+    for trail, part in (*places(term), *subterms_inside_out(term)):
+        cursor.move(path_of_trail(trail))
+        assert cursor.subterm is part
     assert cursor.whole() is term
     cursor.move((0,))
-    cursor.part = inner("fun((a : f32, b : f32), a - b)")
+    cursor.subterm = inner("fun((a : f32, b : f32), a - b)")
     cursor.move((1, 0))
-    cursor.part = inner("fun((a : f32, b : f32), b)")
+    cursor.subterm = inner("fun((a : f32, b : f32), b)")
     cursor.move((0, 1))
-    assert cursor.part == inner("fun((a : f32, b : f32), b)")
+    assert cursor.subterm == inner("fun((a : f32, b : f32), b)")
     assert cursor.whole() == inner("fun((a : f32, b : f32), (a - b) * sqrt(b))")
     with pytest.raises(IndexError):
         cursor.move((0, 2))
@@ -175,13 +175,13 @@ def test_a_normal_form_is_one_where_nothing_applies() -> None:
 )
 def test_a_strategy_that_applies_to_what_it_makes_for_ever_is_refused(strategy: Strategy) -> None:
     failure = refused(strategy, NEST)
-    assert failure.reason == ENDLESS
+    assert failure.reason == ENDLESS_REASON
     assert failure.strategy == strategy
 
 
 def test_a_rule_that_swaps_for_ever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It grows nothing, but changes the term each time."""
-    monkeypatch.setattr("riselang.rewrite.traversals.MOST_STEPS", 50)
+    monkeypatch.setattr("riselang.rewrite.traversals.MAX_STEPS", 50)
     swapped = "fun((x : 4.f32), x |> reverse |> map(fun(e, sqrt(e))))"
     swap = parse_strategy("reverse_before_map | map_before_reverse")
     failure = refused(normalize(swap), swapped)

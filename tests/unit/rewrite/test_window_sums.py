@@ -10,13 +10,13 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.strategies.default_schedule import chosen_for
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.window_sums import (
     WindowShape,
     WindowTiles,
-    arranged_windows,
-    chosen_window_tiles,
+    choose_window_tiles,
+    schedule_windows,
     window_shape,
     window_sums,
 )
@@ -98,7 +98,7 @@ FEATURES_FIRST = """fun((k : 6.2.3.2.f32, x : 2.2.5.9.f32), x |> map(fun(image,
 def test_kernels_may_stand_around_the_windows() -> None:
     """The layout of images that have their features first."""
     term, random = parse_term(FEATURES_FIRST), np.random.default_rng(3)
-    found = arranged_windows(normal(term), Setting("contract"))
+    found = schedule_windows(normal(term), Setting("contract"))
     assert found is not None
     assert found[0].shape == WindowShape((2, 3), 8, 6, (2, 3, 2), 4)
     arrays = [
@@ -139,7 +139,7 @@ def test_what_is_no_sum_over_windows_is_refused(program: str) -> None:
 def test_tiles_fit_the_registers(name: str) -> None:
     machine = MACHINES[name]
     for rows, columns in ((28, 6), (10, 16), (1, 1), (13, 64), (56, 3)):
-        tiles = chosen_window_tiles(WindowShape((4,), rows, columns, (3, 3, 8), 4), machine)
+        tiles = choose_window_tiles(WindowShape((4,), rows, columns, (3, 3, 8), 4), machine)
         assert tiles.rows * tiles.vectors + tiles.vectors < machine.registers
         assert tiles.rows <= rows
         assert (tiles.vectors - 1) * tiles.lanes < columns
@@ -147,6 +147,6 @@ def test_tiles_fit_the_registers(name: str) -> None:
 
 def test_the_default_takes_it() -> None:
     sizes = (1, 12, 12, 3, 3, 4, 8)
-    found = chosen_for(contract(convolution(sizes)), Setting("contract"))
+    found = recognized_kernels(contract(convolution(sizes)), Setting("contract"))
     assert [each.what.partition(" of ")[0] for each in found] == ["sums over windows"]
     check(sizes, DEFAULT)

@@ -75,7 +75,7 @@ def test_slices_of_a_volume_in_pairs(
     name: str, slices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stencils, "this_machine", lambda: SMALL)
-    monkeypatch.setattr(stencils, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(stencils, "MIN_PARALLEL_ELEMENTS", 1)
     input = random(slices + 2, 5, 34)
     made = kernel(name, "stencils.vectors")
     is_paired = "|> split(2) |> mapPar" in str(made.lower(input).term)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import riselang
-from riselang.runtime.environment import PARTS, compiler_content, folder_content, part_content
+from riselang.runtime.environment import PACKAGES, hash_compiler, hash_folder, hash_package
 
 PACKAGE = Path(riselang.__file__).parent
 CHANGED = (
@@ -74,12 +74,12 @@ def test_a_version_of_the_same_sizes_and_times_compiles_anew(tmp_path: Path) -> 
 
 def test_the_content_of_every_kind_of_file_is_in_the_key(tmp_path: Path) -> None:
     package = copied(tmp_path)
-    found = [folder_content(str(package))]
+    found = [hash_folder(str(package))]
     for name in CHANGED:
         change(package / name)
-        found.append(folder_content(str(package)))
+        found.append(hash_folder(str(package)))
     (package / "native/llvm/temporary_pool.ll").rename(package / "native/llvm/other.ll")
-    found.append(folder_content(str(package)))
+    found.append(hash_folder(str(package)))
     assert None not in found
     assert len(set(found)) == len(found)
 
@@ -88,30 +88,28 @@ def test_bytecode_and_the_place_of_the_package_are_not_in_the_key(tmp_path: Path
     first, second = copied(tmp_path / "a"), copied(tmp_path / "b")
     (first / "__pycache__").mkdir()
     (first / "__pycache__/config.pyc").write_bytes(b"bytecode")
-    assert folder_content(str(first)) == folder_content(str(second))
+    assert hash_folder(str(first)) == hash_folder(str(second))
 
 
 def test_a_process_that_is_older_than_its_files_shares_no_code(tmp_path: Path) -> None:
     """What it runs was replaced on disk, by an upgrade or in an editor."""
     package = str(copied(tmp_path))
     started = time.time_ns() + 10**9
-    assert compiler_content(package, started) == compiler_content(package, started)
+    assert hash_compiler(package, started) == hash_compiler(package, started)
     started -= 10**10
-    assert compiler_content(package, started) != compiler_content(package, started)
+    assert hash_compiler(package, started) != hash_compiler(package, started)
 
 
 def test_a_compiler_without_files_shares_no_code(tmp_path: Path) -> None:
     """Such as one that was imported from an archive."""
     now = time.time_ns()
-    assert compiler_content(str(tmp_path / "no"), now) != compiler_content(
-        str(tmp_path / "no"), now
-    )
+    assert hash_compiler(str(tmp_path / "no"), now) != hash_compiler(str(tmp_path / "no"), now)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", PACKAGES)
 def test_the_packages_that_code_depends_on_are_known(name: str) -> None:
-    assert len(part_content(name)) == 64
-    assert part_content("no_package_of_this_name") == "missing"
+    assert len(hash_package(name)) == 64
+    assert hash_package("no_package_of_this_name") == "missing"
 
 
 def installed(site: Path, content: str, script: str) -> Path:
@@ -132,7 +130,7 @@ def test_a_wheel_of_the_same_version_with_other_content(
     def content(site: Path) -> str:
         with monkeypatch.context() as context:
             context.syspath_prepend(site)
-            return part_content("part")
+            return hash_package("part")
 
     one = content(installed(tmp_path / "one", "abc", "x"))
     assert content(installed(tmp_path / "two", "abc", "y")) == one, "scripts have a path in them"
@@ -149,5 +147,5 @@ def test_a_part_that_is_no_wheel_is_known_by_its_files(
     for content in ("a = 1", "a = 2"):
         (package / "__init__.py").write_text(content)
         os.utime(package / "__init__.py", (0, 0))
-        found.append(part_content("part"))
+        found.append(hash_package("part"))
     assert found[0] != found[1]

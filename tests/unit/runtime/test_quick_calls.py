@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.runtime.arrays import LARGE, LINE, new_array
-from riselang.runtime.quick_calls import quick_call
+from riselang.runtime.arrays import CACHE_LINE, LARGE_ARRAY, new_array
+from riselang.runtime.quick_calls import specialize_call
 
 ROW = ((3,), np.dtype(np.float32))
 
@@ -37,7 +37,7 @@ def refused(arrays: Sequence[Any]) -> Any:
 @pytest.mark.parametrize("count", range(6))
 def test_every_argument_comes_to_its_place(count: int) -> None:
     inputs = [np.arange(3, dtype=np.float32) * 10**position for position in range(count)]
-    call = quick_call(added(count), [ROW], [None] * count, refused, tuple)
+    call = specialize_call(added(count), [ROW], [None] * count, refused, tuple)
     result = call(inputs)
     assert np.array_equal(result, sum(inputs, np.zeros(3, np.float32)))
     assert call(inputs) is not result
@@ -49,7 +49,7 @@ def test_arrays_given_for_good_come_to_their_places(given: tuple[bool, ...]) -> 
     weighted = [each * factor for each, factor in zip(inputs, (1, 2, 3), strict=True)]
     places = list(zip(given, weighted, strict=True))
     fixed = [None if is_given else each.copy() for is_given, each in places]
-    call = quick_call(added(3), [ROW], fixed, refused, tuple)
+    call = specialize_call(added(3), [ROW], fixed, refused, tuple)
     del fixed
     gc.collect()
     result = call([each for is_given, each in places if is_given])
@@ -61,12 +61,12 @@ def test_several_results_are_packed() -> None:
         for position, each in enumerate(addresses):
             ctypes.cast(each, ctypes.POINTER(ctypes.c_float * 3)).contents[:] = [position] * 3
 
-    call = quick_call(function, [ROW, ROW], [], refused, list)
+    call = specialize_call(function, [ROW, ROW], [], refused, list)
     assert [each.tolist() for each in call([])] == [[0, 0, 0], [1, 1, 1]]
 
 
 def test_arrays_that_lie_otherwise_go_elsewhere() -> None:
-    call = quick_call(added(2), [ROW], [None] * 2, lambda arrays: "elsewhere", tuple)
+    call = specialize_call(added(2), [ROW], [None] * 2, lambda arrays: "elsewhere", tuple)
     straight, backwards = np.ones(3, np.float32), np.ones(3, np.float32)[::-1]
     assert call([straight, backwards]) == "elsewhere"
     assert call([backwards, straight]) == "elsewhere"
@@ -95,5 +95,5 @@ def test_large_results_start_with_a_line_of_the_cache(dtype: Any) -> None:
         made = new_array((count, 2), np.dtype(dtype))
         assert made.shape == (count, 2)
         assert made.flags.carray
-        assert made.nbytes < LARGE or made.ctypes.data % LINE == 0
+        assert made.nbytes < LARGE_ARRAY or made.ctypes.data % CACHE_LINE == 0
         made[:] = 1

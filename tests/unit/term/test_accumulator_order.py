@@ -16,12 +16,12 @@ from xdsl.dialects.func import FuncOp
 import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import array, f32, fun, i32
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.to_dialect import program_module
 
@@ -47,8 +47,8 @@ def test_the_registry_says_which_patterns_accumulate() -> None:
 
 
 def test_terms_and_the_dialect_have_types_of_their_own() -> None:
-    assert show(PATTERNS["scan"].type) == "(t -> s -> t) -> t -> n.s -> n.t"
-    assert show(PATTERNS["scan"].dialect_type) == "(s -> t -> t) -> t -> n.s -> n.t"
+    assert format_type(PATTERNS["scan"].type) == "(t -> s -> t) -> t -> n.s -> n.t"
+    assert format_type(PATTERNS["scan"].dialect_type) == "(s -> t -> t) -> t -> n.s -> n.t"
     assert PATTERNS["map"].dialect_type == PATTERNS["map"].type
 
 
@@ -230,7 +230,7 @@ def term_of_module(text: str) -> Term:
     module = parse_module(text)
     verify_module(module)
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
-    ((_, unit),) = units(functions[0])
+    ((_, unit),) = read_units(functions[0])
     return unit.term
 
 
@@ -243,7 +243,7 @@ def text_of(term: Term) -> str:
 def test_a_lambda_of_element_and_accumulator_is_swapped_in_its_place() -> None:
     term = term_of_module(SEED)
     assert term == parse_term("fun((x : 5.f32), x |> reduceSeq(fun((acc, e), e - acc), 0.0))")
-    assert run(term, [X.tolist()]) == reduce(lambda acc, e: e - acc, X.tolist(), 0.0)
+    assert run_term(term, [X.tolist()]) == reduce(lambda acc, e: e - acc, X.tolist(), 0.0)
     assert text_of(term) == module_text(parse_module(SEED))
 
 
@@ -297,7 +297,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_that_are_no_lambdas_come_back(name: str) -> None:
     term = with_function(FUNCTIONS[name])
-    assert run(term, [[2.0, 3.0, 1.0, 2.0, 1.0], 5]) == 60
+    assert run_term(term, [[2.0, 3.0, 1.0, 2.0, 1.0], 5]) == 60
     again = term_of_module(text_of(term))
     assert again == term
 
@@ -326,4 +326,4 @@ SHARED = """func.func @f(%o: memref<i32>, %p: memref<i32>, %x: memref<5xi32>, %a
 
 def test_a_lambda_that_is_also_applied_keeps_its_order_there() -> None:
     folded = reduce(lambda acc, e: e - acc, K.tolist(), 4)
-    assert run(term_of_module(SHARED), [K.tolist(), 4]) == (folded, folded - 4)
+    assert run_term(term_of_module(SHARED), [K.tolist(), 4]) == (folded, folded - 4)

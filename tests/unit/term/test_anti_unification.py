@@ -9,16 +9,16 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.types import array, f32
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.term.anti_unification import (
-    MOST_COPIED,
+    MAX_COPIED_ELEMENTS,
     CommonForms,
-    filled,
-    form_of,
+    abstract_parts,
+    fill_form,
     is_view_of_variable,
-    replaced,
+    replace_variables,
 )
 from riselang.term.nodes import Bound, Free, Lambda, Term
 from riselang.term.outlining import outline
@@ -32,11 +32,11 @@ def opened(body: str, variable: Free, type: str = "8.f32") -> Term:
     assert isinstance(function, Lambda)
 
     def visit(term: Term, level: int) -> Term:
-        from riselang.term.substitution import with_children
+        from riselang.term.substitution import map_children
 
         if isinstance(term, Bound) and term.index == level:
             return variable
-        return with_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     return visit(function.body, 0)
 
@@ -58,17 +58,17 @@ def test_views_of_one_variable(body: str, is_view: bool):
 def test_terms_of_one_form_differ_in_views_and_numbers():
     first = opened("v |> reverse |> map(fun(e, e * 2.0))", X)
     second = opened("v |> map(fun(e, e * 3.0))", Y)
-    form, parts, _ = form_of(first)
-    other_form, other_parts, _ = form_of(second)
+    form, parts, _ = abstract_parts(first)
+    other_form, other_parts, _ = abstract_parts(second)
     assert form == other_form
-    assert filled(form, parts) == first
-    assert filled(other_form, other_parts) == second
+    assert fill_form(form, parts) == first
+    assert fill_form(other_form, other_parts) == second
 
 
 def test_other_operations_have_another_form():
     first = opened("v |> map(fun(e, e * 2.0))", X)
     second = opened("v |> map(fun(e, e - 2.0))", X)
-    assert form_of(first)[0] != form_of(second)[0]
+    assert abstract_parts(first)[0] != abstract_parts(second)[0]
 
 
 def test_the_common_form_keeps_what_is_equal():
@@ -77,19 +77,19 @@ def test_the_common_form_keeps_what_is_equal():
         for k in (0, 1)
     ]
     forms = CommonForms({})
-    common = forms.common(terms)
+    common = forms.common_form(terms)
     assert common is not None
     (rows,) = forms.parameters
     (parameter,) = forms.parameters.values()
     assert parameter.type == array(4, f32)
     for row, term in zip(rows, terms, strict=True):
-        assert replaced(common, {parameter: row}) == term
+        assert replace_variables(common, {parameter: row}) == term
 
 
 def test_variables_become_parameters_and_equal_rows_one():
     forms = CommonForms({})
-    first = forms.common([opened("v |> reverse", X), opened("v |> reverse", Y)])
-    second = forms.common([opened("v |> take(2)", X), opened("v |> take(2)", Y)])
+    first = forms.common_form([opened("v |> reverse", X), opened("v |> reverse", Y)])
+    second = forms.common_form([opened("v |> take(2)", X), opened("v |> take(2)", Y)])
     assert first is not None
     assert second is not None
     assert list(forms.parameters) == [(X, Y)]
@@ -97,16 +97,18 @@ def test_variables_become_parameters_and_equal_rows_one():
 
 def test_what_a_function_computes_itself_is_no_parameter():
     forms = CommonForms({X: None})
-    assert forms.common([X, X]) == X
-    assert forms.common([X, Y]) is None
-    assert forms.common([opened("v |> reverse", X), opened("v |> reverse", Y)]) is None
+    assert forms.common_form([X, X]) == X
+    assert forms.common_form([X, Y]) is None
+    assert forms.common_form([opened("v |> reverse", X), opened("v |> reverse", Y)]) is None
 
 
-@pytest.mark.parametrize(("count", "is_small"), [(MOST_COPIED, True), (MOST_COPIED + 1, False)])
+@pytest.mark.parametrize(
+    ("count", "is_small"), [(MAX_COPIED_ELEMENTS, True), (MAX_COPIED_ELEMENTS + 1, False)]
+)
 def test_large_views_are_not_copied_for_a_call(count: int, is_small: bool):
     whole = Free("w", array(2, array(Nat.const(count), f32)))
     rows = [opened(f"v |> at({k} |> clampIdx(2))", whole, f"2.{count}.f32") for k in (0, 1)]
-    assert (CommonForms({}).common(rows) is not None) is is_small
+    assert (CommonForms({}).common_form(rows) is not None) is is_small
 
 
 LAYER = """map(fun(row, zip(row, w |> at({k} |> clampIdx(4))) |> map(fun(p,
@@ -121,9 +123,9 @@ def test_layers_that_differ_in_views_and_numbers_become_one_function():
     source = np.random.default_rng(0)
     arguments = [source.random(shape, np.float32) for shape in ((3, 5), (4, 5))]
     lists = [each.tolist() for each in arguments]
-    assert run(outlined, lists) == run(program, lists)
+    assert run_term(outlined, lists) == run_term(program, lists)
     loaded: Any = rl.loads(repr(outlined), name="layers.rise", float="strict")
-    expected = np.array(run(program, lists), np.float32)
+    expected = np.array(run_term(program, lists), np.float32)
     np.testing.assert_allclose(loaded.main(*arguments), expected, rtol=1e-5)
 
 

@@ -9,10 +9,10 @@ import riselang as rl
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.pattern_registry import LET, PAD, TRANSPOSE
 from riselang.dialects.rise.types import array, f32
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
 from riselang.support.errors import LimitationError, UserError
-from riselang.term.from_dialect import Unit, units
+from riselang.term.from_dialect import Unit, read_units
 from riselang.term.nodes import Apply, Bound, Embed, Free, Lambda, Pattern, Scalar, Term
 from riselang.term.to_dialect import program_module
 
@@ -25,7 +25,7 @@ def read(text: str) -> ModuleOp:
 
 def units_of(text: str) -> list[Unit]:
     functions = [op for op in read(text).walk() if isinstance(op, FuncOp)]
-    return [unit for function in functions for _, unit in units(function)]
+    return [unit for function in functions for _, unit in read_units(function)]
 
 
 def unit_of(text: str) -> Unit:
@@ -55,7 +55,7 @@ def assert_comes_back(term: Term, results: int = 1) -> None:
 def converted(term: Term) -> Term:
     """The term after the way to the dialect and back."""
     (function,) = program_module(term, "program").ops
-    ((_, unit),) = units(function)
+    ((_, unit),) = read_units(function)
     return unit.term
 
 
@@ -138,7 +138,7 @@ def test_opaque_embeds_run() -> None:
 
 def test_the_interpreter_refuses_opaque_embeds() -> None:
     with pytest.raises(LimitationError, match="embed"):
-        run(unit_of(on_numbers(OPAQUE_EMBED)).term, [np.float32(1), np.float32(2)])
+        run_term(unit_of(on_numbers(OPAQUE_EMBED)).term, [np.float32(1), np.float32(2)])
 
 
 def test_an_embed_that_gives_back_its_operand() -> None:
@@ -253,7 +253,7 @@ def test_a_unit_with_two_outs_gives_a_tuple() -> None:
     """
     unit = unit_of(text)
     assert len(unit.outputs) == 2
-    assert run(unit.term, [1.5, 7]) == (7, 1.5)
+    assert run_term(unit.term, [1.5, 7]) == (7, 1.5)
     assert_comes_back(unit.term, results=2)
 
 
@@ -316,7 +316,7 @@ def test_five_thousand_patterns_convert_and_run() -> None:
     term = chain(5_000)
     assert converted(term) == term
     rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
-    assert run(term, [rows]) == rows
+    assert run_term(term, [rows]) == rows
 
 
 def test_five_thousand_scalar_operations_convert_and_run() -> None:
@@ -325,7 +325,7 @@ def test_five_thousand_scalar_operations_convert_and_run() -> None:
         body = Scalar("arith.negf", [body], f32)
     term = Lambda("x", f32, body)
     assert converted(term) == term
-    assert run(term, [np.float32(1.5)]) == 1.5
+    assert run_term(term, [np.float32(1.5)]) == 1.5
 
 
 def test_five_thousand_lets_convert_and_run() -> None:
@@ -337,7 +337,7 @@ def test_five_thousand_lets_convert_and_run() -> None:
             body = Apply(Apply(let, step), Lambda("shared", f32, body))
         return Lambda("x", f32, body)
 
-    assert run(nested(5_000), [np.float32(2.5)]) == 2.5
+    assert run_term(nested(5_000), [np.float32(2.5)]) == 2.5
 
 
 def test_a_let_of_one_use_is_canonically_no_let() -> None:
@@ -353,4 +353,4 @@ def test_pads_come_back_in_the_order_of_their_sizes() -> None:
     pad = Pattern(PAD, (Nat.const(3), Nat.const(1), Nat.const(2), f32))
     term = Lambda("x", array(3, f32), Apply(pad, Bound(0, array(3, f32))))
     assert_comes_back(term)
-    assert run(term, [[1, 2, 3]]) == [1, 1, 2, 3, 3, 3]
+    assert run_term(term, [[1, 2, 3]]) == [1, 1, 2, 3, 3, 3]

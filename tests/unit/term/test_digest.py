@@ -80,7 +80,7 @@ def test_digests_of_parts_tell_terms_apart() -> None:
         "fun((x : f32, y : f32), x - x)",
     ]
     digests = PartDigests()
-    found = [digests.of(parse_term(text)) for text in texts]
+    found = [digests.digest_of(parse_term(text)) for text in texts]
     assert len(set(found)) == len(texts)
-    assert found == [PartDigests().of(parse_term(text)) for text in texts]
-    assert found[0] == digests.of(parse_term("fun((y : 4.f32), y |> map(fun(z, z + 1.0)))"))
+    assert found == [PartDigests().digest_of(parse_term(text)) for text in texts]
+    assert found[0] == digests.digest_of(parse_term("fun((y : 4.f32), y |> map(fun(z, z + 1.0)))"))

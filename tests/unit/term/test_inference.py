@@ -6,7 +6,7 @@ import pytest
 
 from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.pattern_registry import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     RiseType,
     array,
@@ -31,7 +31,7 @@ def applied(spec: PatternSpec, sizes: Mapping[str, int], *arguments: RiseType) -
     inputs, result = uncurry(spec.instantiate(inference.instantiate(spec, given)))
     for input, argument in zip(inputs, arguments, strict=True):
         inference.unify(input, argument)
-    assert not inference.undecided()
+    assert not inference.undecided_equations()
     return inference.resolve(result)
 
 
@@ -59,7 +59,7 @@ def applied(spec: PatternSpec, sizes: Mapping[str, int], *arguments: RiseType) -
 def test_unknown_sizes_are_solved(
     spec: PatternSpec, sizes: Mapping[str, int], arguments: list[RiseType], result: str
 ) -> None:
-    assert show(applied(spec, sizes, *arguments)) == result
+    assert format_type(applied(spec, sizes, *arguments)) == result
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_equations_wait_for_each_other() -> None:
     inference = Inference()
     n, m = inference.fresh_size(), inference.fresh_size()
     inference.unify(array(n * m, f32), array(12, f32))
-    assert inference.undecided()
+    assert inference.undecided_equations()
     inference.unify(array(m, f32), array(4, f32))
-    assert not inference.undecided()
+    assert not inference.undecided_equations()
     assert inference.resolve_size(n) == Nat.const(3)
 
 
@@ -171,17 +171,17 @@ def test_a_size_that_must_be_a_multiple_is_refined_everywhere() -> None:
     inference = Inference()
     inputs, result = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(4)})))
     inference.unify(inputs[0], array("N", f32))
-    assert inference.refined == {"N": parse_nat("N_by_4 * 4")}
-    assert show(inference.resolve(array("N", result))) == "(N_by_4 * 4).N_by_4.4.f32"
+    assert inference.refined_sizes == {"N": parse_nat("N_by_4 * 4")}
+    assert format_type(inference.resolve(array("N", result))) == "(N_by_4 * 4).N_by_4.4.f32"
     # Once more, and by another name.
     inputs, _ = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(6)})))
     inference.unify(inputs[0], array("N", f32))
-    assert inference.refined["N"] == parse_nat("N_by_4_by_3 * 12")
+    assert inference.refined_sizes["N"] == parse_nat("N_by_4_by_3 * 12")
 
 
 def test_the_size_of_a_dependent_function_is_not_refined() -> None:
     inference = Inference()
-    inference.fix("N")
+    inference.fix_variable("N")
     inputs, _ = uncurry(SPLIT.instantiate(inference.instantiate(SPLIT, {"m": Nat.const(4)})))
     with pytest.raises(TypeMismatch) as caught:
         inference.unify(inputs[0], array("N", f32))
@@ -231,5 +231,5 @@ def test_results_that_no_operand_has() -> None:
 def test_what_nothing_shows_to_be_a_vector_is_a_scalar() -> None:
     inference = Inference()
     result = inference.with_lane(inference.fresh_type(), i1)
-    inference.settle_lanes()
+    inference.default_to_scalars()
     assert inference.resolve(result) == i1

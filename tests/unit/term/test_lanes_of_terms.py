@@ -7,7 +7,7 @@ from test_conversion import assert_comes_back, subterms, unit_of
 
 from riselang.dialects.rise.pattern_registry import VECTOR_FROM_SCALAR
 from riselang.dialects.rise.types import f32, f64, i1, vector
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.support.errors import LimitationError
@@ -15,7 +15,7 @@ from riselang.term.contraction import contract
 from riselang.term.cost import cost
 from riselang.term.digest import digest
 from riselang.term.nodes import Embed, Lambda, Pattern, Scalar, operation_type, scalar_type
-from riselang.term.sizes import at_sizes
+from riselang.term.sizes import substitute_sizes
 from riselang.term.to_dialect import program_module
 
 PROGRAMS = [
@@ -64,7 +64,7 @@ def test_a_constant_of_equal_lanes_is_a_repeated_scalar() -> None:
     term = unit_of(MODULE.format(body=body)).term
     assert term == parse_term("fun(v : vec[4, f32], v * vectorFromScalar(4, 2.0))")
     assert any(isinstance(t, Pattern) and t.spec is VECTOR_FROM_SCALAR for t in subterms(term))
-    assert run(term, [[1.0, 2.0, 3.0, 4.0]]) == [2.0, 4.0, 6.0, 8.0]
+    assert run_term(term, [[1.0, 2.0, 3.0, 4.0]]) == [2.0, 4.0, 6.0, 8.0]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_vectors_of_open_length_have_no_form_in_the_dialect() -> None:
     term = parse_term("fun(v : vec[K, f32], v + v)")
     with pytest.raises(LimitationError, match="the number of lanes of a vector must be"):
         program_module(term, "f")
-    assert_comes_back(at_sizes(term, {"K": Nat.const(4)}))
+    assert_comes_back(substitute_sizes(term, {"K": Nat.const(4)}))
 
 
 @pytest.mark.parametrize("type", ["f32", "f64"])
@@ -109,13 +109,13 @@ def test_vectors_of_small_floats_are_not_contracted() -> None:
 
 def test_each_lane_costs() -> None:
     program = "fun((x : N.f32), x |> asVector(4) |> map(fun(v, exp(v * v) + v)) |> asScalar)"
-    found = cost(at_sizes(parse_term(program), {"N_by_4": Nat.const(3)}))
+    found = cost(substitute_sizes(parse_term(program), {"N_by_4": Nat.const(3)}))
     assert (found.flops, found.transcendentals) == (24, 12)
 
 
 def test_the_interpreter_works_lane_by_lane() -> None:
     term = parse_term("fun((v : vec[3, i8], w : vec[3, i8]), select(v < w, v - w, v + v))")
-    assert run(term, [[1, -128, 100], [2, 127, 3]]) == [-1, 1, -56]
+    assert run_term(term, [[1, -128, 100], [2, 127, 3]]) == [-1, 1, -56]
     assert isinstance(term, Lambda)
     conditions = [t for t in subterms(term) if isinstance(t, Scalar) and t.predicate]
     assert [t.type for t in conditions] == [vector(3, i1)]

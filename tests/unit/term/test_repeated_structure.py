@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.types import FunType
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.program import parse_term
 from riselang.support.errors import OutOfRangeError
 from riselang.term.nodes import Pattern, Term, subterms
@@ -51,7 +51,7 @@ def test_layers_become_one_function(layers: int):
     assert len(functions_of(outlined)) == 1
     assert repr(outlined).count("repeated") == 1 + layers
     assert outlined.type == program.type
-    assert run(outlined, values(layers)) == run(program, values(layers))
+    assert run_term(outlined, values(layers)) == run_term(program, values(layers))
 
 
 def test_what_occurs_once_stays_as_it_is():
@@ -71,7 +71,7 @@ def test_what_follows_the_layers_is_kept():
     program = dense(4, " |> map(fun(row, row |> map(fun(v, v * 2.0))))")
     outlined = outline(program)
     assert len(functions_of(outlined)) == 1
-    assert run(outlined, values(4)) == run(program, values(4))
+    assert run_term(outlined, values(4)) == run_term(program, values(4))
 
 
 def test_an_outlined_program_is_outlined_once():
@@ -110,7 +110,7 @@ def test_a_layer_that_reads_its_input_twice():
     arguments = [source.random((3, 4)).astype(np.float32).tolist()]
     arguments += [source.random((4, 4)).astype(np.float32).tolist() for _ in range(4)]
     assert functions_of(outlined)
-    assert run(outlined, arguments) == run(program, arguments)
+    assert run_term(outlined, arguments) == run_term(program, arguments)
 
 
 @pytest.mark.parametrize("strategy", ["default", "none"])
@@ -120,7 +120,7 @@ def test_layers_compile_to_one_function(strategy: str, loops: str):
     loaded: Any = rl.loads(text, name="dense.rise", loops=loops, strategy=strategy)
     kernel = loaded.main
     arrays = [np.array(each, np.float32) for each in values(5)]
-    expected = np.array(run(dense(5), values(5)), np.float32)
+    expected = np.array(run_term(dense(5), values(5)), np.float32)
     np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-5)
     assert kernel.lower().as_text("imperative").count("func.func private @rise_function") == 1
 
@@ -173,7 +173,7 @@ def test_repeats_of_a_sequence(numbers: list[int], start: int, length: int, coun
 
 def test_positions_that_are_taken_are_in_no_other_run():
     repeats = Repeats([1, 2, 1, 2, 1, 2], [10] * 6, 10)
-    repeats.taken.update(range(2))
+    repeats.used_positions.update(range(2))
     assert [each.start for each in repeats.occurrences(next(iter(repeats)))] == [2, 4]
 
 
@@ -199,7 +199,7 @@ def test_what_nobody_needs_may_repeat(layer: str):
     )
     parameters = ", ".join(f"w{k} : 4.4.f32, b{k} : 4.f32" for k in range(5))
     program = parse_term(f"fun((x : 3.4.f32, {parameters}), {unused}; x)")
-    assert run(outline(program), values(5)) == run(program, values(5))
+    assert run_term(outline(program), values(5)) == run_term(program, values(5))
 
 
 def test_names_of_values_are_kept():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from riselang.support import benchmarking
-from riselang.support.benchmarking import calls_for, interleaved, rounds_for
+from riselang.support.benchmarking import calls_per_sample, round_count, time_interleaved
 from riselang.tools import rise
 from riselang.tools.figures import read_report
 
@@ -117,21 +117,25 @@ def test_what_is_refused(
 def test_rivals_take_turns() -> None:
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
-    samples = interleaved(rivals, 3, lambda: order.append("|"))
+    samples = time_interleaved(rivals, 3, lambda: order.append("|"))
     assert "".join(order) == "abb|abb|abb|"
     assert [len(each) for each in samples] == [3, 3]
 
 
 def test_after_a_rest_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmarking, "WAKING", 0.0)
+    monkeypatch.setattr(benchmarking, "WARMUP_SECONDS", 0.0)
     order: list[str] = []
     rivals = [(lambda: order.append("a"), 1), (lambda: order.append("b"), 2)]
-    samples = interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)
+    samples = time_interleaved(rivals, 2, lambda: order.append("|"), rest=1e-6)
     assert "".join(order) == "aabbb|aabbb|"
     assert [len(each) for each in samples] == [2, 2]
 
 
 def test_short_programs_are_called_often_and_long_ones_seldom() -> None:
-    assert (calls_for(0.25e-3), calls_for(1.0), calls_for(0.0)) == (4, 1, 10_000)
-    assert (rounds_for(1e-3, 25), rounds_for(2.0, 25), rounds_for(60.0, 25)) == (25, 10, 5)
-    assert rounds_for(60.0, 3) == 3
+    assert (calls_per_sample(0.25e-3), calls_per_sample(1.0), calls_per_sample(0.0)) == (
+        4,
+        1,
+        10_000,
+    )
+    assert (round_count(1e-3, 25), round_count(2.0, 25), round_count(60.0, 25)) == (25, 10, 5)
+    assert round_count(60.0, 3) == 3

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from riselang.tools import rise
-from riselang.tools.comparison import Verdict, changes
-from riselang.tools.figures import Figure, Report, Rival, amount, read_report, write_report
+from riselang.tools.comparison import Verdict, compare_reports
+from riselang.tools.figures import Figure, Report, Rival, format_amount, read_report, write_report
 
 MACHINE, VERSIONS = {"processor": "a", "cores": "2"}, {"riselang": "0.1.0"}
 
@@ -56,14 +56,14 @@ def test_noise_is_seldom_taken_for_a_change() -> None:
     alarms = 0
     for seed in range(200):
         old, new = report(("a", noisy(1.0, 2 * seed))), report(("a", noisy(1.0, 2 * seed + 1)))
-        alarms += changes(old, new)[0].verdict is not Verdict.SAME
+        alarms += compare_reports(old, new)[0].verdict is not Verdict.SAME
     assert alarms <= 6
 
 
 def test_a_change_of_a_tenth_is_found() -> None:
     for seed in range(50):
         old, new = report(("a", noisy(1.0, 2 * seed))), report(("a", noisy(1.1, 2 * seed + 1)))
-        assert changes(old, new)[0].verdict is Verdict.SLOWER
+        assert compare_reports(old, new)[0].verdict is Verdict.SLOWER
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,6 @@ def test_a_limit_that_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_amounts_have_the_unit_that_fits() -> None:
-    shown = [amount(value, "s") for value in (2.5, 0.0125, 3e-6, 4e-8)]
+    shown = [format_amount(value, "s") for value in (2.5, 0.0125, 3e-6, 4e-8)]
     assert shown == ["2.500 s", "12.500 ms", "3.000 us", "40.0 ns"]
-    assert amount(12345.6, "bytes") == "1.235e+04 bytes"
+    assert format_amount(12345.6, "bytes") == "1.235e+04 bytes"

@@ -40,7 +40,7 @@ def test_no_problems_are_found_here(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def no_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "self_tests", list)
+    monkeypatch.setattr(doctor, "run_self_tests", list)
 
 
 @pytest.mark.usefixtures("no_self_test")
@@ -90,7 +90,7 @@ def test_packages_that_are_missing_or_of_another_version(monkeypatch: pytest.Mon
 
 
 def test_no_openmp_runtime_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "openmp", lambda: None)
+    monkeypatch.setattr(libraries, "find_openmp", lambda: None)
     (finding,) = checks.openmp()
     assert finding.state is State.NOTE
     assert "mapPar runs on one thread" in finding.detail
@@ -135,7 +135,7 @@ def test_back_ends_that_fail_crash_and_leave(
     monkeypatch.setattr(doctor, "SELF_TEST", [sys.executable, str(broken)])
     names = ("wrong", "crash", "fine", "leave", "last")
     monkeypatch.setattr(self_test, "BACK_ENDS", dict.fromkeys(names, int))
-    found = by_name(iter(doctor.self_tests()))
+    found = by_name(iter(doctor.run_self_tests()))
     assert tuple(found) == names
     assert found["wrong"].detail == "ValueError: 2 is not 3"
     assert signal.SIGSEGV.name in found["crash"].detail
@@ -148,16 +148,16 @@ def test_a_back_end_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     hanging = tmp_path / "hanging.py"
     hanging.write_text("import time\ntime.sleep(60)")
     monkeypatch.setattr(doctor, "SELF_TEST", [sys.executable, str(hanging)])
-    monkeypatch.setattr(doctor, "LONGEST", 0.2)
+    monkeypatch.setattr(doctor, "TIMEOUT", 0.2)
     monkeypatch.setattr(self_test, "BACK_ENDS", {"slow": int})
-    (finding,) = doctor.self_tests()
+    (finding,) = doctor.run_self_tests()
     assert finding.state is State.BROKEN
     assert "the timeout of 0 s" in finding.detail
 
 
 def test_the_self_test_takes_less_than_five_seconds_of_work() -> None:
     before = os.times()
-    doctor.self_tests()
+    doctor.run_self_tests()
     after = os.times()
     spent = after.children_user + after.children_system
     spent -= before.children_user + before.children_system

@@ -178,7 +178,7 @@ def test_a_served_page_follows_its_file(folder: Path) -> None:
 
     def run() -> None:
         with pytest.raises(Stopped):
-            serving.serve(options, make)
+            serving.serve_page(options, make)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(serving.time, "sleep", sleep)
@@ -206,8 +206,8 @@ def test_a_served_page_follows_its_file(folder: Path) -> None:
 
 def test_a_served_page_is_for_those_who_ask_this_machine() -> None:
     """Not for pages of a site whose name points here."""
-    shown = serving.Shown("1", b"the page")
-    server = serving.server(0, shown)
+    shown = serving.PageState("1", b"the page")
+    server = serving.make_server(0, shown)
     port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -175,7 +175,7 @@ def test_an_interruption_that_python_drops_is_repeated(capsys: pytest.CaptureFix
             run_tool(act)
     finally:
         signal.signal(signal.SIGINT, before)
-        exits._code.clear()  # or this process ends with it
+        exits._exit_code.clear()  # or this process ends with it
     assert moments == ["callback"]
     assert sys.unraisablehook is hook
     assert capsys.readouterr().err == "interrupted\n"

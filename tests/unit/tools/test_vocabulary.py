@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from riselang.rewrite.glossary import words_of
-from riselang.rewrite.registry import ENTRIES, load_all, vocabulary, words
+from riselang.rewrite.glossary import definitions_of
+from riselang.rewrite.registry import ENTRIES, load_all, names_by_kind, vocabulary
 from riselang.rewrite.rule import RULES
 from riselang.tools import rise, rise_opt
-from riselang.tools.vocabulary import all_rules, all_strategies, one_rule, one_strategy
+from riselang.tools.vocabulary import describe_rule, describe_strategy, list_rules, list_strategies
 
 load_all()
 
@@ -26,7 +26,7 @@ def printed(
 
 
 def test_every_rule_is_listed_with_its_law() -> None:
-    text = all_rules()
+    text = list_rules()
     for rule in RULES.values():
         assert f"  {rule.name}" in text
         assert str(rule.law) in text
@@ -37,7 +37,7 @@ def test_every_rule_is_listed_with_its_law() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_every_rule_is_shown_in_full(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("riselang.tools.vocabulary.law_status", lambda rule: "tested")
-    text = one_rule(name)
+    text = describe_rule(name)
     assert text.startswith(name)
     assert f"  law         {RULES[name].law}\n  for all     " in text
 
@@ -57,7 +57,7 @@ def test_a_rule_in_full(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_word_of_strategies_is_listed() -> None:
-    text = all_strategies()
+    text = list_strategies()
     for name in vocabulary():
         if name not in RULES:
             assert f"\n  {name}" in text
@@ -67,8 +67,8 @@ def test_every_word_of_strategies_is_listed() -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_every_strategy_is_shown_in_full(name: str) -> None:
-    assert one_strategy(name).startswith(name)
-    assert ENTRIES[name].summary in one_strategy(name)
+    assert describe_strategy(name).startswith(name)
+    assert ENTRIES[name].summary in describe_strategy(name)
 
 
 def test_a_schedule_without_arguments_says_what_it_is_made_of(
@@ -81,9 +81,9 @@ def test_a_schedule_without_arguments_says_what_it_is_made_of(
     )
 
 
-@pytest.mark.parametrize("kind", words())
+@pytest.mark.parametrize("kind", names_by_kind())
 def test_every_word_says_what_it_does(kind: str) -> None:
-    assert all(word.summary.endswith(".") for word in words_of(kind))
+    assert all(word.summary.endswith(".") for word in definitions_of(kind))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_name_that_is_unknown_has_a_hint(
 
 
 def test_rise_opt_lists_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(rise_opt.main, capsys, "--list-rules") == all_rules()
-    assert printed(rise_opt.main, capsys, "--list-strategies") == all_strategies()
-    assert printed(rise.main, capsys, "rules") == all_rules()
-    assert printed(rise.main, capsys, "strategies") == all_strategies()
+    assert printed(rise_opt.main, capsys, "--list-rules") == list_rules()
+    assert printed(rise_opt.main, capsys, "--list-strategies") == list_strategies()
+    assert printed(rise.main, capsys, "rules") == list_rules()
+    assert printed(rise.main, capsys, "strategies") == list_strategies()

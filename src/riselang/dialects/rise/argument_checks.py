@@ -57,7 +57,7 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class Both:
+class AllOf:
     """Rejects what any of several checks rejects."""
 
     checks: tuple[Check, ...]
@@ -79,10 +79,10 @@ def at_most(limit: str | int, margin: int, *names: str) -> Check:
     return AtMost(as_nat(limit), margin, names)
 
 
-def both(*checks: Check) -> Check:
-    return Both(checks)
+def all_of(*checks: Check) -> Check:
+    return AllOf(checks)
 
 
 def inequalities(check: Check) -> tuple[Inequality, ...]:
     """The inequalities that a check requires, also of sizes that are not constants."""
-    return check.inequalities if isinstance(check, AtLeast | AtMost | Both) else ()
+    return check.inequalities if isinstance(check, AtLeast | AtMost | AllOf) else ()

@@ -26,7 +26,7 @@ from riselang.dialects.rise.syntax import parse_bare_type, parse_type_body, prin
 from riselang.dialects.rise.types import ScalarType, f32, is_float
 
 Number = int | float
-FLOAT_BITS = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
+STRUCT_FORMATS = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
 
 
 @irdl_attr_definition
@@ -38,7 +38,7 @@ class LiteralAttr(ParametrizedAttribute):
     type: ScalarType
 
     @property
-    def plain(self) -> FloatAttr | IntegerAttr:
+    def builtin_attribute(self) -> FloatAttr | IntegerAttr:
         """The value as a builtin attribute."""
         assert isinstance(self.value, FloatAttr | IntegerAttr)
         return self.value
@@ -65,7 +65,7 @@ class LiteralAttr(ParametrizedAttribute):
                 if not isinstance(type, ScalarType):
                     parser.raise_error(f"a literal is a scalar, but {type} is not", position)
         try:
-            literal_attribute = literal(_from_bits(number, type) if is_bits else number, type)
+            literal_attribute = literal(_float_from_bits(number, type) if is_bits else number, type)
         except (VerifyException, OverflowError, ValueError) as error:
             problem = f"{number} is not a literal of type {type.element}: {error}"
             parser.raise_error(problem, position)
@@ -90,13 +90,13 @@ def literal(number: Number, type: ScalarType) -> LiteralAttr:
     elif isinstance(element, IndexType | IntegerType):
         if isinstance(number, float):
             raise VerifyException("a float is not an integer literal")
-        value = IntegerAttr(_wrap_checked(int(number), element), element)
+        value = IntegerAttr(_wrap_integer(int(number), element), element)
     else:
         raise VerifyException(f"{element} has no literals")
     return LiteralAttr(value, type)
 
 
-def _wrap_checked(number: int, element: IndexType | IntegerType) -> int:
+def _wrap_integer(number: int, element: IndexType | IntegerType) -> int:
     width = 64 if isinstance(element, IndexType) else element.width.data
     if not -(1 << (width - 1)) <= number < (1 << width):
         raise VerifyException(f"it does not fit into {width} bits")
@@ -114,18 +114,18 @@ def _parse_number(parser: AttrParser) -> tuple[Number, bool]:
     return parser.parse_number(), is_hexadecimal
 
 
-def _from_bits(number: Number, type: ScalarType) -> Number:
+def _float_from_bits(number: Number, type: ScalarType) -> Number:
     if not is_float(type):
         return number
     bits = int(number)
     if isinstance(type.element, BFloat16Type):
         return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
-    code = FLOAT_BITS[cast("type[Float32Type]", type.element.__class__)]
+    code = STRUCT_FORMATS[cast("type[Float32Type]", type.element.__class__)]
     size = struct.calcsize(code)
     return struct.unpack(code, bits.to_bytes(size, "little"))[0]
 
 
-def _spelling(keyword: str) -> type[ParametrizedAttribute]:
+def _make_type_attribute(keyword: str) -> type[ParametrizedAttribute]:
     """An attribute such as `#rise.scalar<f32>`, which is parsed as the type itself."""
 
     def parse_parameters(cls: object, parser: AttrParser) -> Sequence[Attribute]:
@@ -142,6 +142,7 @@ def _spelling(keyword: str) -> type[ParametrizedAttribute]:
     return irdl_attr_definition(type(f"{keyword}Spelling", (ParametrizedAttribute,), members))
 
 
-TYPE_SPELLINGS = tuple(
-    _spelling(keyword) for keyword in ("scalar", "array", "tuple", "idx", "vector", "var")
+TYPE_ATTRIBUTES = tuple(
+    _make_type_attribute(keyword)
+    for keyword in ("scalar", "array", "tuple", "idx", "vector", "var")
 )

@@ -17,8 +17,8 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
+    compute_once,
     idx,
-    kept,
     pair,
     parts_of,
     variable,
@@ -29,18 +29,18 @@ from riselang.nat import Nat
 def dep_fun(kind: str, name: str, body: RiseType) -> DepFunType:
     """The type of a function of a size or data type `name`, which `body` mentions."""
     label = binder_label(binder_height(body))
-    renamed = renamed_binder(body, kind, name, label)
+    renamed = rename_variable(body, kind, name, label)
     return DepFunType(StringAttr(kind), StringAttr(label), renamed)
 
 
-def opened(type: DepFunType, argument: Nat | RiseType) -> RiseType:
+def instantiate_binder(type: DepFunType, argument: Nat | RiseType) -> RiseType:
     """The result type of a dependent function for an argument."""
     if isinstance(argument, Nat):
         return substitute(type.body, {type.binder: argument}, {})
     return substitute(type.body, {}, {type.binder: argument})
 
 
-def renamed_binder(type: RiseType, kind: str, old: str, new: str) -> RiseType:
+def rename_variable(type: RiseType, kind: str, old: str, new: str) -> RiseType:
     if old == new:
         return type
     if kind == "nat":
@@ -60,14 +60,14 @@ def binder_height(type: RiseType) -> int:
     """The maximum nesting depth of dependent functions in a type."""
     if isinstance(type, DepFunType):
         return int(type.binder[1:])
-    return kept(type, "_binder_height", _height_of_parts)
+    return compute_once(type, "_binder_height", _max_binder_height)
 
 
-def _height_of_parts(type: RiseType) -> int:
+def _max_binder_height(type: RiseType) -> int:
     return max([binder_height(part) for part in parts_of(type)], default=0)
 
 
-def rebuilt(
+def map_variables(
     type: RiseType,
     size: Callable[[Nat], Nat],
     variable: Callable[[TypeVariable], RiseType],
@@ -81,10 +81,10 @@ def rebuilt(
         if type.is_closed:
             return type
         if type not in known:
-            known[type] = replaced(type)
+            known[type] = rebuild(type)
         return known[type]
 
-    def replaced(type: RiseType) -> RiseType:
+    def rebuild(type: RiseType) -> RiseType:
         match type:
             case TypeVariable():
                 return variable(type)
@@ -115,7 +115,7 @@ def rebuilt(
 
 def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, RiseType]) -> RiseType:
     """Replace naturals and type variables by name."""
-    return rebuilt(
+    return map_variables(
         type,
         lambda size: size.substitute(nats),
         lambda variable: types.get(variable.label.data, variable),
@@ -124,19 +124,19 @@ def substitute(type: RiseType, nats: Mapping[str, Nat], types: Mapping[str, Rise
 
 def type_variables(type: RiseType) -> tuple[str, ...]:
     """The labels of the type variables in `type`, each once, in the order of occurrence."""
-    return kept(type, "_type_variables", _type_variables)
+    return compute_once(type, "_type_variables", _type_variables)
 
 
 def _type_variables(type: RiseType) -> tuple[str, ...]:
     if isinstance(type, TypeVariable):
         return (type.label.data,)
     found = dict.fromkeys(name for part in parts_of(type) for name in type_variables(part))
-    return tuple(name for name in found if name != bound_name(type))
+    return tuple(name for name in found if name != bound_variable(type))
 
 
 def nat_variables(type: RiseType) -> frozenset[str]:
     """The names of the size variables in `type`."""
-    return kept(type, "_nat_variables", _nat_variables)
+    return compute_once(type, "_nat_variables", _nat_variables)
 
 
 def _nat_variables(type: RiseType) -> frozenset[str]:
@@ -147,18 +147,18 @@ def _nat_variables(type: RiseType) -> frozenset[str]:
         case IdxType():
             return type.bound.variables
         case _:
-            return found - {bound_name(type)}
+            return found - {bound_variable(type)}
 
 
-def bound_name(type: RiseType) -> str | None:
+def bound_variable(type: RiseType) -> str | None:
     """The variable that a type binds."""
     return type.binder if isinstance(type, DepFunType) else None
 
 
-def named_binder(type: DepFunType) -> tuple[str, RiseType]:
+def open_type_binder(type: DepFunType) -> tuple[str, RiseType]:
     """A fresh name for the variable of a dependent function, and the body with that name."""
     taken = nat_variables(type.body) | frozenset(type_variables(type.body))
     hints = "nmklij" if type.kind.data == "nat" else "tsuvwr"
     names = (f"{hint}{number or ''}" for number in itertools.count() for hint in hints)
     name = next(name for name in names if name not in taken)
-    return name, renamed_binder(type.body, type.kind.data, type.binder, name)
+    return name, rename_variable(type.body, type.kind.data, type.binder, name)

@@ -35,7 +35,7 @@ Law = Callable[[Sequence[SSAValue]], SSAValue | None]
 LAWS: dict[str, Law] = {}
 
 
-def applied_pattern(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | None:
+def pattern_application(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | None:
     """The pattern whose application is `value`, and its arguments, also of nested applications."""
     arguments: list[SSAValue] = []
     while isinstance(value, OpResult) and isinstance(value.op, ApplyOp):
@@ -46,9 +46,9 @@ def applied_pattern(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] | Non
     return None
 
 
-def folded(op: Operation) -> SSAValue | None:
+def fold_application(op: Operation) -> SSAValue | None:
     """The value that an application is equal to by one of the laws; it has the same type."""
-    found = applied_pattern(op.results[0])
+    found = pattern_application(op.results[0])
     if found is None or len(found[1]) != found[0].arity or found[0].name not in LAWS:
         return None
     value = LAWS[found[0].name](found[1])
@@ -65,12 +65,12 @@ def law(spec: PatternSpec) -> Callable[[Law], Law]:
     return register
 
 
-def _inverse(outer: PatternSpec, inner: PatternSpec) -> None:
+def _register_inverse(outer: PatternSpec, inner: PatternSpec) -> None:
     """`outer(inner(x)) ~> x`, where the types are the same."""
 
     @law(outer)
     def undo(arguments: Sequence[SSAValue]) -> SSAValue | None:
-        found = applied_pattern(arguments[0])
+        found = pattern_application(arguments[0])
         if found is not None and found[0] is inner and len(found[1]) == 1:
             return found[1][0]
         return None
@@ -84,15 +84,15 @@ for _outer, _inner in (
     (AS_SCALAR, AS_VECTOR),
     (AS_VECTOR, AS_SCALAR),
 ):
-    _inverse(_outer, _inner)
+    _register_inverse(_outer, _inner)
 
 
-def _part(outer: PatternSpec, inner: PatternSpec, position: int) -> None:
+def _register_projection(outer: PatternSpec, inner: PatternSpec, position: int) -> None:
     """`outer(inner(x0, x1)) ~> x<position>`, where the types are the same."""
 
     @law(outer)
     def project(arguments: Sequence[SSAValue]) -> SSAValue | None:
-        found = applied_pattern(arguments[0])
+        found = pattern_application(arguments[0])
         if found is not None and found[0] is inner and len(found[1]) == 2:
             return found[1][position]
         return None
@@ -104,7 +104,7 @@ for _outer, _inner, _position in (
     (TAKE, CONCAT, 0),
     (DROP, CONCAT, 1),
 ):
-    _part(_outer, _inner, _position)
+    _register_projection(_outer, _inner, _position)
 
 
 @law(MAP)

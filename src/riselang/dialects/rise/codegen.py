@@ -31,7 +31,7 @@ from riselang.dialects.rise.codegen_views import (
 )
 from riselang.dialects.rise.functional import returned_value
 from riselang.dialects.rise.interface_ops import check_buffers
-from riselang.dialects.rise.lanes import unwrapped
+from riselang.dialects.rise.lanes import unwrap_type
 from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.pattern_registry import (
@@ -78,15 +78,15 @@ class CastOp(RiseOperation):
         result = self.result.type
         if isinstance(result, DataType) and types and isinstance(types[0], MemRefType):
             check_buffers(types, result)
-        elif len(types) != 1 or not _is_unwrapping(types[0], result):
+        elif len(types) != 1 or not _is_scalar_cast(types[0], result):
             raise VerifyException(f"cannot cast {[str(type) for type in types]} to {result}")
 
 
-def _is_unwrapping(one: Attribute, other: Attribute) -> bool:
+def _is_scalar_cast(one: Attribute, other: Attribute) -> bool:
     wrapped, plain = (one, other) if isinstance(one, RiseType) else (other, one)
     if isinstance(wrapped, IdxType):
         return isinstance(plain, IndexType)
-    return isinstance(wrapped, ScalarType | VectorType) and unwrapped(wrapped) == plain
+    return isinstance(wrapped, ScalarType | VectorType) and unwrap_type(wrapped) == plain
 
 
 @irdl_op_definition
@@ -138,10 +138,10 @@ class ZipOp(RiseOperation):
     assembly_format = PAIR_FORMAT
 
     def __init__(self, first: SSAValue, second: SSAValue):
-        super().__init__(operands=[first, second], result_types=[_zipped(first, second)])
+        super().__init__(operands=[first, second], result_types=[_zip_type(first, second)])
 
     def verify_(self) -> None:
-        _check_result(self, _zipped(self.first, self.second))
+        _check_result(self, _zip_type(self.first, self.second))
 
 
 @irdl_op_definition
@@ -408,7 +408,7 @@ CODEGEN_OPS = (
 )  # fmt: skip
 
 
-def _zipped(first: SSAValue, second: SSAValue) -> RiseType:
+def _zip_type(first: SSAValue, second: SSAValue) -> RiseType:
     left, right = data_type(first), data_type(second)
     assert isinstance(left, ArrayType)
     assert isinstance(right, ArrayType)

@@ -27,7 +27,7 @@ from riselang.dialects.rise.types import (
     VectorType,
     uncurry,
 )
-from riselang.dialects.rise.views import Kept, Path, Route, View, route
+from riselang.dialects.rise.views import Path, Route, SizeAttribute, View, make_route
 from riselang.nat import Nat
 
 
@@ -47,7 +47,7 @@ class ViewOp(RiseOperation):
     ROUTE: ClassVar[Route]
     """Maps a path into the result to a path into the operand."""
     ROUTE_SIZES: ClassVar[Sequence[SizeReader]]
-    ROOM: ClassVar[Route | None]
+    HEADROOM: ClassVar[Route | None]
     """An expression that is negative for elements that are not stored; None if all are stored."""
     SIZES: ClassVar[Mapping[str, SizeReader]]
 
@@ -58,21 +58,21 @@ class ViewOp(RiseOperation):
     def __init__(self, source: SSAValue, type: RiseType, kept: NatAttr | None = None):
         super().__init__(operands=[source], result_types=[type])
         if kept is not None:
-            assert self.VIEW.kept is not None
-            self.properties[self.VIEW.kept.attribute] = kept
+            assert self.VIEW.size_attribute is not None
+            self.properties[self.VIEW.size_attribute.attribute] = kept
 
     def size(self, name: str) -> Nat:
         """The value of a pattern parameter that is a size."""
         return self.SIZES[name](self)
 
-    def lead(self, path: Path) -> Path:
+    def map_path(self, path: Path) -> Path:
         """Map a path into the result to a path into the operand."""
         return self.ROUTE([read(self) for read in self.ROUTE_SIZES], path)
 
-    def room(self, path: Path) -> Nat:
+    def headroom(self, path: Path) -> Nat:
         """The expression that is negative if the element at a path is not stored."""
-        assert self.ROOM is not None
-        found = self.ROOM([self.size(name) for name in self.ROOM.sizes], path)[0]
+        assert self.HEADROOM is not None
+        found = self.HEADROOM([self.size(name) for name in self.HEADROOM.sizes], path)[0]
         assert isinstance(found, Nat)
         return found
 
@@ -80,7 +80,7 @@ class ViewOp(RiseOperation):
         before, after = data_type(self.source), data_type(self.result)
         if self.IS_STORE:
             before, after = after, before
-        kept = self.VIEW.kept
+        kept = self.VIEW.size_attribute
         known = {} if kept is None else {kept.parameter: self.size(kept.parameter)}
         if match_scheme(self.SPEC.type, [before, after], known) is None:
             raise VerifyException(
@@ -95,7 +95,7 @@ class ShiftedPadOp(ViewOp):
 
 
 SizeReader: TypeAlias = Callable[[ViewOp], Nat]
-Hops: TypeAlias = "tuple[str, ...]"
+AttributePath: TypeAlias = "tuple[str, ...]"
 """The attribute names that lead from an op to one of the lengths in its types."""
 
 
@@ -108,19 +108,19 @@ def _size_readers(spec: PatternSpec, is_store: bool) -> Mapping[str, SizeReader]
     inputs, output = uncurry(spec.type)
     before, after = ("result", "source") if is_store else ("source", "result")
     readers: dict[str, SizeReader] = {}
-    if spec.view.kept is not None:
-        readers[spec.view.kept.parameter] = _kept_reader(spec.view.kept)
+    if spec.view.size_attribute is not None:
+        readers[spec.view.size_attribute.parameter] = _attribute_reader(spec.view.size_attribute)
     lengths = [*_lengths(inputs[0], (before, "type")), *_lengths(output, (after, "type"))]
     for hops, length in sorted(lengths, key=lambda each: (len(each[1].variables), len(each[0]))):
         names = [name for name in length.variables if name not in readers]
         if len(names) == 1 and length == Nat.var(names[0]):
             readers[names[0]] = attrgetter(".".join(hops))
         elif len(names) == 1 and (rest := length - Nat.var(names[0])).variables <= readers.keys():
-            readers[names[0]] = _rest_reader(hops, rest, readers)
+            readers[names[0]] = _difference_reader(hops, rest, readers)
     return readers
 
 
-def _lengths(type: RiseType, hops: Hops) -> Iterator[tuple[Hops, Nat]]:
+def _lengths(type: RiseType, hops: AttributePath) -> Iterator[tuple[AttributePath, Nat]]:
     if isinstance(type, ArrayType | VectorType):
         yield (*hops, "length"), type.length
         yield from _lengths(type.element, (*hops, "element"))
@@ -129,7 +129,7 @@ def _lengths(type: RiseType, hops: Hops) -> Iterator[tuple[Hops, Nat]]:
         yield from _lengths(type.second, (*hops, "second"))
 
 
-def _kept_reader(kept: Kept) -> SizeReader:
+def _attribute_reader(kept: SizeAttribute) -> SizeReader:
     def read(op: ViewOp) -> Nat:
         size = op.properties[kept.attribute]
         assert isinstance(size, NatAttr)
@@ -138,7 +138,9 @@ def _kept_reader(kept: Kept) -> SizeReader:
     return read
 
 
-def _rest_reader(hops: Hops, rest: Nat, readers: Mapping[str, SizeReader]) -> SizeReader:
+def _difference_reader(
+    hops: AttributePath, rest: Nat, readers: Mapping[str, SizeReader]
+) -> SizeReader:
     whole: SizeReader = attrgetter(".".join(hops))
     known = {name: readers[name] for name in rest.variables}
 
@@ -148,43 +150,51 @@ def _rest_reader(hops: Hops, rest: Nat, readers: Mapping[str, SizeReader]) -> Si
     return read
 
 
-def _view_op(spec: PatternSpec, is_store: bool) -> type[ViewOp]:
+def _make_view_op(spec: PatternSpec, is_store: bool) -> type[ViewOp]:
     view = spec.view
     assert view is not None
     function = view.store if is_store else view.read
     assert function is not None
     ending = "Acc" if is_store else ""
     base: type[ViewOp] = ShiftedPadOp if view.is_pad else ViewOp
-    kept = "" if view.kept is None else f"`{view.kept.keyword}` ${view.kept.attribute} "
-    path, sizes = route(spec.parameters, function), _size_readers(spec, is_store)
+    kept = (
+        ""
+        if view.size_attribute is None
+        else f"`{view.size_attribute.keyword}` ${view.size_attribute.attribute} "
+    )
+    path, sizes = make_route(spec.parameters, function), _size_readers(spec, is_store)
     constants: dict[str, object] = {
         "SPEC": spec,
         "VIEW": view,
         "IS_STORE": is_store,
         "ROUTE": path,
         "ROUTE_SIZES": tuple(sizes[name] for name in path.sizes),
-        "ROOM": route(spec.parameters, view.room) if is_store and view.room else None,
+        "HEADROOM": make_route(spec.parameters, view.headroom)
+        if is_store and view.headroom
+        else None,
         "SIZES": sizes,
     }
     members: dict[str, object] = {
         "name": f"rise.codegen.{spec.name}{ending}",
         "assembly_format": f"$source {kept}attr-dict `:` type($source) `->` type($result)",
-        "__doc__": view.stores if is_store else view.reads,
+        "__doc__": view.store_description if is_store else view.read_description,
         "__annotations__": dict.fromkeys(constants, ClassVar[object]),
     }
-    if view.kept is not None and not hasattr(base, view.kept.attribute):
-        members[view.kept.attribute] = prop_def(NatAttr)
+    if view.size_attribute is not None and not hasattr(base, view.size_attribute.attribute):
+        members[view.size_attribute.attribute] = prop_def(NatAttr)
     class_name = f"{spec.name[0].upper()}{spec.name[1:]}{ending}Op"
     made = type(class_name, (base,), members | constants)
     return irdl_op_definition(cast("type[ViewOp]", made))
 
 
 READ_OPS: Mapping[str, type[ViewOp]] = {
-    name: _view_op(spec, is_store=False) for name, spec in PATTERNS.items() if spec.view is not None
+    name: _make_view_op(spec, is_store=False)
+    for name, spec in PATTERNS.items()
+    if spec.view is not None
 }
 """The op that reads a view, by the name of the pattern."""
 STORE_OPS: Mapping[str, type[ViewOp]] = {
-    name: _view_op(spec, is_store=True)
+    name: _make_view_op(spec, is_store=True)
     for name, spec in PATTERNS.items()
     if spec.view is not None and spec.view.store is not None
 }

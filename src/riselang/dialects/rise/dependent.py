@@ -19,14 +19,14 @@ from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.binding import dep_fun, opened
+from riselang.dialects.rise.binding import dep_fun, instantiate_binder
 from riselang.dialects.rise.functional import (
+    add_parsed_attributes,
     parse_defined_operand,
     returned_value,
     single_block,
-    with_attributes,
 )
-from riselang.dialects.rise.names import names_before, names_in
+from riselang.dialects.rise.names import free_names, visible_names
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
 from riselang.dialects.rise.syntax import parse_binder
@@ -68,7 +68,7 @@ class DepLambdaOp(RiseOperation):
             )
         self._check_scope(name)
         # Passes that do not know about names would merge equal ops inside and outside.
-        if name in names_before(self):
+        if name in visible_names(self):
             raise VerifyException(f"another {name} is in scope; rename the one that is bound here")
 
     def _check_scope(self, name: str) -> None:
@@ -80,7 +80,7 @@ class DepLambdaOp(RiseOperation):
                     continue
                 if getattr(operand.owner, "parent_op", lambda: None)() in inside:
                     continue
-                if name in names_in(operand.type):
+                if name in free_names(operand.type):
                     raise VerifyException(
                         f"a value from outside has the type {operand.type}, which mentions "
                         f"another {name}; rename the one that is bound here"
@@ -95,7 +95,7 @@ class DepLambdaOp(RiseOperation):
         result = parser.parse_type()
         if not isinstance(result, RiseType):
             parser.raise_error(f"expected a RISE type, but found {result}", position)
-        return with_attributes(parser, cls(name, kind, parser.parse_region(), result))
+        return add_parsed_attributes(parser, cls(name, kind, parser.parse_region(), result))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" ({self.parameter.data} : {self.kind.data}) -> ")
@@ -120,7 +120,7 @@ class DepApplyOp(RiseOperation):
         super().__init__(
             operands=[function],
             properties={"argument": attribute},
-            result_types=[dep_applied_type(function.type, attribute)],
+            result_types=[dep_application_type(function.type, attribute)],
         )
 
     @property
@@ -129,7 +129,7 @@ class DepApplyOp(RiseOperation):
         return argument.data if isinstance(argument, NatAttr) else cast(RiseType, argument)
 
     def verify_(self) -> None:
-        expected = dep_applied_type(self.function.type, self.argument)
+        expected = dep_application_type(self.function.type, self.argument)
         if expected != self.result.type:
             raise VerifyException(
                 f"the application has type {expected}, but its result has {self.result.type}"
@@ -142,7 +142,7 @@ class DepApplyOp(RiseOperation):
         position = parser.pos
         argument = parse_nat_or_type(parser)
         try:
-            return with_attributes(parser, cls(function, argument))
+            return add_parsed_attributes(parser, cls(function, argument))
         except VerifyException as error:
             parser.raise_error(f"'rise.depApply' {error}", position)
 
@@ -154,14 +154,14 @@ class DepApplyOp(RiseOperation):
         printer.print_op_attributes(self.attributes)
 
 
-def dep_applied_type(function: Attribute, argument: Attribute) -> RiseType:
+def dep_application_type(function: Attribute, argument: Attribute) -> RiseType:
     """The type of applying a dependent function; rejects an argument of the wrong kind."""
     if not isinstance(function, DepFunType):
         raise VerifyException(f"expected a dependent function to apply, but found {function}")
     if function.kind.data == "nat":
         if isinstance(argument, NatAttr):
-            return opened(function, argument.data)
+            return instantiate_binder(function, argument.data)
         raise VerifyException(f"expected a size such as #rise.nat<4>, but found {argument}")
     if isinstance(argument, DataType):
-        return opened(function, argument)
+        return instantiate_binder(function, argument)
     raise VerifyException(f"expected a data type such as #rise.scalar<f32>, but found {argument}")

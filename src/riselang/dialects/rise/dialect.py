@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from riselang.dialects.rise.attributes import TYPE_SPELLINGS, LiteralAttr
+from riselang.dialects.rise.attributes import TYPE_ATTRIBUTES, LiteralAttr
 from riselang.dialects.rise.codegen import CODEGEN_OPS
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
@@ -31,7 +31,7 @@ Rise = Dialect(
     ],
     [
         ScalarType, ArrayType, TupleType, IdxType, VectorType, FunType, DepFunType,
-        TypeVariable, NatAttr, LiteralAttr, *TYPE_SPELLINGS,
+        TypeVariable, NatAttr, LiteralAttr, *TYPE_ATTRIBUTES,
     ],
     [RiseConstants(), RiseInlining()],
 )  # fmt: skip

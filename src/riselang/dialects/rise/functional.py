@@ -24,10 +24,10 @@ from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.patterns import parse_trailing_type
 from riselang.dialects.rise.traits import (
-    ApplicationFolds,
+    ApplicationFolder,
     ApplicationPatterns,
     AppliesFunction,
-    ConstantFold,
+    ConstantFolder,
     LambdaCallable,
 )
 from riselang.dialects.rise.types import (
@@ -65,7 +65,7 @@ class MisplacedOp(VerifyException):
         self.op = op
 
 
-def with_attributes(parser: Parser, op: OpT) -> OpT:
+def add_parsed_attributes(parser: Parser, op: OpT) -> OpT:
     """Parse the attribute dictionary that may follow `op`, and add it."""
     op.attributes.update(parser.parse_optional_attr_dict())
     return op
@@ -86,9 +86,11 @@ class ReturnOp(RiseOperation):
     def parse(cls, parser: Parser) -> Self:
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
-            return with_attributes(parser, cls())
+            return add_parsed_attributes(parser, cls())
         parser.parse_punctuation(":", " and the type of the returned value")
-        return with_attributes(parser, cls([parser.resolve_operand(operand, parser.parse_type())]))
+        return add_parsed_attributes(
+            parser, cls([parser.resolve_operand(operand, parser.parse_type())])
+        )
 
     def print(self, printer: Printer) -> None:
         if self.values:
@@ -156,11 +158,11 @@ class LambdaOp(RiseOperation):
             declared = parser.parse_type()
         else:
             parser.parse_punctuation("->", " and the result type of the lambda")
-            declared = _declared(parser, names, parser.parse_type())
+            declared = _declared_type(parser, names, parser.parse_type())
         if not isinstance(declared, FunType):
             parser.raise_error(f"a lambda has a function type, but {declared} is not", position)
-        arguments = _resolved(parser, names, declared, position)
-        return with_attributes(parser, cls(parser.parse_region(arguments), declared))
+        arguments = _resolve_parameters(parser, names, declared, position)
+        return add_parsed_attributes(parser, cls(parser.parse_region(arguments), declared))
 
     def print(self, printer: Printer) -> None:
         block = self.body.blocks[0]
@@ -198,7 +200,7 @@ def _print_parameter(printer: Printer, argument: SSAValue) -> None:
     printer.print_attribute(argument.type)
 
 
-def _declared(parser: Parser, names: Sequence[_Parameter], result: Attribute) -> FunType:
+def _declared_type(parser: Parser, names: Sequence[_Parameter], result: Attribute) -> FunType:
     if not isinstance(result, RiseType):
         parser.raise_error(f"a lambda returns a RISE type, but {result} is not one")
     parts: list[RiseType] = []
@@ -215,7 +217,7 @@ def _declared(parser: Parser, names: Sequence[_Parameter], result: Attribute) ->
     return fun(*parts, result)
 
 
-def _resolved(
+def _resolve_parameters(
     parser: Parser, names: Sequence[_Parameter], declared: FunType, position: int
 ) -> list[Parser.Argument]:
     arguments: list[Parser.Argument] = []
@@ -245,15 +247,17 @@ class ApplyOp(RiseOperation):
     result = result_def(RiseType)
     # Not `Pure`: a while may not terminate and a checkIdx may fail, so it must not be speculated.
     traits = traits_def(
-        NoMemoryEffect(), ApplicationFolds(), ApplicationPatterns(), AppliesFunction()
+        NoMemoryEffect(), ApplicationFolder(), ApplicationPatterns(), AppliesFunction()
     )
 
     def __init__(self, function: SSAValue, arguments: Sequence[SSAValue]):
-        result = applied_type(function.type, [argument.type for argument in arguments])
+        result = application_type(function.type, [argument.type for argument in arguments])
         super().__init__(operands=[function, arguments], result_types=[result])
 
     def verify_(self) -> None:
-        expected = applied_type(self.function.type, [argument.type for argument in self.arguments])
+        expected = application_type(
+            self.function.type, [argument.type for argument in self.arguments]
+        )
         if expected != self.result.type:
             raise VerifyException(
                 f"the application has type {expected}, but its result has {self.result.type}"
@@ -270,7 +274,7 @@ class ApplyOp(RiseOperation):
         except VerifyException as error:
             parser.raise_error(f"'rise.apply' {error}", position)
         parse_trailing_type(parser, op.result)
-        return with_attributes(parser, op)
+        return add_parsed_attributes(parser, op)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -278,7 +282,7 @@ class ApplyOp(RiseOperation):
         printer.print_op_attributes(self.attributes)
 
 
-def applied_type(function: Attribute, arguments: Sequence[Attribute]) -> RiseType:
+def application_type(function: Attribute, arguments: Sequence[Attribute]) -> RiseType:
     """The type of applying `function` to `arguments`; rejects arguments of the wrong type."""
     if not arguments:
         raise VerifyException("needs at least one argument")
@@ -307,7 +311,7 @@ class LiteralOp(RiseOperation):
     name = "rise.literal"
     value = prop_def(LiteralAttr)
     result = result_def(ScalarType)
-    traits = traits_def(Pure(), ConstantLike(), ConstantFold())
+    traits = traits_def(Pure(), ConstantLike(), ConstantFolder())
 
     def __init__(self, value: LiteralAttr):
         super().__init__(properties={"value": value}, result_types=[value.type])
@@ -332,7 +336,7 @@ class LiteralOp(RiseOperation):
             parser.raise_error("expected a literal such as #rise.lit<0.0>", position)
         op = cls(value)
         parse_trailing_type(parser, op.result)
-        return with_attributes(parser, op)
+        return add_parsed_attributes(parser, op)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -30,12 +30,12 @@ from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.functional import (
     MisplacedOp,
     ReturnOp,
+    add_parsed_attributes,
     parse_defined_operand,
     returned_value,
     single_block,
-    with_attributes,
 )
-from riselang.dialects.rise.lanes import Lanes, unwrapped
+from riselang.dialects.rise.lanes import Lanes, unwrap_type
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.traits import StoresProgram
 from riselang.dialects.rise.types import DataType, RiseType, ScalarType, VectorType, leaves
@@ -60,15 +60,16 @@ class EmbedOp(RiseOperation):
 
     def verify_(self) -> None:
         block = single_block(self.body, "the embed")
-        wanted = [unwrapped(cast(Lanes, argument.type)) for argument in self.arguments]
+        wanted = [unwrap_type(cast(Lanes, argument.type)) for argument in self.arguments]
         found = [argument.type for argument in block.args]
         if wanted != found:
             raise VerifyException(
-                f"its block takes ({_listed(found)}), but its operands are ({_listed(wanted)})"
+                f"its block takes ({_format_types(found)}), "
+                f"but its operands are ({_format_types(wanted)})"
             )
         value = returned_value(self.body, "the embed")
         result = self.result.type
-        if value.type != unwrapped(result):
+        if value.type != unwrap_type(result):
             raise VerifyException(f"its region returns {value.type}, but its result is {result}")
 
     @classmethod
@@ -80,7 +81,10 @@ class EmbedOp(RiseOperation):
         # The region is isolated: only the operands, unwrapped, are visible in it.
         parser.ssa_values = {}
         region = parser.parse_region(
-            [Parser.Argument(name, unwrapped(cast(Lanes, value.type))) for name, value in operands]
+            [
+                Parser.Argument(name, unwrap_type(cast(Lanes, value.type)))
+                for name, value in operands
+            ]
         )
         parser.ssa_values = outer
         for name in parser.forward_ssa_references.keys() - undefined:
@@ -93,7 +97,7 @@ class EmbedOp(RiseOperation):
         result = parser.parse_type()
         if not isinstance(result, Lanes):
             parser.raise_error(f"an embed returns a scalar or a vector, not {result}", position)
-        return with_attributes(parser, cls([value for _, value in operands], region, result))
+        return add_parsed_attributes(parser, cls([value for _, value in operands], region, result))
 
     def print(self, printer: Printer) -> None:
         block = self.body.blocks[0]
@@ -136,7 +140,7 @@ def _print_embedded(printer: Printer, inner: SSAValue, operand: SSAValue, names:
     printer._ssa_values[inner] = name  # pyright: ignore[reportPrivateUsage]
 
 
-def _listed(types: Sequence[Attribute]) -> str:
+def _format_types(types: Sequence[Attribute]) -> str:
     return ", ".join(str(type) for type in types)
 
 
@@ -164,7 +168,7 @@ class LoweringUnitOp(RiseOperation):
         region = parser.parse_region()
         if region.blocks and not isinstance(region.blocks[-1].last_op, ReturnOp):
             region.blocks[-1].add_op(ReturnOp())
-        return with_attributes(parser, cls(region))
+        return add_parsed_attributes(parser, cls(region))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -195,7 +199,7 @@ class InOp(RiseOperation):
         type = parser.parse_type()
         if not isinstance(type, DataType):
             parser.raise_error(f"an input is data, but {type} is not a RISE data type", position)
-        return with_attributes(parser, cls(buffers, type))
+        return add_parsed_attributes(parser, cls(buffers, type))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -225,7 +229,7 @@ class OutOp(RiseOperation):
         buffers = _parse_buffers(parser)
         parser.parse_punctuation("<", " of '<-' and the value to store")
         parser.parse_punctuation("-", " of '<-' and the value to store")
-        return with_attributes(parser, cls(buffers, parse_defined_operand(parser)))
+        return add_parsed_attributes(parser, cls(buffers, parse_defined_operand(parser)))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -17,23 +17,23 @@ Lanes = ScalarType | VectorType
 """The types of the operands and results of scalar operations."""
 
 
-def lane_of(type: RiseType) -> RiseType:
+def lane_type(type: RiseType) -> RiseType:
     """The type of a vector's lanes; any other type is its own single lane."""
     return type.element if isinstance(type, VectorType) else type
 
 
-def with_lane(type: RiseType, lane: RiseType) -> RiseType:
+def with_lane_type(type: RiseType, lane: RiseType) -> RiseType:
     """`lane`, or a vector of it with the length of `type` if that is a vector."""
     return vector(type.length, lane) if isinstance(type, VectorType) else lane
 
 
-def unwrapped(type: Lanes) -> Attribute:
+def unwrap_type(type: Lanes) -> Attribute:
     """The builtin type that a scalar or a vector has inside an embed."""
-    return type.element if isinstance(type, ScalarType) else builtin_vector(type)
+    return type.element if isinstance(type, ScalarType) else builtin_vector_type(type)
 
 
 @cache
-def builtin_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
+def builtin_vector_type(type: VectorType) -> BuiltinVectorType[Attribute]:
     """The builtin vector type."""
     lane, length = type.element, type.length
     if not isinstance(lane, ScalarType) or not length.is_constant or length.constant < 1:
@@ -44,7 +44,7 @@ def builtin_vector(type: VectorType) -> BuiltinVectorType[Attribute]:
     return BuiltinVectorType(lane.element, [length.constant])
 
 
-def wrapped(type: Attribute) -> Lanes | None:
+def wrap_type(type: Attribute) -> Lanes | None:
     """The scalar or vector that has this type inside an embed, if there is one."""
     try:
         if not isinstance(type, BuiltinVectorType):

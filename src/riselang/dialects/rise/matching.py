@@ -27,27 +27,27 @@ def match_scheme(
     scheme: FunType, types: Sequence[RiseType], known: Mapping[str, Nat] | None = None
 ) -> Binding | None:
     """The values of the variables of `scheme` for which its arguments and result are `types`."""
-    inputs, result = uncurry(_with_unknowns(scheme))
+    inputs, result = uncurry(_rename_sizes(scheme))
     given = {f"?{name}": size for name, size in (known or {}).items()}
     pairs = list(zip((*inputs, result), types, strict=True))
     found: dict[str, RiseType] = {}
     equations: list[Equation] = []
-    if not all(_match(left, right, found, equations) for left, right in pairs):
+    if not all(_match_types(left, right, found, equations) for left, right in pairs):
         return None
-    sizes = _solve(equations, given)
+    sizes = _solve_sizes(equations, given)
     if sizes is None or any(substitute(left, sizes, found) != right for left, right in pairs):
         return None
     return {**{name[1:]: size for name, size in sizes.items()}, **found}
 
 
 @cache
-def _with_unknowns(scheme: FunType) -> RiseType:
+def _rename_sizes(scheme: FunType) -> RiseType:
     """Rename the sizes of a scheme to `?n`, so that they cannot clash with the user's names."""
     unknowns = {name: Nat.var(f"?{name}") for name in nat_variables(scheme)}
     return substitute(scheme, unknowns, {})
 
 
-def _match(
+def _match_types(
     left: RiseType, right: RiseType, types: dict[str, RiseType], equations: list[Equation]
 ) -> bool:
     match left, right:
@@ -55,19 +55,19 @@ def _match(
             return types.setdefault(left.label.data, right) == right
         case ArrayType(), ArrayType():
             equations.append((left.length, right.length))
-            return _match(left.element, right.element, types, equations)
+            return _match_types(left.element, right.element, types, equations)
         case VectorType(), VectorType():
             equations.append((left.length, right.length))
-            return _match(left.element, right.element, types, equations)
+            return _match_types(left.element, right.element, types, equations)
         case IdxType(), IdxType():
             equations.append((left.bound, right.bound))
             return True
         case TupleType(), TupleType():
-            return _match(left.first, right.first, types, equations) and _match(
+            return _match_types(left.first, right.first, types, equations) and _match_types(
                 left.second, right.second, types, equations
             )
         case FunType(), FunType():
-            return _match(left.input, right.input, types, equations) and _match(
+            return _match_types(left.input, right.input, types, equations) and _match_types(
                 left.output, right.output, types, equations
             )
         case ScalarType(), ScalarType():
@@ -76,7 +76,7 @@ def _match(
             return False
 
 
-def _solve(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat] | None:
+def _solve_sizes(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat] | None:
     """Solve by substitution; an equation with several unknowns is deferred."""
     solution = dict(given)
     waiting = equations

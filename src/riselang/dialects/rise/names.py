@@ -11,23 +11,23 @@ from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.types import NatAttr, RiseType
 
 
-def names_in(type: RiseType) -> frozenset[str]:
+def free_names(type: RiseType) -> frozenset[str]:
     """The free sizes and data types of a type."""
     return nat_variables(type) | frozenset(type_variables(type))
 
 
-def names_of(op: Operation) -> frozenset[str]:
+def op_names(op: Operation) -> frozenset[str]:
     """The free names in the types and attributes of an op, without the ops in its regions."""
-    return frozenset(name for attribute in _attributes(op) for name in _names(attribute))
+    return frozenset(name for attribute in _attributes(op) for name in _attribute_names(attribute))
 
 
-def names_before(op: Operation) -> Iterator[str]:
+def visible_names(op: Operation) -> Iterator[str]:
     """The free names of the ops before and around `op`, whose values it could use."""
     current: Operation | None = op
     while current is not None:
         earlier = current.prev_op
         while earlier is not None:
-            yield from names_of(earlier)
+            yield from op_names(earlier)
             earlier = earlier.prev_op
         current = current.parent_op()
         bound = None if current is None else current.properties.get("parameter")
@@ -43,7 +43,7 @@ def _attributes(op: Operation) -> Iterator[Attribute]:
             yield from (argument.type for argument in block.args)
 
 
-def _names(attribute: Attribute) -> frozenset[str]:
+def _attribute_names(attribute: Attribute) -> frozenset[str]:
     if isinstance(attribute, NatAttr):
         return attribute.data.variables
-    return names_in(attribute) if isinstance(attribute, RiseType) else frozenset()
+    return free_names(attribute) if isinstance(attribute, RiseType) else frozenset()

@@ -31,14 +31,14 @@ class RiseOperation(IRDLOperation, metaclass=PlainClass):
     ):
         Operation.__init__(
             self,
-            operands=_flat(operands),
-            result_types=_flat(result_types),
-            properties=_given(properties or {}),
+            operands=_flatten(operands),
+            result_types=_flatten(result_types),
+            properties=_without_none(properties or {}),
             regions=regions,
         )
 
 
-def _flat(parts: Sequence[T | Sequence[T]]) -> list[T]:
+def _flatten(parts: Sequence[T | Sequence[T]]) -> list[T]:
     found: list[T] = []
     for part in parts:
         if _is_sequence(part.__class__):
@@ -54,5 +54,5 @@ def _is_sequence(kind: type) -> bool:
     return issubclass(kind, Sequence)
 
 
-def _given(properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
+def _without_none(properties: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
     return {name: value for name, value in properties.items() if value is not None}

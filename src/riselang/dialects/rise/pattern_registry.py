@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from riselang.dialects.rise.argument_checks import Argument, Check, at_least, at_most, both
+from riselang.dialects.rise.argument_checks import Argument, Check, all_of, at_least, at_most
 from riselang.dialects.rise.binding import substitute
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -32,7 +32,7 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
-from riselang.dialects.rise.views import Kept, Side, View, positive
+from riselang.dialects.rise.views import Side, SizeAttribute, View, as_divisor
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.support.lazy import cached_property
 
@@ -82,13 +82,13 @@ class PatternSpec:
 
     @property
     def description(self) -> str:
-        return self._described(self.step)
+        return self._format_description(self.step)
 
     @property
     def dialect_description(self) -> str:
-        return self._described(self.step and self.step[::-1])
+        return self._format_description(self.step and self.step[::-1])
 
-    def _described(self, step: tuple[str, ...] | None) -> str:
+    def _format_description(self, step: tuple[str, ...] | None) -> str:
         takes = f"; the function takes ({', '.join(step)})" if step else ""
         return f"{self.summary}{takes}"
 
@@ -119,40 +119,40 @@ class PatternSpec:
     @property
     def dialect_type(self) -> FunType:
         """The type scheme of the dialect's op."""
-        return with_swapped_function(self.type) if self.accumulates else self.type
+        return swap_function_inputs(self.type) if self.accumulates else self.type
 
     def instantiate(self, arguments: Mapping[str, Argument]) -> RiseType:
-        return _instantiated(self.type, tuple(arguments.items()))
+        return _instantiate_scheme(self.type, tuple(arguments.items()))
 
     def instantiate_in_dialect(self, arguments: Mapping[str, Argument]) -> RiseType:
-        return _instantiated(self.dialect_type, tuple(arguments.items()))
+        return _instantiate_scheme(self.dialect_type, tuple(arguments.items()))
 
     def __repr__(self) -> str:
         return self._text
 
     @cached_property
     def _text(self) -> str:
-        return f"{self.name} : {show(self.type)}"
+        return f"{self.name} : {format_type(self.type)}"
 
 
 @lru_cache(maxsize=1 << 14)
-def _instantiated(scheme: FunType, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
+def _instantiate_scheme(scheme: FunType, arguments: tuple[tuple[str, Argument], ...]) -> RiseType:
     """Instantiate a type scheme; cached, since a program uses the same few types many times."""
     nats = {name: value for name, value in arguments if isinstance(value, Nat)}
     types = {name: value for name, value in arguments if isinstance(value, RiseType)}
     return substitute(scheme, nats, types)
 
 
-def swapped_inputs(type: RiseType) -> FunType:
+def swap_first_inputs(type: RiseType) -> FunType:
     """The type of a function with its first two parameters swapped."""
     assert isinstance(type, FunType)
     assert isinstance(type.output, FunType)
     return fun(type.output.input, type.input, type.output.output)
 
 
-def with_swapped_function(type: FunType) -> FunType:
+def swap_function_inputs(type: FunType) -> FunType:
     """The type of a function whose first argument is a function with its parameters swapped."""
-    return FunType(swapped_inputs(type.input), type.output)
+    return FunType(swap_first_inputs(type.input), type.output)
 
 
 TYPE_PARAMETERS = ("s", "t")
@@ -192,27 +192,27 @@ def pattern(
     return spec
 
 
-def _integer(arguments: Mapping[str, Argument]) -> str | None:
+def _check_integer(arguments: Mapping[str, Argument]) -> str | None:
     type = arguments["t"]
     is_integer = isinstance(type, ScalarType) and not is_float(type)
     if isinstance(type, RiseType) and not is_integer and not isinstance(type, TypeVariable):
-        return f"expected an integer to convert to an index, but found {show(type)}"
+        return f"expected an integer to convert to an index, but found {format_type(type)}"
     return None
 
 
-def _scalar(arguments: Mapping[str, Argument]) -> str | None:
+def _check_scalar(arguments: Mapping[str, Argument]) -> str | None:
     type = arguments["t"]
     if isinstance(type, RiseType) and not isinstance(type, ScalarType | TypeVariable):
-        return f"a vector consists of scalars, but {show(type)} is not one"
+        return f"a vector consists of scalars, but {format_type(type)} is not one"
     return None
 
 
-def _reflected(l: Nat, n: Nat, i: Nat) -> Nat:
+def _reflect_index(l: Nat, n: Nat, i: Nat) -> Nat:
     distance = nat_max(i - l, l - i)
     return nat_min(distance, (n - 1) * 2 - distance)
 
 
-_LEFT = Kept("l", "left", "left")
+_LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
 _l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
 _s, _t = variable("s"), variable("t")
@@ -265,7 +265,7 @@ SPLIT = pattern(
     explicit="m", check=at_least(1, "m"),
     view=View(
         lambda m, i, j: i * m + j, "An array, read as an array of chunks.",
-        lambda m, i: (i // positive(m), i % positive(m)),
+        lambda m, i: (i // as_divisor(m), i % as_divisor(m)),
         "The result of `split`, written as the flat array.",
     ),
 )  # fmt: skip
@@ -273,7 +273,8 @@ JOIN = pattern(
     "join", "n m t", fun(array(_n, array(_m, _t)), array(_n * _m, _t)), Role.VIEW,
     "flattens the two outer dimensions; element i is [i / m][i % m]",
     view=View(
-        lambda m, i: (i // positive(m), i % positive(m)), "An array of arrays, read as a flat one.",
+        lambda m, i: (i // as_divisor(m), i % as_divisor(m)),
+        "An array of arrays, read as a flat one.",
         lambda m, i, j: i * m + j, "The result of `join`, written as the array of arrays.",
     ),
 )  # fmt: skip
@@ -293,7 +294,7 @@ SLIDE = pattern(
     explicit="sz sp", check=at_least(1, "sz", "sp"),
     view=View(
         lambda sp, i, j: i * sp + j, "An array, read as overlapping windows.",
-        kept=Kept("sp", "step", "step"),
+        size_attribute=SizeAttribute("sp", "step", "step"),
     ),
 )  # fmt: skip
 PAD = pattern(
@@ -303,7 +304,7 @@ PAD = pattern(
     view=View(
         lambda l, n, i: nat_max(nat_min(i - l, n - 1), 0),
         "An array with its first and last elements repeated.",
-        kept=_LEFT, is_pad=True,
+        size_attribute=_LEFT, is_pad=True,
     ),
 )  # fmt: skip
 LET = pattern(
@@ -335,16 +336,16 @@ PAD_WRAP = pattern(
     explicit="l r", check=at_most("n", 0, "l", "r"),
     view=View(
         # The left pad is at most the length, so adding the length once makes it positive.
-        lambda l, n, i: (i - l + n) % positive(n),
+        lambda l, n, i: (i - l + n) % as_divisor(n),
         "An array with its last elements before it, and its first elements after it.",
-        kept=_LEFT, is_pad=True,
+        size_attribute=_LEFT, is_pad=True,
     ),
 )  # fmt: skip
 PAD_REFLECT = pattern(
     "padReflect", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
     "mirrors l elements before the array, and r after it, without the outermost ones",
     explicit="l r", check=at_most("n", 1, "l", "r"),
-    view=View(_reflected, "An array with mirrored ends.", kept=_LEFT, is_pad=True),
+    view=View(_reflect_index, "An array with mirrored ends.", size_attribute=_LEFT, is_pad=True),
 )  # fmt: skip
 PREFETCH = pattern(
     "prefetch", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
@@ -352,7 +353,7 @@ PREFETCH = pattern(
     explicit="d",
     view=View(
         lambda: (), "An array; reading an element also prefetches a later one.",
-        kept=Kept("d", "distance", "by"),
+        size_attribute=SizeAttribute("d", "distance", "by"),
     ),
 )  # fmt: skip
 TAKE = pattern(
@@ -362,7 +363,7 @@ TAKE = pattern(
         lambda: (), "The first elements of an array.",
         lambda: (),
         "The result of `take`, written as the whole array: further elements are not stored.",
-        room=lambda k, i: k - 1 - i,
+        headroom=lambda k, i: k - 1 - i,
     ),
 )  # fmt: skip
 DROP = pattern(
@@ -429,12 +430,12 @@ SORT = pattern(
 )  # fmt: skip
 CLAMP_IDX = pattern(
     "clampIdx", "n t", fun(_t, idx(_n)), Role.VALUE, "clamps an integer to a valid index",
-    explicit="n", check=both(at_least(1, "n"), _integer),
+    explicit="n", check=all_of(at_least(1, "n"), _check_integer),
 )  # fmt: skip
 CHECK_IDX = pattern(
     "checkIdx", "n t", fun(_t, idx(_n)), Role.VALUE,
     "converts an integer to an index; an integer out of range is a run-time error",
-    explicit="n", check=_integer,
+    explicit="n", check=_check_integer,
     is_opaque=True,
 )  # fmt: skip
 FROM_IDX = pattern("fromIdx", "n", fun(idx(_n), index), Role.VALUE, "an index as an integer")
@@ -472,7 +473,7 @@ TO_MEM = pattern(
 AS_VECTOR = pattern(
     "asVector", "k n t", fun(array(_n * _k, _t), array(_n, vector(_k, _t))), Role.VIEW,
     "splits an array of scalars into vectors of length k",
-    explicit="k", check=both(at_least(1, "k"), _scalar),
+    explicit="k", check=all_of(at_least(1, "k"), _check_scalar),
     view=View(
         lambda k, i, j: i * k + j, "An array of scalars, read as an array of vectors.",
         lambda k, i: (i // k, i % k),
@@ -481,7 +482,7 @@ AS_VECTOR = pattern(
 )  # fmt: skip
 AS_SCALAR = pattern(
     "asScalar", "k n t", fun(array(_n, vector(_k, _t)), array(_n * _k, _t)), Role.VIEW,
-    "the scalars of an array of vectors", check=_scalar,
+    "the scalars of an array of vectors", check=_check_scalar,
     view=View(
         lambda k, i: (i // k, i % k), "An array of vectors, read as an array of scalars.",
         lambda k, i, j: i * k + j,
@@ -491,7 +492,7 @@ AS_SCALAR = pattern(
 VECTOR_FROM_SCALAR = pattern(
     "vectorFromScalar", "k t", fun(_t, vector(_k, _t)), Role.VALUE,
     "a vector of k copies of a scalar",
-    explicit="k", check=both(at_least(1, "k"), _scalar),
+    explicit="k", check=all_of(at_least(1, "k"), _check_scalar),
 )  # fmt: skip
 CIRCULAR_BUFFER = pattern(
     "circularBuffer", "alloc sz n s t",

@@ -53,7 +53,7 @@ class PatternOp(RiseOperation):
     @classmethod
     def of(cls, arguments: Mapping[str, Argument], to: str | None = None) -> Self:
         """Create the op with these attributes; the scheme determines its type."""
-        properties = {name: _attribute(value) for name, value in arguments.items()}
+        properties = {name: _to_attribute(value) for name, value in arguments.items()}
         if to is not None:
             properties["to"] = StringAttr(to)
         type = cls.SPEC.instantiate_in_dialect(arguments)
@@ -61,7 +61,7 @@ class PatternOp(RiseOperation):
 
     @property
     def arguments(self) -> dict[str, Argument]:
-        return {name: _value(self.properties[name]) for name in self.SPEC.parameters}
+        return {name: _from_attribute(self.properties[name]) for name in self.SPEC.parameters}
 
     @property
     def target(self) -> str | None:
@@ -76,9 +76,9 @@ class PatternOp(RiseOperation):
         arguments = self.arguments
         for name in self.SPEC.parameters:
             value = arguments[name]
-            if isinstance(value, RiseType) and not self._binds(type_variables(value)):
+            if isinstance(value, RiseType) and not self._are_bound(type_variables(value)):
                 raise VerifyException(f"attribute {name} is the open type {value}")
-        if (problem := wrong_argument(arguments) or self.SPEC.check(arguments)) is not None:
+        if (problem := argument_error(arguments) or self.SPEC.check(arguments)) is not None:
             raise VerifyException(problem)
         expected = self.SPEC.instantiate_in_dialect(arguments)
         if self.result.type != expected:
@@ -86,7 +86,7 @@ class PatternOp(RiseOperation):
                 f"its attributes give it the type {expected}, but its result has {self.result.type}"
             )
 
-    def _binds(self, variables: Iterable[str]) -> bool:
+    def _are_bound(self, variables: Iterable[str]) -> bool:
         """Whether dependent lambdas around this op bind the variables."""
         unbound = set(variables)
         op = self.parent_op()
@@ -149,7 +149,7 @@ def parse_nat_or_type(parser: Parser) -> Nat | RiseType:
     return parse_type_body(parser, keyword)
 
 
-def wrong_argument(arguments: Mapping[str, Argument]) -> str | None:
+def argument_error(arguments: Mapping[str, Argument]) -> str | None:
     """What is wrong with an argument, independent of the pattern."""
     for name, value in arguments.items():
         if isinstance(value, Nat) and value.is_constant and value.constant < 0:
@@ -160,13 +160,13 @@ def wrong_argument(arguments: Mapping[str, Argument]) -> str | None:
     return None
 
 
-def _attribute(value: Argument) -> Attribute:
+def _to_attribute(value: Argument) -> Attribute:
     if isinstance(value, Nat):
         return NatAttr(value)
     return StringAttr(value) if isinstance(value, str) else value
 
 
-def _value(attribute: Attribute) -> Argument:
+def _from_attribute(attribute: Attribute) -> Argument:
     if isinstance(attribute, NatAttr | StringAttr):
         return attribute.data
     return cast(RiseType, attribute)
@@ -216,14 +216,14 @@ def _parse_trailing_type(parser: Parser, value: SSAValue) -> None:
 parse_trailing_type = _parse_trailing_type
 
 
-def _kind(name: str) -> type[Attribute]:
+def _attribute_class(name: str) -> type[Attribute]:
     if name in KEYWORD_PARAMETERS:
         return StringAttr
     return DataType if name in TYPE_PARAMETERS else NatAttr
 
 
-def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
-    fields: dict[str, object] = {name: prop_def(_kind(name)) for name in spec.parameters}
+def _make_pattern_op(spec: PatternSpec) -> type[PatternOp]:
+    fields: dict[str, object] = {name: prop_def(_attribute_class(name)) for name in spec.parameters}
     if spec.has_target:
         fields["to"] = opt_prop_def(StringAttr)
     class_name = f"{spec.name[0].upper()}{spec.name[1:]}Op"
@@ -237,5 +237,5 @@ def _pattern_op(spec: PatternSpec) -> type[PatternOp]:
 
 
 PATTERN_OPS: Mapping[str, type[PatternOp]] = {
-    name: _pattern_op(spec) for name, spec in PATTERNS.items() if spec.in_dialect
+    name: _make_pattern_op(spec) for name, spec in PATTERNS.items() if spec.in_dialect
 }

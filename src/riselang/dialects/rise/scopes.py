@@ -12,7 +12,7 @@ from xdsl.traits import SymbolOpInterface
 from riselang.dialects.rise.codegen import SizeOp
 from riselang.dialects.rise.dependent import DepLambdaOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.names import names_before, names_of
+from riselang.dialects.rise.names import op_names, visible_names
 from riselang.transforms.interfaces import InlinerInterface
 
 
@@ -22,9 +22,9 @@ class RiseInlining(InlinerInterface):
     def is_legal_to_inline(self, op: Operation, target: Operation, call: Operation) -> bool:
         if isinstance(call.parent_op(), EmbedOp):
             return False
-        if isinstance(op, DepLambdaOp) and op.parameter.data in names_before(call):
+        if isinstance(op, DepLambdaOp) and op.parameter.data in visible_names(call):
             return False
-        names = {op.size.data} if isinstance(op, SizeOp) else names_of(op)
+        names = {op.size.data} if isinstance(op, SizeOp) else op_names(op)
         for name in names:
             binder = binder_of(op, name)
             moves_along = binder is not target and target.is_ancestor(binder)

@@ -119,7 +119,7 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
             source = parse_bare_type(parser, depth + 1)
             parser.parse_punctuation("->", " between argument and result of a function type")
             parts, kind = (source, parse_bare_type(parser, depth + 1)), types.FunType
-    return checked_attribute(parser, position, kind, parts)
+    return create_attribute(parser, position, kind, parts)
 
 
 def parse_binder(parser: AttrParser) -> tuple[str, str]:
@@ -140,7 +140,7 @@ def parse_binder(parser: AttrParser) -> tuple[str, str]:
     return name, kind
 
 
-def checked_attribute(
+def create_attribute(
     parser: AttrParser,
     position: int,
     kind: type[RiseType],
@@ -182,7 +182,7 @@ def print_type_body(printer: Printer, type: TypeAttribute) -> None:
                 printer.print_string(" -> ")
                 print_bare_type(printer, type.output)
             case types.DepFunType():
-                name, body = binding.named_binder(type)
+                name, body = binding.open_type_binder(type)
                 printer.print_string(f"{name} : {type.kind.data}, ")
                 print_bare_type(printer, body)
             case types.TypeVariable():

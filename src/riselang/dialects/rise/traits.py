@@ -63,7 +63,7 @@ class ReadsScalars(MemoryEffect):
         return _NONE if isinstance(type, RiseType) and contains_array(type) else _READS
 
 
-class ConstantFold(HasFolder):
+class ConstantFolder(HasFolder):
     """A literal is a constant: its value."""
 
     @classmethod
@@ -71,15 +71,15 @@ class ConstantFold(HasFolder):
         return (op.properties["value"],)
 
 
-class ApplicationFolds(HasFolder):
+class ApplicationFolder(HasFolder):
     """The laws whose right-hand side is one of the operands; see `canonicalization.py`."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
         # Deferred: ops have these traits, and the canonicalization is defined on ops.
-        from riselang.dialects.rise.canonicalization import folded
+        from riselang.dialects.rise.canonicalization import fold_application
 
-        value = folded(op)
+        value = fold_application(op)
         return None if value is None else (value,)
 
 

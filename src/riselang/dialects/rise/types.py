@@ -50,11 +50,11 @@ class NatAttr(Data[Nat]):
 T = TypeVar("T", bound="RiseType")
 
 
-def _hashed_once(defined: type[T]) -> type[T]:
+def _cache_hash(defined: type[T]) -> type[T]:
     """Cache the hash of a type: types are looked up and compared very often."""
     plain_hash, plain_equal = defined.__hash__, defined.__eq__
 
-    def kept_hash(self: T) -> int:
+    def cached_hash(self: T) -> int:
         kept = vars(self)
         try:
             return kept["_hash"]
@@ -68,7 +68,7 @@ def _hashed_once(defined: type[T]) -> type[T]:
             return False
         return plain_equal(self, other)
 
-    defined.__hash__ = kept_hash
+    defined.__hash__ = cached_hash
     defined.__eq__ = equal
     return defined
 
@@ -86,19 +86,19 @@ class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
     @property
     def is_closed(self) -> bool:
         """Whether the type mentions no variable, so that substitution does not change it."""
-        return kept(self, "_is_closed", _has_no_variable)
+        return compute_once(self, "_is_closed", _has_no_variable)
 
     @property
-    def written_size(self) -> int:
+    def expanded_size(self) -> int:
         """The number of types in its text; in memory, equal parts are shared."""
-        return kept(self, "_written_size", _written_size)
+        return compute_once(self, "_written_size", _compute_expanded_size)
 
 
 class DataType(RiseType):
     """A type whose values can be stored."""
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class ScalarType(DataType):
     """A scalar: `scalar<f32>`."""
@@ -117,7 +117,7 @@ class ScalarType(DataType):
         )
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class ArrayType(DataType):
     """`length` elements of one type: `array<4, scalar<f32>>`."""
@@ -136,7 +136,7 @@ class ArrayType(DataType):
             raise VerifyException(f"an array cannot have the negative length {self.length}")
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class TupleType(DataType):
     """A pair; longer tuples nest to the right: `tuple<scalar<f32>, scalar<i32>>`."""
@@ -150,7 +150,7 @@ class TupleType(DataType):
         require_data(self.second, "a tuple component")
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class IdxType(DataType):
     """An index known to be in [0, bound): `idx<n>`."""
@@ -167,7 +167,7 @@ class IdxType(DataType):
             raise VerifyException(f"an index cannot have the negative bound {self.bound}")
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class VectorType(DataType):
     """`length` scalars in one register: `vector<4, scalar<f32>>`."""
@@ -185,7 +185,7 @@ class VectorType(DataType):
             raise VerifyException(f"a vector consists of scalars, but {self.element} is not one")
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class FunType(RiseType):
     """A function, curried: `fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>`."""
@@ -195,7 +195,7 @@ class FunType(RiseType):
     output: RiseType
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class DepFunType(RiseType):
     """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
@@ -214,7 +214,7 @@ class DepFunType(RiseType):
         return self.label.data
 
 
-@_hashed_once
+@_cache_hash
 @irdl_attr_definition
 class TypeVariable(DataType):
     """A type variable of a scheme, or of inference (`?1`)."""
@@ -226,7 +226,7 @@ class TypeVariable(DataType):
 Fact = TypeVar("Fact")
 
 
-def kept(type: RiseType, name: str, compute: Callable[[RiseType], Fact]) -> Fact:
+def compute_once(type: RiseType, name: str, compute: Callable[[RiseType], Fact]) -> Fact:
     """Cache a fact about a type: parts are shared, and the fact is needed very often.
 
     xDSL does not permit a cached property here.
@@ -266,8 +266,8 @@ def _has_no_variable(type: RiseType) -> bool:
             return isinstance(type, ScalarType)
 
 
-def _written_size(type: RiseType) -> int:
-    return 1 + sum([part.written_size for part in parts_of(type)])
+def _compute_expanded_size(type: RiseType) -> int:
+    return 1 + sum([part.expanded_size for part in parts_of(type)])
 
 
 KINDS = ("nat", "data")
@@ -364,7 +364,7 @@ def components(type: RiseType) -> tuple[RiseType, RiseType]:
 
 def contains_array(type: RiseType) -> bool:
     if isinstance(type, TupleType):
-        return kept(type, "_contains_array", _has_array_in_parts)
+        return compute_once(type, "_contains_array", _has_array_in_parts)
     return isinstance(type, ArrayType)
 
 

@@ -44,7 +44,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SizeAttribute:
     """A size that does not follow from the types of a step, so its op has it as an attribute."""
 
     parameter: str
@@ -63,21 +63,21 @@ class View:
 
     read: Callable[..., Any]
     """Maps the first parts of a path into the result to those of a path into the argument."""
-    reads: str
+    read_description: str
     """The description of the op that reads, for the documentation."""
     store: Callable[..., Any] | None = None
     """Maps the first parts of a path into the argument to those of a path into the result, if every
     element of the argument occurs at most once in the result."""
-    stores: str = ""
+    store_description: str = ""
     """The description of the op that stores, for the documentation."""
-    room: Callable[..., Any] | None = None
+    headroom: Callable[..., Any] | None = None
     """An expression that is negative for the elements of the argument that the result omits."""
-    kept: Kept | None = None
+    size_attribute: SizeAttribute | None = None
     is_pad: bool = False
     """Whether the result contains the argument unchanged, after `l` other elements."""
 
 
-def route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
+def make_route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
     """The route of a pattern with these parameters; the names of the function's parameters tell
     which sizes it takes, before the parts of a path.
     """
@@ -88,6 +88,6 @@ def route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
     return Route(function, sizes, len(names) - len(sizes))
 
 
-def positive(size: Nat) -> Nat:
+def as_divisor(size: Nat) -> Nat:
     """A length as a divisor, at least 1: nothing is read from an empty array, so any will do."""
     return nat_max(size, 1)

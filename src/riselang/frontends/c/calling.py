@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.c.emit.bounds_checks import (
-    FAILURE,
-    Checked,
-    checked,
-    checks_of,
-    open_arrays,
+    FAILURE_RECORD_SIZE,
+    CheckedAccess,
+    add_checks,
+    arrays_of_unknown_length,
     raise_failure,
+    runtime_checks,
 )
 from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import Literal, Variable
-from riselang.native.llvm.entry_points import GUARDED
-from riselang.native.llvm.guard import end_call
+from riselang.native.llvm.entry_points import GUARDED_PREFIX
+from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
 from riselang.support.errors import UserError
@@ -48,7 +48,7 @@ Values = Mapping[Variable, Any]
 
 
 @dataclass(frozen=True)
-class _Input:
+class _ParameterSpec:
     """The expected argument of a parameter, computed in advance since it takes longer than some
     calls."""
 
@@ -59,9 +59,11 @@ class _Input:
     """The lengths that are constants in the declaration."""
 
     @staticmethod
-    def of(scop: Scop, variable: Variable) -> _Input:
+    def of(scop: Scop, variable: Variable) -> _ParameterSpec:
         shape = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
-        return _Input(variable, is_buffer(scop, variable), variable in scop.written, shape)
+        return _ParameterSpec(
+            variable, is_buffer(scop, variable), variable in scop.written_variables, shape
+        )
 
 
 class CFunction(ABC):
@@ -71,13 +73,13 @@ class CFunction(ABC):
         """`load` compiles regions, also those with more checks than this one."""
         self._scop = scop
         self._load = load
-        self._unproven: frozenset[Checked] = frozenset()
+        self._unproven: frozenset[CheckedAccess] = frozenset()
         """Accesses that may be out of bounds if data-dependent conditions allow them."""
         self._checked: CFunction | None = None
         """The version that checks them at run time."""
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
-        self._inputs = tuple(_Input.of(scop, variable) for variable in scop.inputs)
+        self._inputs = tuple(_ParameterSpec.of(scop, variable) for variable in scop.inputs)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ class CFunction(ABC):
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        given = self._ordered(arguments, named)
+        given = self._order_arguments(arguments, named)
         passed: list[Any] = []
         spans: list[tuple[int, int, Variable]] = []
         values: dict[Variable, Any] = {}
@@ -93,28 +95,28 @@ class CFunction(ABC):
         for each, argument in zip(self._inputs, given, strict=True):
             variable = each.variable
             if not each.is_buffer:
-                value = _scalar(argument, variable)
+                value = _convert_scalar(argument, variable)
                 passed.append(value)
                 values[variable] = value
                 continue
-            array = _checked(argument, each)
+            array = _check_array(argument, each)
             arrays[variable] = array
             start = address(array)
             passed.append(start)
             if array.nbytes:
                 spans.append((start, start + array.nbytes, variable))
         scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
-        unproven = self._footprints.unproven(scalars, arrays)
+        unproven = self._footprints.find_unproven_accesses(scalars, arrays)
         self._check_overlap(spans)
-        function = self._with_checks(unproven) if unproven and self._scop.is_checked else self
+        function = self._checked_version(unproven) if unproven and self._scop.is_checked else self
         return function.run(passed, arrays, values)
 
-    def _with_checks(self, unproven: frozenset[Checked]) -> CFunction:
+    def _checked_version(self, unproven: frozenset[CheckedAccess]) -> CFunction:
         """Return the version that checks all accesses that may be out of bounds in this or earlier
         calls."""
         if self._checked is None or not unproven <= self._unproven:
             self._unproven |= unproven
-            scop = checked(self._scop, self._unproven)
+            scop = add_checks(self._scop, self._unproven)
             self._checked = self._load([scop])[scop.name]
         return self._checked
 
@@ -122,7 +124,7 @@ class CFunction(ABC):
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
         """Run the function with checked arguments: as C takes them, and by name."""
 
-    def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    def _order_arguments(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         names = self.parameters
         if not named and len(arguments) == len(names):
             return list(arguments)
@@ -139,7 +141,7 @@ class CFunction(ABC):
     def _check_overlap(self, spans: list[tuple[int, int, Variable]]) -> None:
         """Check that an array that is written does not share memory with any other."""
         for start, end, variable in spans:
-            if variable not in self._scop.written:
+            if variable not in self._scop.written_variables:
                 continue
             for other_start, other_end, other in spans:
                 if start < other_end and other_start < end and other is not variable:
@@ -162,26 +164,28 @@ class CompiledCFunction(CFunction):
             ctypes.c_void_p if each.is_buffer else _CTYPES[each.variable.type.dtype.name]
             for each in self._inputs
         ]
-        self._open = open_arrays(scop)
-        self._has_checks = bool(checks_of(scop))
+        self._open = arrays_of_unknown_length(scop)
+        self._has_checks = bool(runtime_checks(scop))
         if self._has_checks:
             kinds += [*(ctypes.c_int64 for _ in self._open), ctypes.c_void_p]
         result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
-        self._function = _callable_at(code, scop.name, result, kinds)
+        self._function = _wrap_machine_code(code, scop.name, result, kinds)
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
         if not self._has_checks:
             return self._function(*passed)
-        failure = np.zeros(FAILURE.get_shape(), np.int64)
+        failure = np.zeros(FAILURE_RECORD_SIZE.get_shape(), np.int64)
         sizes = [arrays[variable].size for variable in self._open]
         result = self._function(*passed, *sizes, address(failure))
         raise_failure(self._scop, failure.tolist())
         return result
 
 
-def _callable_at(code: Code, name: str, result: Any, kinds: Sequence[Any]) -> Callable[..., Any]:
+def _wrap_machine_code(
+    code: Code, name: str, result: Any, kinds: Sequence[Any]
+) -> Callable[..., Any]:
     """Return a function of machine code, which raises pending errors and interruptions."""
-    guarded = code.address(f"{GUARDED}{name}")
+    guarded = code.address(f"{GUARDED_PREFIX}{name}")
     if not guarded:
         return ctypes.CFUNCTYPE(result, *kinds)(code.address(name))
     place = [] if result is None else [ctypes.c_void_p]
@@ -190,13 +194,13 @@ def _callable_at(code: Code, name: str, result: Any, kinds: Sequence[Any]) -> Ca
     def call(*passed: Any) -> Any:
         found = None if result is None else result()
         if reason := function(*passed, *([] if found is None else [ctypes.addressof(found)])):
-            end_call(reason)
+            raise_call_error(reason)
         return None if found is None else found.value
 
     return call
 
 
-def _scalar(argument: Any, variable: Variable) -> Any:
+def _convert_scalar(argument: Any, variable: Variable) -> Any:
     """Convert to the parameter's type; an integer must fit."""
     type = variable.type
     refuse_masked(argument, variable.name)
@@ -217,11 +221,11 @@ def _scalar(argument: Any, variable: Variable) -> Any:
                     f"{argument!r}")  # fmt: skip
 
 
-def _checked(argument: Any, taken: _Input) -> Array:
-    variable, expected = taken.variable, taken.shape
+def _check_array(argument: Any, spec: _ParameterSpec) -> Array:
+    variable, expected = spec.variable, spec.shape
     array = as_array(argument, variable.name)
     _check_type(array, variable.type, variable.name)
-    check_layout(array, variable.name, written=taken.is_written)
+    check_layout(array, variable.name, written=spec.is_written)
     is_flat = len(expected) == 1 and expected[0] is None
     if is_flat:
         return array  # a pointer, which may point into any array

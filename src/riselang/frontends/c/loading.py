@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from riselang.frontends.c.building import program_of
+from riselang.frontends.c.building import make_program
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.schedule.isl_schedule import SCHEDULES
 from riselang.support.config import default_options
 from riselang.support.errors import UserError
-from riselang.support.io import decode
+from riselang.support.io import decode_text
 from riselang.support.progress import progress
 
-TEXT = "<c>"
+TEXT_NAME = "<c>"
 """The name in errors of text that does not come from a file."""
 
 
 def read_text(source: str | Path) -> tuple[str, str]:
     """Return the text of a file, or the text itself, and its name."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return source, TEXT
+        return source, TEXT_NAME
     try:
-        return decode(Path(source).read_bytes(), str(source)), str(source)
+        return decode_text(Path(source).read_bytes(), str(source)), str(source)
     except OSError as error:
         raise UserError(f"{source} cannot be read: {error.strerror}") from None
 
@@ -40,9 +40,9 @@ def load_function(
 ) -> CFunction:
     if schedule not in SCHEDULES:
         raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
-    options = default_options("affine").changed(float=float, library=library)
+    options = default_options("affine").with_changes(float=float, library=library)
     text, name = read_text(source)
     with progress(f"compiling {name}"):
-        file = CFile.of(text, name, [str(folder) for folder in include], defines)
-        scop = file.whole(function)
-        return program_of([scop], options, schedule, checks=checks).functions()[scop.name]
+        file = CFile.parse_text(text, name, [str(folder) for folder in include], defines)
+        scop = file.model_function(function)
+        return make_program([scop], options, schedule, checks=checks).functions()[scop.name]

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from riselang.native.mlir.stablehlo_graph import GraphBlock, GraphOp, GraphValue, TensorKind
 
 
-def roots(block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]) -> dict[GraphOp, GraphOp]:
+def cluster_roots(
+    block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]
+) -> dict[GraphOp, GraphOp]:
     """Return, for each elementwise op, the op in whose map it is computed, which may be itself.
 
     An op joins its users if all of them are in one map of its own shape.
     """
-    users = _users(block)
+    users = _users_of_values(block)
     found: dict[GraphOp, GraphOp] = {}
     for op in reversed(block.operations):
         if not is_elementwise(op):
@@ -23,12 +25,12 @@ def roots(block: GraphBlock, is_elementwise: Callable[[GraphOp], bool]) -> dict[
         if None in using or len(homes) != 1:
             continue
         (home,) = homes
-        if home is not None and _shape(home) == _shape(op):
+        if home is not None and _result_shape(home) == _result_shape(op):
             found[op] = home
     return found
 
 
-def _users(block: GraphBlock) -> dict[GraphValue, list[GraphOp | None]]:
+def _users_of_values(block: GraphBlock) -> dict[GraphValue, list[GraphOp | None]]:
     """Return the ops of a block that use each value; None for one in a nested region."""
     users: dict[GraphValue, list[GraphOp | None]] = {}
     for op in block.operations:
@@ -41,6 +43,6 @@ def _users(block: GraphBlock) -> dict[GraphValue, list[GraphOp | None]]:
     return users
 
 
-def _shape(op: GraphOp) -> tuple[int | None, ...] | None:
+def _result_shape(op: GraphOp) -> tuple[int | None, ...] | None:
     type = op.results[0].type
     return type.shape if isinstance(type, TensorKind) else None

@@ -26,12 +26,12 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 from riselang.frontends.stablehlo.lowering import Program
-from riselang.frontends.stablehlo.model.origin import PERMISSION, program_of
+from riselang.frontends.stablehlo.model.origin import PERMISSION, lower_graph
 from riselang.lowering.passes.contract_rise_floats import FLOAT_PERMISSION
 from riselang.native.mlir.stablehlo import read_functions
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.errors import LimitationError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.to_dialect import program_module
 
 
@@ -41,14 +41,14 @@ class ConvertStablehloToRisePass(ModulePass):
 
     name = "convert-stablehlo-to-rise"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not any(map(_is_foreign, op.walk())):
+        if not any(map(_is_stablehlo_op, op.walk())):
             return
-        functions = read_functions(_text(op), _file(op))
+        functions = read_functions(_module_text(op), _module_file(op))
         made = [
             program_module(program.term, program.name, len(program.results))
-            for program in map(_program, functions.values())
+            for program in map(_convert_function, functions.values())
         ]
         block = op.body.block
         for each in list(block.ops):
@@ -61,12 +61,12 @@ class ConvertStablehloToRisePass(ModulePass):
         op.attributes[FLOAT_PERMISSION] = StringAttr(PERMISSION)
 
 
-def _is_foreign(op: Operation) -> bool:
+def _is_stablehlo_op(op: Operation) -> bool:
     return isinstance(op, UnregisteredOp) and op.op_name.data.startswith(("stablehlo.", "chlo."))
 
 
-def _program(graph: GraphFunction) -> Program:
-    program = program_of(graph)
+def _convert_function(graph: GraphFunction) -> Program:
+    program = lower_graph(graph)
     if program.constants:
         raise LimitationError(
             f"the function {program.name} has large constants, which a function on "
@@ -76,7 +76,7 @@ def _program(graph: GraphFunction) -> Program:
     return program
 
 
-def _file(module: ModuleOp) -> str:
+def _module_file(module: ModuleOp) -> str:
     """Return the file that a module was read from."""
     for op in module.walk():
         if isinstance(op.location, FileLineColLoc):
@@ -84,13 +84,15 @@ def _file(module: ModuleOp) -> str:
     return "<module>"
 
 
-def _text(module: ModuleOp) -> str:
+def _module_text(module: ModuleOp) -> str:
     stream = StringIO()
-    _Printer(stream=stream, print_generic_format=True, print_debuginfo=True).print_op(module)
+    _ExactFloatPrinter(stream=stream, print_generic_format=True, print_debuginfo=True).print_op(
+        module
+    )
     return stream.getvalue()
 
 
-class _Printer(Printer):
+class _ExactFloatPrinter(Printer):
     """Prints the exact bits of floats, some of which xDSL's printer rounds."""
 
     def print_attribute(self, attribute: Attribute) -> None:

@@ -27,7 +27,7 @@ from riselang.support.errors import LimitationError, SourceLocation
 
 
 @dataclass(frozen=True)
-class Element:
+class ElementType:
     """A tensor element type."""
 
     name: str
@@ -55,19 +55,20 @@ class Element:
         return self.scalar in (f16, bf16)
 
 
-ELEMENTS: Mapping[str, Element] = {
+ELEMENT_TYPES: Mapping[str, ElementType] = {
     each.name: each
     for each in (
-        Element("f16", f16), Element("bf16", bf16), Element("f32", f32), Element("f64", f64),
-        Element("i1", i1, True), Element("i8", i8), Element("i16", i16), Element("i32", i32),
-        Element("i64", i64), Element("ui8", i8, True), Element("ui16", i16, True),
-        Element("ui32", i32, True), Element("ui64", i64, True),
+        ElementType("f16", f16), ElementType("bf16", bf16), ElementType("f32", f32),
+        ElementType("f64", f64), ElementType("i1", i1, True), ElementType("i8", i8),
+        ElementType("i16", i16), ElementType("i32", i32),
+        ElementType("i64", i64), ElementType("ui8", i8, True), ElementType("ui16", i16, True),
+        ElementType("ui32", i32, True), ElementType("ui64", i64, True),
     )
 }  # fmt: skip
-BOOLEAN = ELEMENTS["i1"]
-COMPLEX: Mapping[str, Element] = {
-    f"complex<{part.name}>": Element(f"complex<{part.name}>", part.scalar)
-    for part in (ELEMENTS["f32"], ELEMENTS["f64"])
+BOOLEAN_ELEMENT = ELEMENT_TYPES["i1"]
+COMPLEX_ELEMENT_TYPES: Mapping[str, ElementType] = {
+    f"complex<{part.name}>": ElementType(f"complex<{part.name}>", part.scalar)
+    for part in (ELEMENT_TYPES["f32"], ELEMENT_TYPES["f64"])
 }
 """Complex elements, pairs of scalars: not supported in programs, only by the linalg fallback."""
 
@@ -77,7 +78,7 @@ class TensorType:
     """A tensor type with a static shape and a supported element type."""
 
     shape: tuple[int, ...]
-    element: Element
+    element: ElementType
 
     def __str__(self) -> str:
         return ".".join([*map(str, self.shape), self.element.name])
@@ -87,7 +88,7 @@ def tensor_type(
     value: GraphValue,
     what: str,
     location: SourceLocation | None,
-    elements: Mapping[str, Element] = ELEMENTS,
+    elements: Mapping[str, ElementType] = ELEMENT_TYPES,
 ) -> TensorType:
     """Return the type of a value; it must be a tensor with a static shape and supported
     elements."""

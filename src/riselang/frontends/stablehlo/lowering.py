@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.building import Builder, unstored
-from riselang.frontends.stablehlo.clusters import roots
+from riselang.frontends.building import Builder, drop_to_mem
+from riselang.frontends.stablehlo.clusters import cluster_roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
 from riselang.frontends.stablehlo.ops import (
     bitwise,
@@ -27,20 +27,20 @@ from riselang.frontends.stablehlo.ops import (
     triangular_solve,
 )
 from riselang.frontends.stablehlo.registry import (
-    ELEMENTWISE,
-    STRUCTURAL,
-    WHOLE,
-    Op,
+    ELEMENTWISE_LOWERINGS,
+    STRUCTURAL_OPS,
+    TENSOR_LOWERINGS,
+    TypedOp,
     place_notes,
-    supported,
+    supported_op_names,
 )
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
     array_type,
-    combined,
-    node_of,
-    whole,
-    zeros,
+    map_elements,
+    materialize,
+    whole_tensor,
+    zero_tensor,
 )
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
@@ -74,29 +74,31 @@ class Program:
     constants: tuple[np.ndarray[Any, Any], ...]
 
 
-CALLS = ("Sharding", "annotate_device_placement")
+IDENTITY_CALLS = ("Sharding", "annotate_device_placement")
 """Custom calls without an effect."""
 
 
 def op_name(op: GraphOp) -> str:
     """Return the name under which an op is registered; for a math library call, its CHLO name."""
-    if op.name == "stablehlo.bitcast_convert" and _rank(op.operands[0]) != _rank(op.results[0]):
-        return bitwise.PARTS
+    if op.name == "stablehlo.bitcast_convert" and _tensor_rank(op.operands[0]) != _tensor_rank(
+        op.results[0]
+    ):
+        return bitwise.BITCAST_PARTS
     if op.name != "stablehlo.custom_call":
         return op.name
     target = str(op.attributes.get("call_target_name"))
-    if target in CALLS:
+    if target in IDENTITY_CALLS:
         return "stablehlo.optimization_barrier"
-    return target if target in ELEMENTWISE else f"stablehlo.custom_call @{target}"
+    return target if target in ELEMENTWISE_LOWERINGS else f"stablehlo.custom_call @{target}"
 
 
-def _rank(value: GraphValue) -> int:
+def _tensor_rank(value: GraphValue) -> int:
     return len(value.type.shape) if isinstance(value.type, TensorKind) else 0
 
 
 def check_supported(function: GraphFunction) -> None:
     """Raise an error for a program with unsupported ops, located at the first of them."""
-    known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL}
+    known = {*TENSOR_LOWERINGS, *ELEMENTWISE_LOWERINGS, *STRUCTURAL_OPS}
     missing = [op for op in function.body.walk() if op_name(op) not in known]
     if not missing:
         return
@@ -107,11 +109,11 @@ def check_supported(function: GraphFunction) -> None:
         f"{names[0]} is not supported{more}",
         first.location,
         *place_notes(first.label),
-        f"supported are: {', '.join(supported())}",
+        f"supported are: {', '.join(supported_op_names())}",
     )
 
 
-class RefusedOp(LimitationError):
+class UnsupportedOp(LimitationError):
     """An op of the body that is not supported in its form."""
 
     def __init__(self, error: LimitationError, op: GraphOp):
@@ -119,18 +121,18 @@ class RefusedOp(LimitationError):
         self.op = op
 
 
-def _culprit(error: LimitationError, op: GraphOp) -> GraphOp:
+def _unsupported_op(error: LimitationError, op: GraphOp) -> GraphOp:
     """Return an op, or the unsupported one in its map; ops in its regions are a part of it."""
-    is_map = op_name(op) in ELEMENTWISE
-    return error.op if is_map and isinstance(error, RefusedOp) else op
+    is_map = op_name(op) in ELEMENTWISE_LOWERINGS
+    return error.op if is_map and isinstance(error, UnsupportedOp) else op
 
 
-def lower(
+def lower_function(
     function: GraphFunction, names: Sequence[str], whole_function: GraphFunction | None = None
 ) -> Program:
     """Lower a function, or a part of a whole one, to a term; `names` are its parameter names."""
     check_supported(function)
-    lowering = Lowering(_streams(whole_function or function))
+    lowering = FunctionLowering(_rng_streams(whole_function or function))
     types = [
         tensor_type(each, f"argument {name}", function.location)
         for each, name in zip(function.body.arguments, names, strict=True)
@@ -140,14 +142,15 @@ def lower(
         for type, name in zip(types, names, strict=True)
     ]
     tensors = [
-        whole(type.element, type.shape, node) for type, node in zip(types, variables, strict=True)
+        whole_tensor(type.element, type.shape, node)
+        for type, node in zip(types, variables, strict=True)
     ]
-    results = lowering.call(function.body, tensors)
+    results = lowering.lower_region(function.body, tensors)
     if not results:
         raise LimitationError(f"the function {function.name} returns nothing", function.location)
     builder = lowering.builder
-    body = builder.tuple([unstored(node_of(builder, each)) for each in results])
-    with builder.located(function.location):
+    body = builder.tuple([drop_to_mem(materialize(builder, each)) for each in results])
+    with builder.at_location(function.location):
         root = builder.program([*variables, *lowering.variables], body)
     return Program(
         function.name, finish(root, stores_once=True), tuple(types), tuple(names),
@@ -156,12 +159,12 @@ def lower(
     )  # fmt: skip
 
 
-def _streams(function: GraphFunction) -> dict[GraphOp, int]:
+def _rng_streams(function: GraphFunction) -> dict[GraphOp, int]:
     draws = [op for op in function.body.operations if op.name == "stablehlo.rng"]
     return {op: number for number, op in enumerate(draws)}
 
 
-class Lowering:
+class FunctionLowering:
     """The state of lowering one program to a term."""
 
     def __init__(self, streams: Mapping[GraphOp, int]) -> None:
@@ -175,78 +178,80 @@ class Lowering:
         self._waiting: dict[GraphValue, GraphOp] = {}
         """Elementwise ops that become part of another op's map."""
 
-    def bound_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
+    def add_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
         name = f"constant{len(self.constants)}"
         kind = array_type(type.element, type.shape)
         variable = build.Variable(kind, name, scope=self._outermost)
         self.variables.append(variable)
         self.constants.append(np.ascontiguousarray(value))
-        return whole(type.element, type.shape, variable)
+        return whole_tensor(type.element, type.shape, variable)
 
-    def call(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
+    def lower_region(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
         for argument, tensor in zip(region.arguments, arguments, strict=True):
             self._values[argument] = tensor
-        root_of = roots(region, lambda op: op_name(op) in ELEMENTWISE)
+        root_of = cluster_roots(region, lambda op: op_name(op) in ELEMENTWISE_LOWERINGS)
         for op in region.operations[:-1]:
             if root_of.get(op, op) is not op:
                 self._waiting[op.results[0]] = op
                 continue
-            self._lower(op)
+            self._lower_op(op)
         return [self._values[each] for each in region.operations[-1].operands]
 
-    def _lower(self, op: GraphOp) -> None:
+    def _lower_op(self, op: GraphOp) -> None:
         outer, self.builder.location = self.builder.location, op.location
         try:
-            found = self._lowered(op)
+            found = self._lower_to_tensors(op)
         except LimitationError as error:
-            raise RefusedOp(error, _culprit(error, op)) from None
+            raise UnsupportedOp(error, _unsupported_op(error, op)) from None
         except RiseError as error:
-            raise error.located(op.location) from None
+            raise error.with_location(op.location) from None
         finally:
             self.builder.location = outer
         for value, tensor in zip(op.results, found, strict=True):
             self._values[value] = tensor
 
-    def _lowered(self, op: GraphOp) -> list[Tensor]:
-        read = replace(_typed(op), stream=self._streams.get(op))
+    def _lower_to_tensors(self, op: GraphOp) -> list[Tensor]:
+        read = replace(_make_op(op), stream=self._streams.get(op))
         is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
         if is_empty and read.name != "stablehlo.while":
-            return [self._empty(each) for each in read.results]
-        if read.name in ELEMENTWISE:
-            return [self._cluster(op, read)]
-        found = WHOLE[read.name](self, read, [self._values[each] for each in op.operands])
+            return [self._empty_tensor(each) for each in read.results]
+        if read.name in ELEMENTWISE_LOWERINGS:
+            return [self._lower_cluster(op, read)]
+        found = TENSOR_LOWERINGS[read.name](
+            self, read, [self._values[each] for each in op.operands]
+        )
         return found if isinstance(found, list) else [found]
 
-    def _empty(self, type: TensorType) -> Tensor:
+    def _empty_tensor(self, type: TensorType) -> Tensor:
         """Return a tensor without elements; the op computes nothing."""
-        return zeros(self.builder, type.element, type.shape)
+        return zero_tensor(self.builder, type.element, type.shape)
 
-    def _cluster(self, root: GraphOp, read: Op) -> Tensor:
+    def _lower_cluster(self, root: GraphOp, read: TypedOp) -> Tensor:
         """Build the map that computes an elementwise op and those that only it needs."""
-        members = self._members(root)
+        members = self._cluster_members(root)
         made = {op.results[0] for op in members}
         operands = dict.fromkeys(each for op in members for each in op.operands)
         leaves = [each for each in operands if each not in made]
-        tensors = [_spread(self._values[each], read.result.shape) for each in leaves]
+        tensors = [_broadcast_scalar(self._values[each], read.result.shape) for each in leaves]
 
         def scalar(nodes: list[Node]) -> Node:
             known = dict(zip(leaves, nodes, strict=True))
             for op in members:
                 self.builder.location = op.location
                 operands = [known[each] for each in op.operands]
-                known[op.results[0]] = self._scalar(op, operands)
+                known[op.results[0]] = self._lower_scalar(op, operands)
             return known[root.results[0]]
 
-        return combined(self.builder, tensors, read.result.shape, read.result.element, scalar)
+        return map_elements(self.builder, tensors, read.result.shape, read.result.element, scalar)
 
-    def _scalar(self, op: GraphOp, operands: Sequence[Node]) -> Node:
+    def _lower_scalar(self, op: GraphOp, operands: Sequence[Node]) -> Node:
         try:
-            named = _typed(op)
-            return ELEMENTWISE[named.name](self.builder, named, operands)
+            named = _make_op(op)
+            return ELEMENTWISE_LOWERINGS[named.name](self.builder, named, operands)
         except LimitationError as error:
-            raise RefusedOp(error, op) from None
+            raise UnsupportedOp(error, op) from None
 
-    def _members(self, root: GraphOp) -> list[GraphOp]:
+    def _cluster_members(self, root: GraphOp) -> list[GraphOp]:
         """Return an op and the pending ops of its cluster, in topological order."""
         found: dict[GraphOp, None] = {}
         stack = [root]
@@ -261,18 +266,18 @@ class Lowering:
         return list(found)
 
 
-def _spread(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+def _broadcast_scalar(tensor: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcast a scalar operand to the shape of the others."""
     if tensor.rank == 0 and shape:
         return replace(tensor, shape=tuple(shape))
     return tensor
 
 
-def _typed(op: GraphOp) -> Op:
+def _make_op(op: GraphOp) -> TypedOp:
     name = op_name(op)
     operands = tuple(
         tensor_type(each, f"operand {k + 1} of {name}", op.location)
         for k, each in enumerate(op.operands)
     )
     results = tuple(tensor_type(each, f"the result of {name}", op.location) for each in op.results)
-    return Op(name, operands, results, op.attributes, op.regions, op.location, op.label)
+    return TypedOp(name, operands, results, op.attributes, op.regions, op.location, op.label)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.elements import Element, TensorType
+from riselang.frontends.stablehlo.elements import ElementType, TensorType
 from riselang.frontends.stablehlo.tensors import Tensor
 from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.build import Node
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Op:
+class TypedOp:
     """An op with known, supported types."""
 
     name: str
@@ -39,22 +39,22 @@ class Op:
     def result(self) -> TensorType:
         return self.results[0]
 
-    def integers(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+    def integer_list(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
         """Return a list of integers, or `default` if the attribute is missing."""
         value = self.attributes.get(name)
         if value is None:
             if default is None:
-                raise self.refused(f"it lacks {name}")
+                raise self.unsupported(f"it lacks {name}")
             return tuple(default)
         return tuple(int(each) for each in value)
 
     def integer(self, name: str, default: int | None = None) -> int:
         value = self.attributes.get(name, default)
         if value is None:
-            raise self.refused(f"it lacks {name}")
+            raise self.unsupported(f"it lacks {name}")
         return int(value)
 
-    def refused(self, reason: str, *notes: str) -> LimitationError:
+    def unsupported(self, reason: str, *notes: str) -> LimitationError:
         """Return the error for an op in an unsupported form."""
         return LimitationError(
             f"{self.name} is not supported here: {reason}", self.location, *notes
@@ -66,28 +66,28 @@ def place_notes(label: str) -> list[str]:
     return [f"it comes from {label}"] if label else []
 
 
-class Regions(Protocol):
+class RegionLowering(Protocol):
     """Lowers the regions of an op."""
 
     builder: Builder
 
-    def call(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
+    def lower_region(self, region: GraphBlock, arguments: Sequence[Tensor]) -> list[Tensor]:
         """Return the results of a region for these arguments, in the current scope."""
         ...
 
-    def bound_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
+    def add_constant(self, value: np.ndarray[Any, Any], type: TensorType) -> Tensor:
         """Return a large constant, which is passed as an argument."""
         ...
 
 
-Scalar = Callable[[Builder, Op, Sequence[Node]], Node]
+ScalarLowering = Callable[[Builder, TypedOp, Sequence[Node]], Node]
 """The scalar function of an elementwise op."""
-Whole = Callable[[Regions, Op, Sequence[Tensor]], "Tensor | list[Tensor]"]
+TensorLowering = Callable[[RegionLowering, TypedOp, Sequence[Tensor]], "Tensor | list[Tensor]"]
 """The lowering of an op on tensors."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class SupportedOp:
     """A supported op."""
 
     name: str
@@ -95,50 +95,52 @@ class Entry:
     """The patterns that it becomes."""
 
 
-ELEMENTWISE: dict[str, Scalar] = {}
-WHOLE: dict[str, Whole] = {}
-ENTRIES: dict[str, Entry] = {}
+ELEMENTWISE_LOWERINGS: dict[str, ScalarLowering] = {}
+TENSOR_LOWERINGS: dict[str, TensorLowering] = {}
+SUPPORTED_OPS: dict[str, SupportedOp] = {}
 
 
 def _register(name: str, summary: str) -> None:
-    ENTRIES[name] = Entry(name, summary)
+    SUPPORTED_OPS[name] = SupportedOp(name, summary)
 
 
-def elementwise(*names: str, summary: str = "") -> Callable[[Scalar], Scalar]:
+def lowers_elementwise(
+    *names: str, summary: str = ""
+) -> Callable[[ScalarLowering], ScalarLowering]:
     """Register the scalar function of elementwise ops."""
 
-    def register(function: Scalar) -> Scalar:
+    def register(function: ScalarLowering) -> ScalarLowering:
         for name in names:
-            ELEMENTWISE[name] = function
+            ELEMENTWISE_LOWERINGS[name] = function
             _register(name, summary or "`map` over `zip`")
         return function
 
     return register
 
 
-def lowers(*names: str, summary: str) -> Callable[[Whole], Whole]:
+def lowers_op(*names: str, summary: str) -> Callable[[TensorLowering], TensorLowering]:
     """Register the lowering of ops on whole tensors."""
 
-    def register(function: Whole) -> Whole:
+    def register(function: TensorLowering) -> TensorLowering:
         for name in names:
-            WHOLE[name] = function
+            TENSOR_LOWERINGS[name] = function
             _register(name, summary)
         return function
 
     return register
 
 
-def supported() -> list[str]:
+def supported_op_names() -> list[str]:
     """Return the sorted names of all supported ops."""
-    return sorted({*ENTRIES, *STRUCTURAL})
+    return sorted({*SUPPORTED_OPS, *STRUCTURAL_OPS})
 
 
-STRUCTURAL: Mapping[str, str] = {
+STRUCTURAL_OPS: Mapping[str, str] = {
     "func.return": "the results of a program",
     "stablehlo.return": "the results of a region",
 }
 """Ops that belong to others."""
 
 
-def same_elements(op: Op) -> Element:
+def same_elements(op: TypedOp) -> ElementType:
     return op.operands[0].element

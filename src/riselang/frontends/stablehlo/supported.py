@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from riselang.frontends.stablehlo.elements import ELEMENTS
-from riselang.frontends.stablehlo.registry import ENTRIES, Entry
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES
+from riselang.frontends.stablehlo.registry import SUPPORTED_OPS, SupportedOp
 
-EXPANDED = (
+EXPANDED_CHLO_OPS = (
     "chlo.acosh", "chlo.asinh", "chlo.atanh", "chlo.bessel_i1e", "chlo.digamma", "chlo.erf_inv",
     "chlo.erfc", "chlo.is_inf", "chlo.is_neg_inf", "chlo.is_pos_inf", "chlo.lgamma",
     "chlo.polygamma", "chlo.square", "chlo.top_k", "chlo.zeta",
@@ -15,18 +15,18 @@ EXPANDED = (
 """CHLO ops that MLIR expands to StableHLO ops before lowering."""
 
 
-def entries() -> list[Entry]:
+def supported_ops() -> list[SupportedOp]:
     """Return the supported ops, sorted by name."""
     # Importing the modules registers the ops.
     import_module("riselang.frontends.stablehlo.lowering")
-    expanded = [Entry(name, "StableHLO ops") for name in EXPANDED]
-    calls = Entry("func.call", "the body of the function")
-    composite = Entry("stablehlo.composite", "the body of its decomposition")
-    found = {each.name: each for each in (*ENTRIES.values(), *expanded, calls, composite)}
+    expanded = [SupportedOp(name, "StableHLO ops") for name in EXPANDED_CHLO_OPS]
+    calls = SupportedOp("func.call", "the body of the function")
+    composite = SupportedOp("stablehlo.composite", "the body of its decomposition")
+    found = {each.name: each for each in (*SUPPORTED_OPS.values(), *expanded, calls, composite)}
     return [found[name] for name in sorted(found)]
 
 
-def supported_table() -> str:
+def format_supported_ops() -> str:
     """Format one line for each op, and the element types."""
-    lines = [f"{each.name:34} {each.summary.replace('`', '')}" for each in entries()]
-    return "\n".join([*lines, "", f"elements: {' '.join(ELEMENTS)}", ""])
+    lines = [f"{each.name:34} {each.summary.replace('`', '')}" for each in supported_ops()]
+    return "\n".join([*lines, "", f"elements: {' '.join(ELEMENT_TYPES)}", ""])

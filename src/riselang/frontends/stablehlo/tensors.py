@@ -13,7 +13,7 @@ from math import prod
 
 from riselang.dialects.rise.types import RiseType, array
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.elements import Element
+from riselang.frontends.stablehlo.elements import ElementType
 from riselang.term.build import Node
 
 
@@ -21,7 +21,7 @@ from riselang.term.build import Node
 class Tensor:
     """A tensor of `shape`: an array with one dimension for each in `varying`, in order."""
 
-    element: Element
+    element: ElementType
     shape: tuple[int, ...]
     varying: tuple[int, ...]
     """The dimensions that the array has; along the others it is broadcast."""
@@ -41,25 +41,25 @@ class Tensor:
         return len(self.varying) == len(self.shape)
 
 
-def whole(element: Element, shape: Sequence[int], node: Node) -> Tensor:
+def whole_tensor(element: ElementType, shape: Sequence[int], node: Node) -> Tensor:
     """Return a tensor that an array holds entirely."""
     return Tensor(element, tuple(shape), tuple(range(len(shape))), lambda: node)
 
 
-def repeated(tensor: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
+def broadcast_tensor(tensor: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
     """Broadcast a tensor to a larger shape; its dimensions are those at `places`, which ascend."""
     varying = tuple(places[each] for each in tensor.varying)
     return Tensor(tensor.element, tuple(shape), varying, tensor.make)
 
 
-def array_type(element: Element, shape: Sequence[int]) -> RiseType:
+def array_type(element: ElementType, shape: Sequence[int]) -> RiseType:
     type: RiseType = element.scalar
     for length in reversed(shape):
         type = array(length, type)
     return type
 
 
-def node_of(builder: Builder, tensor: Tensor) -> Node:
+def materialize(builder: Builder, tensor: Tensor) -> Node:
     """Return the whole array, broadcast with `generate` if needed."""
 
     def expand(node: Node, dimension: int) -> Node:
@@ -72,26 +72,30 @@ def node_of(builder: Builder, tensor: Tensor) -> Node:
     return expand(tensor.make(), 0)
 
 
-def zero(builder: Builder, element: Element) -> Node:
+def zero_literal(builder: Builder, element: ElementType) -> Node:
     return builder.literal(0.0 if element.is_float else 0, element.scalar)
 
 
-def filled(builder: Builder, value: Node, shape: Sequence[int]) -> Node:
+def fill_array(builder: Builder, value: Node, shape: Sequence[int]) -> Node:
     """Fill an array with one value."""
     if not shape:
         return value
-    return builder.generate(shape[0], lambda _: filled(builder, value, shape[1:]))
+    return builder.generate(shape[0], lambda _: fill_array(builder, value, shape[1:]))
 
 
-def zeros(builder: Builder, element: Element, shape: Sequence[int]) -> Tensor:
-    return whole(element, shape, filled(builder, zero(builder, element), shape))
+def zero_tensor(builder: Builder, element: ElementType, shape: Sequence[int]) -> Tensor:
+    return whole_tensor(element, shape, fill_array(builder, zero_literal(builder, element), shape))
 
 
-def constant(builder: Builder, element: Element, shape: Sequence[int], number: float) -> Tensor:
+def constant_tensor(
+    builder: Builder, element: ElementType, shape: Sequence[int], number: float
+) -> Tensor:
     return Tensor(element, tuple(shape), (), lambda: builder.literal(number, element.scalar))
 
 
-def iota(builder: Builder, element: Element, shape: Sequence[int], dimension: int) -> Tensor:
+def iota_tensor(
+    builder: Builder, element: ElementType, shape: Sequence[int], dimension: int
+) -> Tensor:
     """Return the index along a dimension."""
     length = shape[dimension]
 
@@ -103,11 +107,11 @@ def iota(builder: Builder, element: Element, shape: Sequence[int], dimension: in
     return Tensor(element, tuple(shape), (dimension,), make)
 
 
-def combined(
+def map_elements(
     builder: Builder,
     tensors: Sequence[Tensor],
     shape: Sequence[int],
-    element: Element,
+    element: ElementType,
     function: Callable[[list[Node]], Node],
 ) -> Tensor:
     """Apply a scalar function to the elements of tensors of one shape, as nested maps over zips."""
@@ -121,7 +125,7 @@ def combined(
 
         def body(value: Node) -> Node:
             inner = list(nodes)
-            for k, part in zip(moving, builder.parts(value, len(moving)), strict=True):
+            for k, part in zip(moving, builder.unpack_tuple(value, len(moving)), strict=True):
                 inner[k] = part
             return nest(level + 1, inner)
 

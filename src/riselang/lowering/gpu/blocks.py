@@ -14,70 +14,78 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
-from riselang.lowering.gpu.parts import Numbers, is_of_threads, level_of, part_of, shown
+from riselang.lowering.gpu.parts import (
+    GpuIds,
+    format_mapping,
+    is_thread_loop,
+    mapping_level,
+    mapping_of,
+)
 from riselang.support.errors import LimitationError
 
 READS, STORES = "reads", "stores"
 
 
-def share_out_block(block: Block, numbers: Numbers) -> None:
+def distribute_block(block: Block, numbers: GpuIds) -> None:
     """Distribute the code inside of a kernel's block loops among the block's threads."""
     for op in list(block.ops):
-        part = part_of(op)
-        if isinstance(op, scf.ParallelOp) and part is not None and level_of(part) == "block":
-            _refuse_beside(block, op)
-            share_out_block(op.body.block, numbers)
-            numbers.share_out(op)
+        part = mapping_of(op)
+        if isinstance(op, scf.ParallelOp) and part is not None and mapping_level(part) == "block":
+            _check_only_loop(block, op)
+            distribute_block(op.body.block, numbers)
+            numbers.distribute_loop(op)
         elif numbers.launch.threads > 1:
-            _share_out(op, numbers)
+            _distribute_op(op, numbers)
 
 
-def _share_out(op: Operation, numbers: Numbers) -> None:
+def _distribute_op(op: Operation, numbers: GpuIds) -> None:
     block = op.parent
     assert block is not None
     if isinstance(op, scf.ParallelOp):
-        _share_out_threads(op, numbers)
-    elif contains_threads(op):
-        _share_out_inside(op, numbers)
+        _distribute_thread_loops(op, numbers)
+    elif has_thread_loop(op):
+        _distribute_loop_body(op, numbers)
         return
     elif effect_of(op) == STORES:
-        _by_first(op, numbers)
-    elif effect_of(op) == READS and not _reads_on(op):
+        _run_in_first_thread(op, numbers)
+    elif effect_of(op) == READS and not _is_followed_by_read(op):
         block.insert_op_after(gpu.BarrierOp(), op)
 
 
-def _reads_on(op: Operation) -> bool:
+def _is_followed_by_read(op: Operation) -> bool:
     """Whether the next op with an effect also only reads, so that no barrier is needed."""
     following = op.next_op
     while following is not None and effect_of(following) is None:
         following = following.next_op
     is_read = following is not None and effect_of(following) == READS
-    return is_read and following is not None and not contains_threads(following)
+    return is_read and following is not None and not has_thread_loop(following)
 
 
-def _share_out_inside(op: Operation, numbers: Numbers) -> None:
+def _distribute_loop_body(op: Operation, numbers: GpuIds) -> None:
     """Distribute the body of a sequential loop, which all threads execute."""
     if not isinstance(op, scf.ForOp):
         raise LimitationError(
             "thread loops inside of a while or an if of a block are not supported", location_of(op)
         )
     for inner in list(op.body.block.ops):
-        _share_out(inner, numbers)
+        _distribute_op(inner, numbers)
 
 
-def _share_out_threads(loop: scf.ParallelOp, numbers: Numbers) -> None:
+def _distribute_thread_loops(loop: scf.ParallelOp, numbers: GpuIds) -> None:
     block = loop.parent
     assert block is not None
     block.insert_op_after(gpu.BarrierOp(), loop)
     loops = [loop]
-    while (found := _only_threads(loops[-1])) is not None:
+    while (found := _inner_thread_loop(loops[-1])) is not None:
         loops.append(found)
-    idle = numbers.idle_beside([part for each in loops if (part := part_of(each)) is not None])
+    idle = numbers.idle_dimensions(
+        [part for each in loops if (part := mapping_of(each)) is not None]
+    )
     if idle:
         # Only one thread may store an element, even if others would store the same value.
-        _guard(loop, numbers.are_first(idle))
+        _guard(loop, numbers.have_id_zero(idle))
     for each in loops:
-        numbers.share_out(each)
+        numbers.distribute_loop(each)
 
 
 def _guard(op: Operation, condition: SSAValue) -> None:
@@ -92,26 +100,26 @@ def _guard(op: Operation, condition: SSAValue) -> None:
     body.add_ops([op, scf.YieldOp()])
 
 
-def _only_threads(loop: scf.ParallelOp) -> scf.ParallelOp | None:
+def _inner_thread_loop(loop: scf.ParallelOp) -> scf.ParallelOp | None:
     """Return the thread loop inside of a thread loop, if any; nothing else there may store."""
-    found = [op for op in loop.body.block.ops if contains_threads(op)]
+    found = [op for op in loop.body.block.ops if has_thread_loop(op)]
     if not found:
         return None
     inner = found[0]
     stored = [op for op in loop.body.block.ops if op is not inner and effect_of(op) == STORES]
     own = [op for op in loop.body.block.ops if isinstance(op, memref.AllocaOp)]
     if len(found) > 1 or stored or own or not isinstance(inner, scf.ParallelOp):
-        part, other = part_of(loop), part_of(found[0])
+        part, other = mapping_of(loop), mapping_of(found[0])
         assert part is not None
         raise LimitationError(
-            f"inside {shown(part)}, a value is stored next to {shown(other or 'thread_x')}, where "
-            "threads cannot wait for it; store it before both, in the block",
+            f"inside {format_mapping(part)}, a value is stored next to "
+            f"{format_mapping(other or 'thread_x')}, where threads cannot wait for it; store it before both, in the block",
             location_of(loop),
         )
     return inner
 
 
-def _by_first(op: Operation, numbers: Numbers) -> None:
+def _run_in_first_thread(op: Operation, numbers: GpuIds) -> None:
     """Execute an op in the first thread only, and add a barrier after it."""
     if any(True for result in op.results for _ in result.uses):
         raise LimitationError(
@@ -121,49 +129,49 @@ def _by_first(op: Operation, numbers: Numbers) -> None:
     block = op.parent
     assert block is not None
     block.insert_op_after(gpu.BarrierOp(), op)
-    _guard(op, numbers.is_first())
+    _guard(op, numbers.is_first_thread())
 
 
-def _refuse_beside(block: Block, loop: scf.ParallelOp) -> None:
+def _check_only_loop(block: Block, loop: scf.ParallelOp) -> None:
     """Report code next to a block loop: blocks cannot wait for each other."""
     for op in block.ops:
         if op is not loop and effect_of(op) is not None:
-            part = part_of(loop)
+            part = mapping_of(loop)
             assert part is not None
             raise LimitationError(
-                f"next to {shown(part)}, a value is computed for which other blocks cannot wait; "
-                "compute it in an earlier kernel",
+                f"next to {format_mapping(part)}, a value is computed for which other blocks "
+                "cannot wait; compute it in an earlier kernel",
                 location_of(op) or location_of(loop),
             )
 
 
-def contains_threads(op: Operation) -> bool:
-    return any(is_of_threads(inner) for inner in op.walk())
+def has_thread_loop(op: Operation) -> bool:
+    return any(is_thread_loop(inner) for inner in op.walk())
 
 
 def effect_of(op: Operation) -> str | None:
     """Return whether an op, or one in it, stores or reads memory."""
-    names = {_effect(inner) for inner in op.walk()}
+    names = {_op_effect(inner) for inner in op.walk()}
     return STORES if STORES in names else READS if READS in names else None
 
 
-def _effect(op: Operation) -> str | None:
-    if op.name in READING:
+def _op_effect(op: Operation) -> str | None:
+    if op.name in READING_OPS:
         return READS
     if isinstance(op, CallOp):
         # Most called functions compute a scalar; those that take a buffer write to it.
         takes_memory = any(isinstance(value.type, MemRefType) for value in op.operands)
         return STORES if takes_memory else None
-    return None if op.name not in STORING and op.name.startswith(PURE) else STORES
+    return None if op.name not in STORING_OPS and op.name.startswith(PURE_PREFIXES) else STORES
 
 
-READING = (
+READING_OPS = (
     "memref.load", "affine.load", "affine.vector_load", "vector.load", "vector.transfer_read",
 )  # fmt: skip
-STORING = (
+STORING_OPS = (
     "memref.store", "affine.store", "affine.vector_store", "vector.store", "vector.transfer_write",
 )  # fmt: skip
-PURE = (
+PURE_PREFIXES = (
     "arith.", "math.", "scf.", "gpu.", "vector.", "memref.alloc", "memref.dealloc", "memref.cast",
     "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.",
 )  # fmt: skip

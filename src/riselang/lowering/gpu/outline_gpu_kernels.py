@@ -30,26 +30,26 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions, location_of
-from riselang.lowering.gpu.blocks import effect_of, share_out_block
-from riselang.lowering.gpu.memory import place_memory
+from riselang.lowering.gpu.blocks import distribute_block, effect_of
+from riselang.lowering.gpu.memory import assign_memory
 from riselang.lowering.gpu.parts import (
     GLOBAL,
+    GpuIds,
     Launch,
-    Numbers,
     check_nesting,
-    launch_of,
-    part_of,
-    shown,
+    format_mapping,
+    launch_dimensions,
+    mapping_of,
 )
-from riselang.lowering.nesting import sequential
-from riselang.lowering.noalias import is_distinct
+from riselang.lowering.nesting import make_sequential
+from riselang.lowering.noalias import is_noalias
 from riselang.support.errors import LimitationError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 KERNELS = "kernels"
-PASSED = "rise.passed"
+PASSED_SCALAR = "rise.passed"
 """Marks a load, to be repeated in each kernel, of a scalar that another kernel computed."""
-ALONE = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
+HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
 """Prefixes of the names of ops that stay on the host."""
 
 
@@ -59,20 +59,20 @@ class OutlineGpuKernelsPass(ModulePass):
 
     name = "outline-gpu-kernels"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = gpu.ModuleOp(StringAttr(KERNELS), Region(Block()))  # type: ignore[arg-type]
         helpers = {each.sym_name.data: each for each in functions(op)}
         for function in functions(op):
             if function.sym_visibility is None or function.sym_visibility.data != "private":
-                _refuse_open_sizes(function)
-                _Outlining(function.sym_name.data, kernels).block(function.body.block)
+                _check_static_sizes(function)
+                _Outliner(function.sym_name.data, kernels).outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
         op.attributes["gpu.container_module"] = UnitAttr()
         op.body.block.add_op(kernels)
 
 
-def _refuse_open_sizes(function: func.FuncOp) -> None:
+def _check_static_sizes(function: func.FuncOp) -> None:
     for type in function.function_type.inputs:
         if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
             raise LimitationError(
@@ -100,44 +100,44 @@ def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
 
 
 @dataclass
-class _Outlining:
+class _Outliner:
     """Outlines the kernels of a function."""
 
     function: str
     kernels: gpu.ModuleOp
     count: int = field(default=0)
 
-    def block(self, block: Block) -> None:
+    def outline_block(self, block: Block) -> None:
         """Outline the code of a host block."""
         run: list[Operation] = []
         for op in list(block.ops):
-            op = _without_loops_of_blocks(op)
+            op = _sequentialize_host_loop(op)
             if _is_parallel(op):
                 self._flush(run)
-                self._kernel([op])
-            elif _is_parallel_inside(op) and _is_repeated_by_host(op):
+                self._outline_kernel([op])
+            elif _contains_parallel(op) and _is_host_loop(op):
                 self._flush(run)
-                self.block(op.regions[0].block)
-            elif op.next_op is not None and not _stays(op, run):
-                _sequentialise(op)
+                self.outline_block(op.regions[0].block)
+            elif op.next_op is not None and not _stays_on_host(op, run):
+                _sequentialize(op)
                 run.append(op)
         self._flush(run)
-        _forget_unused(block)
+        _erase_unused(block)
 
     def _flush(self, run: list[Operation]) -> None:
         inside = {inner for op in run for inner in op.walk()}
-        if any(effect_of(op) is not None or _given(op, inside) for op in run):
-            self._kernel(run)
+        if any(effect_of(op) is not None or _external_results(op, inside) for op in run):
+            self._outline_kernel(run)
         else:
             for op in reversed(run):
                 _erase(op)
         run.clear()
 
-    def _kernel(self, ops: Sequence[Operation]) -> None:
+    def _outline_kernel(self, ops: Sequence[Operation]) -> None:
         """Move consecutive ops to a kernel, and launch it instead."""
         block = ops[0].parent
         assert block is not None
-        ops = _with_results_stored(ops)
+        ops = _store_external_results(ops)
         place = ops[-1].next_op
         assert place is not None
         name = f"{self.function}_{self.count}"
@@ -146,22 +146,22 @@ class _Outlining:
         for op in ops:
             if isinstance(op, scf.ParallelOp):
                 check_nesting(op)
-        launch = launch_of(loops)
-        kernel, given = _outlined(name, ops)
+        launch = launch_dimensions(loops)
+        kernel, given = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
-        place_memory(kernel, self.kernels, threads=1 if _is_global(loops) else launch.threads)
-        numbers = Numbers(kernel.body.block, launch)
+        assign_memory(kernel, self.kernels, threads=1 if _is_global(loops) else launch.threads)
+        numbers = GpuIds(kernel.body.block, launch)
         if _is_global(loops):
-            numbers.share_out(loops[0])
+            numbers.distribute_loop(loops[0])
         else:
-            share_out_block(kernel.body.block, numbers)
-        _tidy(kernel)
-        kernel.attributes["gpu.known_block_size"] = _sizes(launch.block)
-        kernel.attributes["gpu.known_grid_size"] = _sizes(launch.grid)
-        block.insert_ops_before(_launched(name, launch, given), place)
+            distribute_block(kernel.body.block, numbers)
+        _clean_up(kernel)
+        kernel.attributes["gpu.known_block_size"] = _dimension_attribute(launch.block)
+        kernel.attributes["gpu.known_grid_size"] = _dimension_attribute(launch.grid)
+        block.insert_ops_before(_launch_ops(name, launch, given), place)
 
 
-def _tidy(kernel: gpu.FuncOp) -> None:
+def _clean_up(kernel: gpu.FuncOp) -> None:
     """Erase unused arithmetic, and a barrier at the end."""
     last = kernel.body.block.last_op
     assert last is not None
@@ -178,73 +178,73 @@ def _erase(op: Operation) -> None:
 
 
 def _is_parallel(op: Operation) -> bool:
-    return part_of(op) is not None
+    return mapping_of(op) is not None
 
 
-def _is_parallel_inside(op: Operation) -> bool:
+def _contains_parallel(op: Operation) -> bool:
     return any(_is_parallel(inner) for inner in op.walk())
 
 
-def _asks_for_part(op: Operation) -> bool:
-    return part_of(op) not in (None, GLOBAL)
+def _has_gpu_mapping(op: Operation) -> bool:
+    return mapping_of(op) not in (None, GLOBAL)
 
 
-def _without_loops_of_blocks(op: Operation) -> Operation:
+def _sequentialize_host_loop(op: Operation) -> Operation:
     """Make a parallel loop around GPU loops sequential, so that the host runs it."""
-    if not isinstance(op, scf.ParallelOp) or _asks_for_part(op):
+    if not isinstance(op, scf.ParallelOp) or _has_gpu_mapping(op):
         return op
-    return sequential(op) if any(_asks_for_part(inner) for inner in op.walk()) else op
+    return make_sequential(op) if any(_has_gpu_mapping(inner) for inner in op.walk()) else op
 
 
-def _is_repeated_by_host(op: Operation) -> bool:
+def _is_host_loop(op: Operation) -> bool:
     """Whether the host can run a loop: its trip count is known, and it carries only buffers."""
     if isinstance(op, scf.ForOp) and all(
         isinstance(value.type, MemRefType) for value in op.iter_args
     ):
         return True
-    wrong = next((inner for inner in op.walk() if _asks_for_part(inner)), None)
+    wrong = next((inner for inner in op.walk() if _has_gpu_mapping(inner)), None)
     if wrong is not None:
         raise LimitationError(
             "the host can only repeat kernels in loops whose trip count is known and that carry no "
-            f"scalars: {shown(part_of(wrong) or GLOBAL)} is not supported in this loop",
+            f"scalars: {format_mapping(mapping_of(wrong) or GLOBAL)} is not supported in this loop",
             location_of(wrong),
         )
     return False
 
 
-def _sequentialise(op: Operation) -> None:
+def _sequentialize(op: Operation) -> None:
     """Make parallel loops sequential that the host cannot launch, to run in one thread."""
     for inner in list(op.walk()):
         if isinstance(inner, scf.ParallelOp):
-            sequential(inner)
+            make_sequential(inner)
 
 
 def _is_global(loops: Sequence[scf.ParallelOp]) -> bool:
-    return any(part_of(loop) == GLOBAL for loop in loops)
+    return any(mapping_of(loop) == GLOBAL for loop in loops)
 
 
-def _stays(op: Operation, run: Sequence[Operation]) -> bool:
+def _stays_on_host(op: Operation, run: Sequence[Operation]) -> bool:
     """Whether an op accesses no memory and does not depend on a kernel's results."""
     needs = any(operand.owner in run for operand in op.operands)
-    return op.name.startswith(ALONE) and not needs
+    return op.name.startswith(HOST_PREFIXES) and not needs
 
 
-def _given(op: Operation, inside: set[Operation]) -> list[SSAValue]:
+def _external_results(op: Operation, inside: set[Operation]) -> list[SSAValue]:
     """Return the results of an op that are used outside."""
     return [
         result for result in op.results if any(use.operation not in inside for use in result.uses)
     ]
 
 
-def _with_results_stored(ops: Sequence[Operation]) -> list[Operation]:
+def _store_external_results(ops: Sequence[Operation]) -> list[Operation]:
     """Add stores of the results that are used outside, which then load them from buffers."""
     inside = {inner for op in ops for inner in op.walk()}
     stores: list[Operation] = []
-    for result in [result for op in ops for result in _given(op, inside)]:
+    for result in [result for op in ops for result in _external_results(op, inside)]:
         if isinstance(result.type, MemRefType):
-            store, found = _copied(result, result.type, ops)
+            store, found = _store_buffer(result, result.type, ops)
         else:
-            store, found = _stored(result, ops)
+            store, found = _store_scalar(result, ops)
         stores.append(store)
         result.replace_uses_with_if(
             found, lambda use: use.operation not in inside and use.operation not in stores
@@ -252,7 +252,7 @@ def _with_results_stored(ops: Sequence[Operation]) -> list[Operation]:
     return [*ops, *reversed(stores)]
 
 
-def _copied(
+def _store_buffer(
     result: SSAValue, type: MemRefType, ops: Sequence[Operation]
 ) -> tuple[Operation, SSAValue]:
     """Copy a buffer that depends on the kernel's computation to a buffer known to the host."""
@@ -265,7 +265,7 @@ def _copied(
     return copy, place.memref
 
 
-def _stored(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAValue]:
+def _store_scalar(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAValue]:
     """Store a scalar in a buffer, and load it again for the kernels that use it."""
     block = ops[0].parent
     assert block is not None
@@ -273,19 +273,19 @@ def _stored(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAV
     zero = arith.ConstantOp.from_int_and_width(0, IndexType())
     block.insert_ops_before([place, zero], ops[0])
     store, load = memref.StoreOp.get(result, place, [zero]), memref.LoadOp.get(place, [zero])
-    load.attributes[PASSED] = UnitAttr()
+    load.attributes[PASSED_SCALAR] = UnitAttr()
     block.insert_ops_after([store, load], ops[-1])
     return store, load.res
 
 
-def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSAValue]]:
+def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSAValue]]:
     """Build a kernel from ops, and return it with its arguments."""
     given: list[SSAValue] = []
     copied: list[Operation] = []
     inside = {inner for op in ops for inner in op.walk()}
     for op in (inner for each in ops for inner in each.walk()):
         for operand in op.operands:
-            _need(operand, inside, given, copied)
+            _record_need(operand, inside, given, copied)
     empty = [value for value in given if _is_empty(value)]
     given = [value for value in given if value not in empty]
     body = Block(arg_types=[value.type for value in given])
@@ -301,7 +301,7 @@ def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSA
         argument.name_hint = value.name_hint
     for op in copied:
         copy = op.clone(mapper)
-        copy.attributes.pop(PASSED, None)
+        copy.attributes.pop(PASSED_SCALAR, None)
         body.add_op(copy)
         mapper |= dict(zip(op.results, copy.results, strict=True))
     for op in ops:
@@ -312,20 +312,20 @@ def _outlined(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSA
     body.add_op(gpu.ReturnOp([]))
     types = [value.type for value in given]
     kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
-    kernel.attributes["arg_attrs"] = ArrayAttr(map(_facts, given))
+    kernel.attributes["arg_attrs"] = ArrayAttr(map(_noalias_attributes, given))
     return kernel, given
 
 
-def _facts(value: SSAValue) -> DictionaryAttr:
+def _noalias_attributes(value: SSAValue) -> DictionaryAttr:
     """Mark a buffer that overlaps no other argument: a temporary or a result."""
-    return DictionaryAttr({"llvm.noalias": UnitAttr()} if is_distinct(value) else {})
+    return DictionaryAttr({"llvm.noalias": UnitAttr()} if is_noalias(value) else {})
 
 
 def _is_empty(value: SSAValue) -> bool:
     return isinstance(value.type, MemRefType) and 0 in value.type.get_shape()
 
 
-def _need(
+def _record_need(
     value: SSAValue, inside: set[Operation], given: list[SSAValue], copied: list[Operation]
 ) -> None:
     """Record how a kernel gets a value from outside: it is recomputed, or passed."""
@@ -337,19 +337,19 @@ def _need(
         return
     if owner in inside or owner in copied:
         return
-    if owner.name.startswith("arith.") or PASSED in owner.attributes:
+    if owner.name.startswith("arith.") or PASSED_SCALAR in owner.attributes:
         for operand in owner.operands:
-            _need(operand, inside, given, copied)
+            _record_need(operand, inside, given, copied)
         copied.append(owner)
     elif value not in given:
         given.append(value)
 
 
-def _sizes(counts: tuple[int, int, int]) -> DenseArrayBase:
+def _dimension_attribute(counts: tuple[int, int, int]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, counts)
 
 
-def _launched(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Operation]:
+def _launch_ops(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Operation]:
     counts = [
         arith.ConstantOp.from_int_and_width(count, IndexType())
         for count in (*launch.grid, *launch.block)
@@ -358,9 +358,9 @@ def _launched(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Oper
     return [*counts, gpu.LaunchFuncOp(symbol, counts[:3], counts[3:], kernelOperands=given)]
 
 
-def _forget_unused(block: Block) -> None:
+def _erase_unused(block: Block) -> None:
     """Erase scalars that no kernel uses."""
     for op in reversed(list(block.ops)):
-        is_idle = op.name.startswith("arith.") or PASSED in op.attributes
+        is_idle = op.name.startswith("arith.") or PASSED_SCALAR in op.attributes
         if is_idle and not any(result.uses for result in op.results):
             _erase(op)

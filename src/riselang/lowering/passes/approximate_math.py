@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 from riselang.dialects.module import walk
 from riselang.lowering.arithmetic import Arithmetic
 from riselang.lowering.origins import builder_at
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class ApproximateMathPass(ModulePass):
 
     name = "approximate-math"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(walk(op)):
             function = APPROXIMATIONS.get(inner.name)
-            if function is None or not _is_single(inner.results[0].type):
+            if function is None or not _is_f32(inner.results[0].type):
                 continue
             builder = builder_at(InsertPoint.before(inner), inner.location)
             arithmetic = Arithmetic(builder, inner.results[0].type)
@@ -41,7 +41,7 @@ class ApproximateMathPass(ModulePass):
             inner.erase()
 
 
-def _is_single(type: Attribute) -> bool:
+def _is_f32(type: Attribute) -> bool:
     element = type.element_type if isinstance(type, VectorType) else type
     return isinstance(element, Float32Type)
 
@@ -50,7 +50,7 @@ LOG2_E = 1.44269504088896341
 LN_2, LN_2_REST = 0.693359375, -2.12194440e-4
 """The logarithm of 2 in two parts; the first has so few digits that small multiples of it are
 exact."""
-ROUNDER = 1.5 * 2**23
+ROUNDING_OFFSET = 1.5 * 2**23
 """Adding it rounds a number to an integer: no bits are left for the fraction."""
 EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
        5.0000001201e-1)  # fmt: skip
@@ -67,14 +67,16 @@ BIAS, FRACTION = 127, 23
 
 def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
     """Emit 2^n * e^r, for the n with the smallest r."""
-    near = on.min(on.max(x, on.number(SMALLEST_EXP)), on.number(LARGEST_EXP))
-    shifted = on.add(on.mul(near, on.number(LOG2_E)), on.number(ROUNDER))
-    count = on.sub(shifted, on.number(ROUNDER))
-    power = on.sub_int(on.bits(shifted), on.bits(on.number(ROUNDER)))
-    rest = on.sub(near, on.mul(count, on.number(LN_2)))
-    rest = on.sub(rest, on.mul(count, on.number(LN_2_REST)))
+    near = on.min(on.max(x, on.float_constant(SMALLEST_EXP)), on.float_constant(LARGEST_EXP))
+    shifted = on.add(on.mul(near, on.float_constant(LOG2_E)), on.float_constant(ROUNDING_OFFSET))
+    count = on.sub(shifted, on.float_constant(ROUNDING_OFFSET))
+    power = on.sub_int(
+        on.bitcast_to_int(shifted), on.bitcast_to_int(on.float_constant(ROUNDING_OFFSET))
+    )
+    rest = on.sub(near, on.mul(count, on.float_constant(LN_2)))
+    rest = on.sub(rest, on.mul(count, on.float_constant(LN_2_REST)))
     squared = on.mul(rest, rest)
-    value = on.add(on.add(on.mul(on.polynomial(EXP, rest), squared), rest), on.number(1.0))
+    value = on.add(on.add(on.mul(on.polynomial(EXP, rest), squared), rest), on.float_constant(1.0))
     # In two steps, since the power alone may overflow or underflow.
     half = on.shift_right(power, 1)
     value = on.mul(on.mul(value, _power_of_2(on, half)), _power_of_2(on, on.sub_int(power, half)))
@@ -82,38 +84,49 @@ def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
 
 
 def _power_of_2(on: Arithmetic, power: SSAValue) -> SSAValue:
-    return on.floats(on.shift_left(on.add_int(power, on.integer(BIAS)), FRACTION))
+    return on.bitcast_to_float(
+        on.shift_left(on.add_int(power, on.integer_constant(BIAS)), FRACTION)
+    )
 
 
 def log(on: Arithmetic, x: SSAValue) -> SSAValue:
     """Emit the exponent times the logarithm of 2, plus the logarithm of the mantissa."""
     # Denormals are scaled to normal numbers.
-    is_tiny = on.less(x, on.number(2.0**-126))
-    scaled = on.select(is_tiny, on.mul(x, on.number(2.0**FRACTION)), x)
+    is_tiny = on.less(x, on.float_constant(2.0**-126))
+    scaled = on.select(is_tiny, on.mul(x, on.float_constant(2.0**FRACTION)), x)
     # The exponent counts from the square root of a half, so that the mantissa is around 1.
-    above = on.sub_int(on.bits(scaled), on.bits(on.number(0.70710678118654752)))
+    above = on.sub_int(
+        on.bitcast_to_int(scaled), on.bitcast_to_int(on.float_constant(0.70710678118654752))
+    )
     power = on.shift_right(above, FRACTION)
-    left = on.floats(on.sub_int(on.bits(scaled), on.shift_left(power, FRACTION)))
-    exponent = on.sub(on.from_int(power), on.select(is_tiny, on.number(FRACTION), on.number(0.0)))
-    z = on.sub(left, on.number(1.0))
+    left = on.bitcast_to_float(
+        on.sub_int(on.bitcast_to_int(scaled), on.shift_left(power, FRACTION))
+    )
+    exponent = on.sub(
+        on.from_int(power), on.select(is_tiny, on.float_constant(FRACTION), on.float_constant(0.0))
+    )
+    z = on.sub(left, on.float_constant(1.0))
     squared = on.mul(z, z)
     value = on.mul(on.mul(on.polynomial(LOG, z), squared), z)
-    value = on.add(value, on.mul(exponent, on.number(LN_2_REST)))
-    value = on.sub(value, on.mul(squared, on.number(0.5)))
-    value = on.add(on.add(z, value), on.mul(exponent, on.number(LN_2)))
-    value = on.select(on.less(x, on.number(float("inf"))), value, x)
-    value = on.select(on.equal(x, on.number(0.0)), on.number(float("-inf")), value)
-    return on.select(on.less(x, on.number(0.0)), on.number(float("nan")), value)
+    value = on.add(value, on.mul(exponent, on.float_constant(LN_2_REST)))
+    value = on.sub(value, on.mul(squared, on.float_constant(0.5)))
+    value = on.add(on.add(z, value), on.mul(exponent, on.float_constant(LN_2)))
+    value = on.select(on.less(x, on.float_constant(float("inf"))), value, x)
+    value = on.select(on.equal(x, on.float_constant(0.0)), on.float_constant(float("-inf")), value)
+    return on.select(on.less(x, on.float_constant(0.0)), on.float_constant(float("nan")), value)
 
 
 def tanh(on: Arithmetic, x: SSAValue) -> SSAValue:
     """Emit 1 - 2 / (e^2x + 1), or a polynomial near 0, where this would cancel."""
     size = on.abs(x)
     doubled = exp(on, on.add(size, size))
-    large = on.sub(on.number(1.0), on.div(on.number(2.0), on.add(doubled, on.number(1.0))))
+    large = on.sub(
+        on.float_constant(1.0),
+        on.div(on.float_constant(2.0), on.add(doubled, on.float_constant(1.0))),
+    )
     squared = on.mul(x, x)
     small = on.add(on.mul(on.mul(on.polynomial(TANH, squared), squared), x), x)
-    return on.with_sign_of(on.select(on.less(size, on.number(0.625)), small, large), x)
+    return on.copysign(on.select(on.less(size, on.float_constant(0.625)), small, large), x)
 
 
 APPROXIMATIONS: Mapping[str, Callable[[Arithmetic, SSAValue], SSAValue]] = {

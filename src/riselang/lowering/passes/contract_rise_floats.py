@@ -11,9 +11,9 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
 from riselang.lowering.units import replace_unit
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.contraction import contract
-from riselang.term.from_dialect import units
+from riselang.term.from_dialect import read_units
 
 FLOAT_PERMISSION = "rise.float"
 """The module attribute for the float permission."""
@@ -21,15 +21,15 @@ CONTRACTED = "rise.contracted"
 """Marks a module whose programs have been contracted, which happens once, before rewriting."""
 
 
-def permission_of(module: ModuleOp) -> str:
+def float_permission(module: ModuleOp) -> str:
     """Return the float permission of a module."""
     permission = module.attributes.get(FLOAT_PERMISSION)
     return permission.data if isinstance(permission, StringAttr) else "strict"
 
 
-def contracts(module: ModuleOp) -> bool:
+def can_contract(module: ModuleOp) -> bool:
     """Whether contraction of a module is permitted, and not done yet."""
-    return CONTRACTED not in module.attributes and permission_of(module) != "strict"
+    return CONTRACTED not in module.attributes and float_permission(module) != "strict"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ContractRiseFloatsPass(ModulePass):
 
     name = "contract-rise-floats"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contract_programs(op)
 
@@ -51,7 +51,7 @@ def contract_programs(module: ModuleOp) -> None:
 
 
 def _contract_function(function: FuncOp) -> None:
-    for place, unit in units(function):
+    for place, unit in read_units(function):
         contracted = contract(unit.term)
         if contracted != unit.term:
             replace_unit(place, unit, contracted)

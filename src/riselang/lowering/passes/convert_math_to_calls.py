@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
 from riselang.lowering.origins import builder_at
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 
@@ -36,14 +36,14 @@ class ConvertMathToCallsPass(ModulePass):
 
     name = "convert-math-to-calls"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         declared: dict[str, FunctionType] = {}
         for inner in list(walk(op)):
             if inner.name in LIBRARY_FUNCTIONS and isinstance(
                 inner.results[0].type, Float16Type | BFloat16Type | Float32Type | Float64Type
             ):
-                _replace(inner, LIBRARY_FUNCTIONS[inner.name], declared)
+                _replace_by_call(inner, LIBRARY_FUNCTIONS[inner.name], declared)
         known = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
         for name, type in declared.items():
             if name not in known:
@@ -52,21 +52,21 @@ class ConvertMathToCallsPass(ModulePass):
                 )
 
 
-def _replace(op: Operation, function: str, declared: dict[str, FunctionType]) -> None:
+def _replace_by_call(op: Operation, function: str, declared: dict[str, FunctionType]) -> None:
     builder = builder_at(InsertPoint.before(op), op.location)
     type = op.results[0].type
     # The library has no half-precision functions; the single-precision result is rounded.
     wide: Attribute = type if isinstance(type, Float64Type) else Float32Type()
-    operands = [_converted(builder, operand, wide) for operand in op.operands]
+    operands = [_convert_float(builder, operand, wide) for operand in op.operands]
     name = function if isinstance(wide, Float64Type) else f"{function}f"
     declared[name] = FunctionType.from_lists([wide] * len(operands), [wide])
     result = builder.insert(func.CallOp(name, operands, [wide])).results[0]
-    op.results[0].replace_all_uses_with(_converted(builder, result, type))
+    op.results[0].replace_all_uses_with(_convert_float(builder, result, type))
     op.detach()
     op.erase()
 
 
-def _converted(builder: Builder, value: SSAValue, type: Attribute) -> SSAValue:
+def _convert_float(builder: Builder, value: SSAValue, type: Attribute) -> SSAValue:
     if value.type == type:
         return value
     widens = isinstance(value.type, Float16Type | BFloat16Type)

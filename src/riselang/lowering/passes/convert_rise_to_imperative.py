@@ -16,16 +16,16 @@ from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.lowering.callees import Callees
-from riselang.lowering.checks import Checks, Places, complete
+from riselang.lowering.checks import CheckLocations, Checks, add_failure_parameters
 from riselang.lowering.imperative import store_program
-from riselang.lowering.passes.contract_rise_floats import contracts, permission_of
+from riselang.lowering.passes.contract_rise_floats import can_contract, float_permission
 from riselang.lowering.sizes import Buffers, Sizes
-from riselang.lowering.vectors import without_vectors
+from riselang.lowering.vectors import replace_unsupported_vectors
 from riselang.pipelines import GPU
 from riselang.support.errors import RiseError, UserError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.contraction import contract
-from riselang.term.from_dialect import Unit, units
+from riselang.term.from_dialect import Unit, read_units
 from riselang.term.nodes import Lambda, Term
 
 Units = list[tuple[Operation, Unit]]
@@ -44,19 +44,21 @@ class ConvertRiseToImperativePass(ModulePass):
     loops: str = "scf"
     """The loop dialect of patterns that do not say `{to = ...}`: scf or affine."""
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.loops not in ("scf", "affine", GPU):
             raise UserError(
                 f"{self.name}: expected loops=scf, loops=affine or loops={GPU}, found {self.loops}"
             )
-        convert_module(op, {function: units(function) for function in functions(op)}, self.loops)
+        convert_module(
+            op, {function: read_units(function) for function in functions(op)}, self.loops
+        )
 
 
-@deep
-def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) -> None:
+@with_deep_stack
+def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: str) -> None:
     """Lower the programs of each function, which are given as terms."""
-    places = Places()
+    places = CheckLocations()
     checks: list[Checks] = []
 
     def fill(
@@ -70,38 +72,40 @@ def convert_module(module: ModuleOp, found: Mapping[FuncOp, Units], loops: str) 
         store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
 
     # GPU threads compute scalars.
-    permission = "strict" if loops == GPU else permission_of(module)
+    permission = "strict" if loops == GPU else float_permission(module)
 
-    def prepared(term: Term) -> Term:
-        return without_vectors(contract(term) if contracts(module) else term, permission)
+    def prepare(term: Term) -> Term:
+        return replace_unsupported_vectors(
+            contract(term) if can_contract(module) else term, permission
+        )
 
     callees = Callees(module, places, fill)
     for function in functions(module):
         checks.append(Checks(function.body.blocks[0], places))
-        _lower_function(function, found[function], loops, checks[-1], prepared, callees)
-    complete(module, [*checks, *callees.checks], places)
-    callees.mark_distinct()
+        _lower_function(function, programs[function], loops, checks[-1], prepare, callees)
+    add_failure_parameters(module, [*checks, *callees.checks], places)
+    callees.mark_noalias()
 
 
 def _lower_function(
     function: FuncOp,
-    found: Units,
+    programs: Units,
     loops: str,
     checks: Checks,
-    prepared: Callable[[Term], Term],
+    prepare: Callable[[Term], Term],
     callees: Callees,
 ) -> None:
-    sizes = Sizes(function, [group for _, unit in found for group in _buffers(unit)])
-    for place, unit in found:
+    sizes = Sizes(function, [group for _, unit in programs for group in _unit_buffers(unit)])
+    for place, unit in programs:
         try:
-            unit = replace(unit, term=prepared(unit.term))
+            unit = replace(unit, term=prepare(unit.term))
             _lower_unit(place, unit, loops, sizes, checks, callees)
         except RiseError as error:
-            raise error.located(location_of(place)) from None
-    _erase_dead(function)
+            raise error.with_location(location_of(place)) from None
+    _erase_dead_ops(function)
 
 
-def _buffers(unit: Unit) -> list[Buffers]:
+def _unit_buffers(unit: Unit) -> list[Buffers]:
     types, result = uncurry(unit.term.type)
     inputs = zip(unit.inputs, types, strict=True)
     return [*inputs, ([buffer for group in unit.outputs for buffer in group], result)]
@@ -113,11 +117,11 @@ def _lower_unit(
     point = InsertPoint.before(place)
     types, result = uncurry(unit.term.type)
     inputs = [
-        _insert(point, CastOp(buffers, type))
+        _insert_before(point, CastOp(buffers, type))
         for buffers, type in zip(unit.inputs, types, strict=True)
     ]
     outputs = [buffer for group in unit.outputs for buffer in group]
-    target = _insert(point, CastOp(outputs, result))
+    target = _insert_before(point, CastOp(outputs, result))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
     store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
@@ -125,13 +129,13 @@ def _lower_unit(
     place.erase(safe_erase=False)
 
 
-def _insert(point: InsertPoint, op: Operation) -> SSAValue:
+def _insert_before(point: InsertPoint, op: Operation) -> SSAValue:
     assert point.insert_before is not None
     point.block.insert_op_before(op, point.insert_before)
     return op.results[0]
 
 
-def _erase_dead(function: FuncOp) -> None:
+def _erase_dead_ops(function: FuncOp) -> None:
     """Erase unused functional ops outside of lowering units."""
     for op in reversed(list(walk(function))):
         is_functional = op.name.startswith("rise.") and not op.name.startswith("rise.codegen.")

@@ -29,9 +29,9 @@ from xdsl.passes import ModulePass
 
 from riselang import pipelines
 from riselang.dialects.module import functions
-from riselang.lowering.nests import Nest, top_level
+from riselang.lowering.nests import Nest, top_level_nests
 from riselang.lowering.noalias import called_functions
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ NOT_TILED = "rise.not_tiled"
 NOT_VECTORIZED = "rise.not_vectorized"
 TILE_SIZES = (32, 16, 8, 4, 2, 1)
 
-_MEMORY = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
-_LOOPS = (affine.ForOp, affine.LoadOp, affine.StoreOp, affine.YieldOp)
+_ALLOCATION_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
+_AFFINE_OPS = (affine.ForOp, affine.LoadOp, affine.StoreOp, affine.YieldOp)
 
 
 class Unproven(Exception):
@@ -56,15 +56,15 @@ class PlanPolyhedralPass(ModulePass):
     vector_bits: int = 128
     """The width of the target's vector registers."""
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         called = called_functions(op)
         for function in functions(op):
-            _plan(function, function.sym_name.data in called, self.vector_bits)
+            _plan_function(function, function.sym_name.data in called, self.vector_bits)
 
 
-def _plan(function: func.FuncOp, is_called: bool, vector_bits: int) -> None:
-    if not top_level(function.body.blocks[0]):
+def _plan_function(function: func.FuncOp, is_called: bool, vector_bits: int) -> None:
+    if not top_level_nests(function.body.blocks[0]):
         return
     try:
         _check_function(function, is_called)
@@ -73,9 +73,9 @@ def _plan(function: func.FuncOp, is_called: bool, vector_bits: int) -> None:
         function.attributes[NOT_VECTORIZED] = StringAttr(str(reason))
         return
     sizes = _attempt(function, NOT_TILED, lambda: _tile_sizes(function))
-    lanes = _attempt(function, NOT_VECTORIZED, lambda: _lanes(function, vector_bits, sizes))
-    passes = pipelines.polyhedral(sizes, lanes)
-    function.attributes[pipelines.PLANNED] = StringAttr(",".join(passes))
+    lanes = _attempt(function, NOT_VECTORIZED, lambda: _vector_lanes(function, vector_bits, sizes))
+    passes = pipelines.polyhedral_passes(sizes, lanes)
+    function.attributes[pipelines.PLANNED_PASSES] = StringAttr(",".join(passes))
 
 
 def _attempt(function: func.FuncOp, attribute: str, prove: Callable[[], T]) -> T | None:
@@ -94,7 +94,7 @@ def _check_function(function: func.FuncOp, is_called: bool) -> None:
         if isinstance(op, affine.ForOp) and Nest(op).trip_count is None:
             raise Unproven("the trip count of a loop is not known")
     for op in function.walk():
-        is_known = isinstance(op, (*_MEMORY, *_LOOPS, func.FuncOp, func.ReturnOp))
+        is_known = isinstance(op, (*_ALLOCATION_OPS, *_AFFINE_OPS, func.FuncOp, func.ReturnOp))
         if not is_known and not _is_elementwise(op):
             raise Unproven(f"it has {op.name}")
 
@@ -109,7 +109,7 @@ def _is_elementwise(op: Operation) -> bool:
 
 def _tile_sizes(function: func.FuncOp) -> tuple[int, ...]:
     """Return the tile sizes, from the outermost loop inwards; each divides the trip counts."""
-    bands = [nest.band() for nest in top_level(function.body.blocks[0])]
+    bands = [nest.band() for nest in top_level_nests(function.body.blocks[0])]
     if any(len(band) < 2 for band in bands):
         raise Unproven("a loop has no perfectly nested loop in it to tile with")
     for band in bands:
@@ -124,28 +124,28 @@ def _tile_size(loops: Sequence[Nest]) -> int:
     return next(size for size in TILE_SIZES if all(count % size == 0 for count in counts))
 
 
-def _lanes(function: func.FuncOp, vector_bits: int, sizes: tuple[int, ...] | None) -> int:
+def _vector_lanes(function: func.FuncOp, vector_bits: int, sizes: tuple[int, ...] | None) -> int:
     """Return the number of elements in a vector."""
-    widths = map(_width, _element_types(function))
+    widths = map(_element_bits, _element_types(function))
     lanes = vector_bits // max(widths, default=vector_bits)
     if lanes < 2:
         raise Unproven("a vector holds only one element")
-    for nest in top_level(function.body.blocks[0]):
-        _check_vectors(nest, lanes, sizes or ())
+    for nest in top_level_nests(function.body.blocks[0]):
+        _check_vectorizable(nest, lanes, sizes or ())
     return lanes
 
 
 def _element_types(function: func.FuncOp) -> list[Attribute]:
     types: list[Attribute] = []
     for op in function.walk():
-        if isinstance(op, _MEMORY) and op.parent_op() is not function:
+        if isinstance(op, _ALLOCATION_OPS) and op.parent_op() is not function:
             raise Unproven("a loop in it allocates a buffer")
         values = (*op.operands, *op.results)
         types += [value.type.element_type for value in values if isinstance(value.type, MemRefType)]
     return types
 
 
-def _width(type: Attribute) -> int:
+def _element_bits(type: Attribute) -> int:
     if isinstance(type, Float32Type | Float64Type):
         return type.bitwidth
     if isinstance(type, IntegerType) and type.width.data in (8, 16, 32, 64):
@@ -154,7 +154,7 @@ def _width(type: Attribute) -> int:
     raise Unproven(f"it has {kind} of type {type}")
 
 
-def _check_vectors(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
+def _check_vectorizable(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
     """Check the loop that MLIR would vectorize: the innermost one that it considers parallel.
 
     MLIR may choose any of the outer loops that tiling adds, since no access uses their indices.
@@ -165,11 +165,13 @@ def _check_vectors(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
     band = nest.band()
     for depth, loop in reversed(list(enumerate(chain))):
         accesses = loop.accesses()
-        if loop.is_serial() or any(_is_across(access.mentions(loop.index), len(access.formulas))
-                                   for access in accesses):  # fmt: skip
+        if loop.is_serial() or any(
+            _is_outer_dimension(access.dimensions_using(loop.index), len(access.expressions))
+            for access in accesses
+        ):
             continue
         is_along = all(
-            access.advances_last(loop.index) or not access.mentions(loop.index)
+            access.has_unit_stride(loop.index) or not access.dimensions_using(loop.index)
             for access in accesses
         )
         if not loop.is_parallel() or not is_along:
@@ -181,6 +183,6 @@ def _check_vectors(nest: Nest, lanes: int, sizes: Sequence[int]) -> None:
     raise Unproven("no loop iterates over contiguous elements of its buffers")
 
 
-def _is_across(mentioned: Sequence[int], rank: int) -> bool:
+def _is_outer_dimension(mentioned: Sequence[int], rank: int) -> bool:
     """Whether an index iterates over an outer dimension, which MLIR does not vectorize."""
     return any(position < rank - 1 for position in mentioned)

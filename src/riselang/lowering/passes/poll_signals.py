@@ -37,28 +37,28 @@ from xdsl.rewriter import InsertPoint
 from riselang import pipelines
 from riselang.dialects.affine import ParallelOp
 from riselang.dialects.module import functions, walk
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
-LONG = 1 << 28
+MIN_POLLED_WORK = 1 << 28
 """The number of operations that take a tenth of a second or more."""
-CHUNK = 1 << 20
+CHUNK_WORK = 1 << 20
 """The number of operations between two polls of a loop that is split into chunks."""
-WORTH_A_POLL = 1 << 10
+MIN_WORK_PER_POLL = 1 << 10
 """The number of operations for which the cost of a poll, some nanoseconds, is negligible."""
-TEAM = 1 << 14
+FORK_JOIN_COST = 1 << 14
 """The cost of starting and joining the threads of a parallel loop, in operations."""
-BETWEEN = 1 << 12
+ITERATIONS_PER_POLL = 1 << 12
 """The number of iterations between two polls of a `while` loop."""
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
 """The names of the functions in `native/llvm/guard.ll`."""
-TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
+POLL_FUNCTION_TYPES: Mapping[str, tuple[list[Attribute], list[Attribute]]] = {
     POLL: ([i64], []),
     POLL_PARALLEL: ([i64, i64], [i1]),
     STOP: ([i64], []),
 }
 
 Sequential = affine.ForOp | scf.ForOp
-ONE_THREAD = (affine.ForOp, affine.IfOp, scf.ForOp, scf.IfOp, scf.WhileOp, func.FuncOp)
+SINGLE_THREADED_OPS = (affine.ForOp, affine.IfOp, scf.ForOp, scf.IfOp, scf.WhileOp, func.FuncOp)
 """Ops whose regions run in the current thread."""
 Parallel = ParallelOp | scf.ParallelOp
 
@@ -69,7 +69,7 @@ class PollSignalsPass(ModulePass):
 
     name = "poll-signals"
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         poll_signals(op)
 
@@ -81,16 +81,16 @@ def poll_signals(module: ModuleOp) -> None:
     most: dict[str, Work] = {}
     for function in _callees_first(module):
         name = function.sym_name.data
-        least[name] = Work(function, LEAST, least)
-        most[name] = Work(function, MOST, most)
-    shared = _called_by_threads(module)
+        least[name] = Work(function, LOWER_GUESS, least)
+        most[name] = Work(function, UPPER_GUESS, most)
+    shared = _functions_called_in_parallel(module)
     for function in functions(module):
         name = function.sym_name.data
-        if name not in shared and pipelines.PLANNED not in function.attributes:
-            called |= _Polls(least[name], most[name]).insert(function)
+        if name not in shared and pipelines.PLANNED_PASSES not in function.attributes:
+            called |= _PollInserter(least[name], most[name]).insert(function)
     declared = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
     for name in sorted(called - declared):
-        module.body.block.add_op(func.FuncOp.external(name, *TYPES[name]))
+        module.body.block.add_op(func.FuncOp.external(name, *POLL_FUNCTION_TYPES[name]))
 
 
 def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
@@ -118,11 +118,11 @@ def _callee(call: func.CallOp) -> str:
     return call.callee.root_reference.data
 
 
-def _called_by_threads(module: ModuleOp) -> set[str]:
+def _functions_called_in_parallel(module: ModuleOp) -> set[str]:
     """Return the functions that may be called inside of an op that must not be left early."""
     known = {each.sym_name.data: each for each in functions(module)}
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
-    stack = [_callee(call) for call in calls if not _is_left_at_will(call)]
+    stack = [_callee(call) for call in calls if not _can_return_early(call)]
     found: set[str] = set()
     while stack:
         name = stack.pop()
@@ -132,93 +132,98 @@ def _called_by_threads(module: ModuleOp) -> set[str]:
     return found
 
 
-def _is_left_at_will(op: Operation) -> bool:
+def _can_return_early(op: Operation) -> bool:
     """Whether all ops around an op, up to its function, run in one thread."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, func.FuncOp):
-        if not isinstance(parent, ONE_THREAD):
+        if not isinstance(parent, SINGLE_THREADED_OPS):
             return False
         parent = parent.parent_op()
     return True
 
 
-class Guess(NamedTuple):
+class TripCountGuess(NamedTuple):
     """Assumed trip counts of loops whose bounds are not known."""
 
-    counted: int
-    conditional: int
+    counted_loop: int
+    while_loop: int
     """For `while` loops."""
 
 
-LEAST, MOST = Guess(1 << 5, 1), Guess(1 << 10, LONG)
+LOWER_GUESS, UPPER_GUESS = TripCountGuess(1 << 5, 1), TripCountGuess(1 << 10, MIN_POLLED_WORK)
 """The lower estimate decides how often a loop polls, the upper one whether it polls at all."""
 
 
 class Work:
     """The number of operations of a function: in total, and per iteration of each loop."""
 
-    def __init__(self, function: func.FuncOp, guess: Guess, known: Mapping[str, Work]):
+    def __init__(self, function: func.FuncOp, guess: TripCountGuess, known: Mapping[str, Work]):
         self.guess = guess
-        self.inside: Counter[Operation] = Counter()
-        self.whole: dict[Operation, int] = {}
+        self.iteration_work: Counter[Operation] = Counter()
+        self.op_work: dict[Operation, int] = {}
         for op in reversed(list(walk(function))):
-            self.whole[op] = self._whole(op, known)
+            self.op_work[op] = self._estimate(op, known)
             parent = op.parent_op()
             if parent is not None and op is not function:
-                self.inside[parent] += self.whole[op]
-        self.total = self.inside[function]
+                self.iteration_work[parent] += self.op_work[op]
+        self.total = self.iteration_work[function]
 
-    def _whole(self, op: Operation, known: Mapping[str, Work]) -> int:
+    def _estimate(self, op: Operation, known: Mapping[str, Work]) -> int:
         if not op.regions and not isinstance(op, func.CallOp):
             return 1
         if isinstance(op, Sequential | Parallel | scf.WhileOp):
-            start = TEAM if isinstance(op, Parallel) else 0
-            return start + _trips(op, self.guess) * max(1, self.inside[op])
+            start = FORK_JOIN_COST if isinstance(op, Parallel) else 0
+            return start + _trip_count(op, self.guess) * max(1, self.iteration_work[op])
         if isinstance(op, func.CallOp):
             callee = known.get(op.callee.root_reference.data)
             return 1 + (callee.total if callee is not None else 0)
-        return 1 + self.inside[op]
+        return 1 + self.iteration_work[op]
 
 
-def _trips(loop: Operation, guess: Guess) -> int:
+def _trip_count(loop: Operation, guess: TripCountGuess) -> int:
     """Return the trip count of a loop if it is known, else a guess."""
     if isinstance(loop, scf.WhileOp):
-        return guess.conditional
+        return guess.while_loop
     bounds: list[tuple[int | None, int | None, int | None]]
     if isinstance(loop, affine.ForOp):
-        lower, upper = _constant(loop.lowerBoundMap.data), _constant(loop.upperBoundMap.data)
+        lower, upper = (
+            _constant_map_result(loop.lowerBoundMap.data),
+            _constant_map_result(loop.upperBoundMap.data),
+        )
         bounds = [(lower, upper, loop.step.value.data)]
     elif isinstance(loop, scf.ForOp):
-        bounds = [(_number(loop.lb), _number(loop.ub), _number(loop.step))]
+        bounds = [(_constant_value(loop.lb), _constant_value(loop.ub), _constant_value(loop.step))]
     elif isinstance(loop, scf.ParallelOp):
         values = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
-        bounds = [(_number(a), _number(b), _number(c)) for a, b, c in values]
+        bounds = [
+            (_constant_value(a), _constant_value(b), _constant_value(c)) for a, b, c in values
+        ]
     else:
         assert isinstance(loop, ParallelOp)
-        bounds = [(0, _constant(loop.upperBoundsMap.data), 1)]
-    return prod(_count(*each) or guess.counted for each in bounds)
+        bounds = [(0, _constant_map_result(loop.upperBoundsMap.data), 1)]
+    return prod(_constant_trip_count(*each) or guess.counted_loop for each in bounds)
 
 
-def _count(lower: int | None, upper: int | None, step: int | None) -> int | None:
+def _constant_trip_count(lower: int | None, upper: int | None, step: int | None) -> int | None:
     if lower is None or upper is None or not step:
         return None
     return max(1, -(-(upper - lower) // step))
 
 
-def _constant(map: AffineMap) -> int | None:
+def _constant_map_result(map: AffineMap) -> int | None:
     if map.num_dims or map.num_symbols or len(map.results) != 1:
         return None
     return map.eval([], [])[0]
 
 
-def _number(value: SSAValue) -> int | None:
+def _constant_value(value: SSAValue) -> int | None:
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None
 
 
-class _Polls:
+class _PollInserter:
     """Inserts the polls of one function."""
 
     def __init__(self, least: Work, most: Work):
@@ -231,48 +236,53 @@ class _Polls:
         stack: list[Operation] = [function]
         while stack:
             op = stack.pop()
-            if self.most.whole[op] < LONG:
+            if self.most.op_work[op] < MIN_POLLED_WORK:
                 continue
             if isinstance(op, Parallel):
-                self._poll_in_parallel(op)
+                self._poll_parallel_loop(op)
                 continue
-            if not isinstance(op, ONE_THREAD):
+            if not isinstance(op, SINGLE_THREADED_OPS):
                 continue
-            if not isinstance(op, Sequential | scf.WhileOp) or self.most.inside[op] >= LONG:
+            if (
+                not isinstance(op, Sequential | scf.WhileOp)
+                or self.most.iteration_work[op] >= MIN_POLLED_WORK
+            ):
                 stack += [each for region in op.regions for b in region.blocks for each in b.ops]
-            work = self.least.inside[op]
+            work = self.least.iteration_work[op]
             if isinstance(op, scf.WhileOp):
-                self._poll_sometimes(op, work)
-            elif isinstance(op, Sequential) and work >= WORTH_A_POLL:
-                self._poll(op.regions[0].blocks[0], work)
-            elif isinstance(op, Sequential) and _can_cut(op):
-                self._poll(_cut(op, CHUNK // max(1, work)), CHUNK)
+                self._poll_while_loop(op, work)
+            elif isinstance(op, Sequential) and work >= MIN_WORK_PER_POLL:
+                self._insert_poll(op.regions[0].blocks[0], work)
+            elif isinstance(op, Sequential) and _can_split(op):
+                self._insert_poll(_split_into_chunks(op, CHUNK_WORK // max(1, work)), CHUNK_WORK)
         return self.called
 
-    def _poll(self, block: Block, work: int) -> None:
+    def _insert_poll(self, block: Block, work: int) -> None:
         builder = Builder(InsertPoint.at_start(block))
-        self._call(POLL, [_integer(work, builder)], builder)
+        self._insert_call(POLL, [_i64_constant(work, builder)], builder)
 
-    def _poll_sometimes(self, loop: scf.WhileOp, work: int) -> None:
+    def _poll_while_loop(self, loop: scf.WhileOp, work: int) -> None:
         """Make a loop count its iterations, and poll after every `BETWEEN` of them."""
         before, after = (region.blocks[0] for region in loop.regions)
         place = Builder(InsertPoint.before(loop))
-        zero = _integer(0, place)
+        zero = _i64_constant(0, place)
         counts = [each.insert_arg(i64, len(each.args)) for each in (before, after)]
         condition, end = before.last_op, after.last_op
         assert condition is not None
         assert end is not None
         condition.operands = [*condition.operands, counts[0]]
         inside = Builder(InsertPoint.at_start(after))
-        more = inside.insert(arith.AddiOp(counts[1], _integer(1, inside))).results[0]
-        rest = inside.insert(arith.AndIOp(more, _integer(BETWEEN - 1, inside))).results[0]
-        is_time = inside.insert(arith.CmpiOp(rest, _integer(0, inside), "eq")).results[0]
+        more = inside.insert(arith.AddiOp(counts[1], _i64_constant(1, inside))).results[0]
+        rest = inside.insert(
+            arith.AndIOp(more, _i64_constant(ITERATIONS_PER_POLL - 1, inside))
+        ).results[0]
+        is_time = inside.insert(arith.CmpiOp(rest, _i64_constant(0, inside), "eq")).results[0]
         body = Block([scf.YieldOp()])
-        self._poll(body, BETWEEN * max(1, work))
+        self._insert_poll(body, ITERATIONS_PER_POLL * max(1, work))
         inside.insert(scf.IfOp(is_time, [], Region(body)))
         end.operands = [*end.operands, more]
         types = [*loop.result_types, i64]
-        regions = [_taken(region) for region in loop.regions]
+        regions = [_move_to_new_region(region) for region in loop.regions]
         counting = place.insert(scf.WhileOp([*loop.operands, zero], types, *regions))
         counting.location = loop.location
         for old, new in zip(loop.results, counting.results, strict=False):
@@ -280,16 +290,16 @@ class _Polls:
         loop.detach()
         loop.erase()
 
-    def _poll_in_parallel(self, loop: Parallel) -> None:
-        if loop.results or self.most.inside[loop] < WORTH_A_POLL:
+    def _poll_parallel_loop(self, loop: Parallel) -> None:
+        if loop.results or self.most.iteration_work[loop] < MIN_WORK_PER_POLL:
             return
-        work = self.least.inside[loop]
+        work = self.least.iteration_work[loop]
         before = Builder(InsertPoint.before(loop))
         flag = before.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
         zero = before.insert(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
         unset = before.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
         before.insert(memref.StoreOp.get(unset, flag, [zero]))
-        address = _address(flag, before)
+        address = _buffer_address(flag, before)
         block = loop.regions[0].blocks[0]
         body = Block()
         *ops, end = list(block.ops)
@@ -298,28 +308,28 @@ class _Polls:
             body.add_op(each)
         body.add_op(scf.YieldOp())
         inside = Builder(InsertPoint.before(end))
-        stops = self._call(POLL_PARALLEL, [address, _integer(work, inside)], inside)
+        stops = self._insert_call(POLL_PARALLEL, [address, _i64_constant(work, inside)], inside)
         yes = inside.insert(arith.ConstantOp(IntegerAttr(1, i1))).results[0]
         goes_on = inside.insert(arith.XOrIOp(stops.results[0], yes)).results[0]
         inside.insert(scf.IfOp(goes_on, [], Region(body)))
-        self._call(STOP, [address], Builder(InsertPoint.after(loop)))
+        self._insert_call(STOP, [address], Builder(InsertPoint.after(loop)))
 
-    def _call(self, name: str, arguments: list[SSAValue], builder: Builder) -> func.CallOp:
+    def _insert_call(self, name: str, arguments: list[SSAValue], builder: Builder) -> func.CallOp:
         self.called.add(name)
-        return builder.insert(func.CallOp(name, arguments, TYPES[name][1]))
+        return builder.insert(func.CallOp(name, arguments, POLL_FUNCTION_TYPES[name][1]))
 
 
-def _integer(number: int, builder: Builder) -> SSAValue:
+def _i64_constant(number: int, builder: Builder) -> SSAValue:
     return builder.insert(arith.ConstantOp(IntegerAttr(number, i64))).results[0]
 
 
-def _address(buffer: SSAValue, builder: Builder) -> SSAValue:
+def _buffer_address(buffer: SSAValue, builder: Builder) -> SSAValue:
     assert isinstance(buffer.type, MemRefType)
     pointer = memref.ExtractAlignedPointerAsIndexOp.get(buffer)
     return builder.insert(arith.IndexCastOp(builder.insert(pointer).results[0], i64)).results[0]
 
 
-def _can_cut(loop: Sequential) -> bool:
+def _can_split(loop: Sequential) -> bool:
     """Whether the bounds are constants, or the upper bound is a value."""
     if isinstance(loop, scf.ForOp):
         return True
@@ -327,15 +337,15 @@ def _can_cut(loop: Sequential) -> bool:
     return upper.num_dims == 0 and len(upper.results) == 1
 
 
-def _cut(loop: Sequential, chunk: int) -> Block:
+def _split_into_chunks(loop: Sequential, chunk: int) -> Block:
     """Replace a loop by one over chunks of its iterations, and return the body of that loop."""
     inits = loop.iter_args if isinstance(loop, scf.ForOp) else loop.inits
     block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
     body = loop.regions[0]
     if isinstance(loop, scf.ForOp):
-        outer = _cut_scf(loop, chunk, block, body)
+        outer = _split_scf(loop, chunk, block, body)
     else:
-        outer = _cut_affine(loop, chunk, block, body)
+        outer = _split_affine(loop, chunk, block, body)
     for old, new in zip(loop.results, outer.results, strict=True):
         old.replace_all_uses_with(new)
     loop.detach()
@@ -343,7 +353,7 @@ def _cut(loop: Sequential, chunk: int) -> Block:
     return block
 
 
-def _cut_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operation:
+def _split_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operation:
     before = Builder(InsertPoint.before(loop))
     count = before.insert(arith.ConstantOp.from_int_and_width(chunk, IndexType())).results[0]
     step = before.insert(arith.MuliOp(loop.step, count)).results[0]
@@ -354,13 +364,13 @@ def _cut_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operati
     inside = Builder(InsertPoint.at_end(block))
     next_start = inside.insert(arith.AddiOp(start, step)).results[0]
     end = inside.insert(arith.MinSIOp(next_start, upper)).results[0]
-    inner = inside.insert(scf.ForOp(start, end, single, carried, _taken(body)))
+    inner = inside.insert(scf.ForOp(start, end, single, carried, _move_to_new_region(body)))
     inner.location = loop.location
     inside.insert(scf.YieldOp(*inner.results))
     return outer
 
 
-def _cut_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> Operation:
+def _split_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> Operation:
     step = loop.step.value.data
     types = [init.type for init in loop.inits]
     upper = loop.upperBoundMap.data
@@ -376,7 +386,8 @@ def _cut_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> O
     inside = Builder(InsertPoint.at_end(block))
     inner = affine.ForOp.from_region(
         [start], [start, *loop.upperBoundOperands], carried, types,
-        AffineMapAttr(AffineMap(1, 0, (first,))), AffineMapAttr(end), _taken(body), step,
+        AffineMapAttr(AffineMap(1, 0, (first,))), AffineMapAttr(end), _move_to_new_region(body),
+        step,
     )  # fmt: skip
     inner.location = loop.location
     inside.insert(inner)
@@ -384,7 +395,7 @@ def _cut_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) -> O
     return outer
 
 
-def _taken(body: Region) -> Region:
+def _move_to_new_region(body: Region) -> Region:
     """Move the blocks of a region to a new one."""
     taken = Region()
     body.move_blocks(taken)

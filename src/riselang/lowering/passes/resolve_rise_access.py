@@ -14,12 +14,12 @@ from xdsl.passes import ModulePass
 from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.defined_arith import Helpers
-from riselang.lowering.nesting import sequentialise_inner_loops
+from riselang.lowering.nesting import sequentialize_inner_loops
 from riselang.lowering.outlining import outline_long_blocks
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
-from riselang.lowering.temporaries import place_temporaries
+from riselang.lowering.temporaries import hoist_temporaries
 from riselang.support.errors import InternalError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ResolveRiseAccessPass(ModulePass):
     splits: bool = True
     """Whether parts of very long functions are outlined."""
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # From here on, the module has no RISE ops that need the float permission.
         op.attributes.pop(FLOAT_PERMISSION, None)
@@ -41,10 +41,10 @@ class ResolveRiseAccessPass(ModulePass):
         for function in functions(op):
             resolve_accesses(function, helpers)
             _erase_rise_ops(function)
-            sequentialise_inner_loops(function)
+            sequentialize_inner_loops(function)
             parts = outline_long_blocks(function, known) if self.splits else []
             for part in (function, *parts):
-                place_temporaries(part)
+                hoist_temporaries(part)
             op.body.block.add_ops(parts)
         op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)
 

@@ -26,13 +26,13 @@ from riselang.lowering.passes.contract_rise_floats import (
 from riselang.lowering.units import replace_unit
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.eta import eta_expanded
+from riselang.rewrite.eta import eta_expand
 from riselang.rewrite.reading import read_strategy
 from riselang.rewrite.text import parse_strategy
 from riselang.support.config import FLOAT_PERMISSIONS
 from riselang.support.errors import RiseError, UserError
-from riselang.support.recursion import deep
-from riselang.term.from_dialect import units
+from riselang.support.recursion import with_deep_stack
+from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
 
 STRATEGY = "rise.strategy"
@@ -50,7 +50,7 @@ class RiseRewritePass(ModulePass):
     float: str | None = None
     """The float permission; by default that of the module, or else `contract`."""
 
-    @deep
+    @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = None if self.strategy is None else read_strategy(self.strategy)
         rewrite_module(op, given, self._permission(op))
@@ -77,7 +77,7 @@ def rewrite_module(module: ModuleOp, given: Strategy | None, permission: str) ->
         contract_programs(module)
     for function, strategy in chosen:
         if strategy is not None:
-            _rewrite(function, strategy, permission)
+            _rewrite_function(function, strategy, permission)
 
 
 def _own_strategy(function: FuncOp) -> Strategy | None:
@@ -89,14 +89,14 @@ def _own_strategy(function: FuncOp) -> Strategy | None:
     return parse_strategy(attribute.data, f"<{STRATEGY} of {function.sym_name.data}>")
 
 
-def _rewrite(function: FuncOp, strategy: Strategy, permission: str) -> None:
-    for place, unit in units(function):
+def _rewrite_function(function: FuncOp, strategy: Strategy, permission: str) -> None:
+    for place, unit in read_units(function):
         try:
-            replace_unit(place, unit, _rewritten(unit.term, strategy, permission))
+            replace_unit(place, unit, _rewrite_term(unit.term, strategy, permission))
         except RiseError as error:
-            raise error.located(location_of(place)) from None
+            raise error.with_location(location_of(place)) from None
 
 
-def _rewritten(term: Term, strategy: Strategy, permission: str) -> Term:
+def _rewrite_term(term: Term, strategy: Strategy, permission: str) -> Term:
     derived = derive(term, strategy, permission).end
-    return eta_expanded(derived, len(uncurry(term.type)[0]))
+    return eta_expand(derived, len(uncurry(term.type)[0]))

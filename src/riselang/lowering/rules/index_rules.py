@@ -26,10 +26,10 @@ from riselang.lowering.translation import (
     Value,
     reads,
     result_type,
-    size,
+    size_argument,
     stores,
 )
-from riselang.term.conversion import conversion_op
+from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (
     Bound,
     Literal,
@@ -50,31 +50,33 @@ class IndexRules(Translation):
 
     @reads("reorder")
     def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        length = size(pattern, "n")
+        length = size_argument(pattern, "n")
         source = self.read_data(arguments[1])
-        indices = self.generate(self.force(arguments[0]), array(length, idx(length)))
+        indices = self.build_generate(self.force(arguments[0]), array(length, idx(length)))
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
     @reads("generate")
     def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.generate(self.force(arguments[0]), result_type(pattern))
+        return self.build_generate(self.force(arguments[0]), result_type(pattern))
 
-    def generate(self, function: Value, type: RiseType) -> SSAValue:
+    def build_generate(self, function: Value, type: RiseType) -> SSAValue:
         assert isinstance(type, ArrayType)
         block = Block(arg_types=[idx(type.length)])
         with self.emitter.inside(block):
-            self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
+            self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
         return self.add(codegen.GenerateOp(Region(block), type))
 
     @stores("generate")
     def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        function, length = self.force(arguments[0]), size(pattern, "n")
+        function, length = self.force(arguments[0]), size_argument(pattern, "n")
 
         def body(index: SSAValue) -> None:
             place = self.add(codegen.IdxOp(target, index))
-            self.store_applied(function, [self.add(codegen.CastOp([index], idx(length)))], place)
+            self.store_application(
+                function, [self.add(codegen.CastOp([index], idx(length)))], place
+            )
 
-        self.each(length, self.dialect(pattern), body, self.unordered)
+        self.emit_loop(length, self.loop_dialect(pattern), body, self.unordered_kind)
 
     @reads("at")
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -98,11 +100,11 @@ class IndexRules(Translation):
             index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
             self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
 
-        return self.materialised(result_type(pattern), fill)
+        return self.materialize(result_type(pattern), fill)
 
     @reads("scatter")
     def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.scattered(pattern, arguments, lambda new, place: self.copy(new, place))
+        return self.emit_scatter(pattern, arguments, lambda new, place: self.copy(new, place))
 
     @reads("scatterWith")
     def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -112,14 +114,14 @@ class IndexRules(Translation):
 
         def combine(new: SSAValue, place: SSAValue) -> None:
             # The old value is read as a whole before it is overwritten.
-            combined = self.materialised(
-                element, lambda target: self.store_applied(function, [place, new], target)
+            combined = self.materialize(
+                element, lambda target: self.store_application(function, [place, new], target)
             )
             self.copy(combined, place)
 
-        return self.scattered(pattern, arguments[1:], combine)
+        return self.emit_scatter(pattern, arguments[1:], combine)
 
-    def scattered(
+    def emit_scatter(
         self,
         pattern: Pattern,
         arguments: Sequence[Lazy],
@@ -138,9 +140,9 @@ class IndexRules(Translation):
                 new = self.add(codegen.IdxOp(values, index))
                 write(new, self.add(codegen.IdxOp(target, place)))
 
-            self.each(size(pattern, "m"), self.loops, body)
+            self.emit_loop(size_argument(pattern, "m"), self.loops, body)
 
-        return self.materialised(result_type(pattern), fill)
+        return self.materialize(result_type(pattern), fill)
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -150,7 +152,7 @@ class IndexRules(Translation):
     @reads("sizeOf")
     def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Return a length, which is part of the type; the array itself is not read."""
-        length = self.emitter.length(size(pattern, "n"))
+        length = self.emitter.length_value(size_argument(pattern, "n"))
         return self.add(codegen.CastOp([length], index_type))
 
     @reads("clampIdx")
@@ -158,20 +160,22 @@ class IndexRules(Translation):
         """Emit `min(max(x, 0), n - 1)` on the integer converted to an index."""
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
-        number = Scalar("arith.maxsi", [_as_index(pattern, 1), zero], index_type)
+        number = Scalar("arith.maxsi", [_argument_as_index(pattern, 1), zero], index_type)
         number = Scalar("arith.minsi", [number, last], index_type)
-        limit = self.emitter.length(size(pattern, "n") - 1)
+        limit = self.emitter.length_value(size_argument(pattern, "n") - 1)
         given = self.force(arguments[0]), self.add(codegen.CastOp([limit], index_type))
-        return self.as_idx(self.plain_index(number, given), pattern)
+        return self.as_idx(self.builtin_index(number, given), pattern)
 
     @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        number = self.plain_index(_as_index(pattern, 0), (self.force(arguments[0]),))
-        bound = self.emitter.length(size(pattern, "n"))
+        number = self.builtin_index(_argument_as_index(pattern, 0), (self.force(arguments[0]),))
+        bound = self.emitter.length_value(size_argument(pattern, "n"))
         builder = self.emitter.builder
-        return self.as_idx(self.checks.index(number, bound, pattern.location, builder), pattern)
+        return self.as_idx(
+            self.checks.check_index(number, bound, pattern.location, builder), pattern
+        )
 
-    def plain_index(self, number: Term, environment: Environment) -> SSAValue:
+    def builtin_index(self, number: Term, environment: Environment) -> SSAValue:
         """Return the integer term `number` as a builtin index."""
         value = self.read(number, environment)
         assert isinstance(value, SSAValue)
@@ -181,11 +185,11 @@ class IndexRules(Translation):
         return self.add(codegen.CastOp([index], result_type(pattern)))
 
 
-def _as_index(pattern: Pattern, variable: int) -> Term:
+def _argument_as_index(pattern: Pattern, variable: int) -> Term:
     """Return the argument of `pattern`, an integer variable, converted to an index."""
     source = pattern.argument("t")
     assert isinstance(source, ScalarType)
     number: Term = Bound(variable, source)
-    for op, type in conversion_op(source, index_type):
+    for op, type in conversion_ops(source, index_type):
         number = Scalar(op, [number], type)
     return number

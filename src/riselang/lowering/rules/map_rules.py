@@ -18,10 +18,10 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.layouts import (
-    STORED_THROUGH,
+    STORABLE_VIEWS,
     LayoutRules,
     is_layout,
-    keeps_all,
+    is_lossless,
     layout_of,
 )
 from riselang.lowering.loops import LoopKind
@@ -36,7 +36,7 @@ from riselang.lowering.translation import (
     is_in_memory,
     reads,
     result_type,
-    size,
+    size_argument,
     stores,
 )
 from riselang.term.nodes import Lambda, Pattern, Term, spine
@@ -60,13 +60,13 @@ def is_computed_whole(term: Term) -> bool:
         return False
     if head.spec is LET and isinstance(arguments[1], Lambda):
         return is_computed_whole(arguments[1].body)
-    if head.spec.name in STORED_THROUGH or (head.spec is MAP and is_layout(arguments[0])):
+    if head.spec.name in STORABLE_VIEWS or (head.spec is MAP and is_layout(arguments[0])):
         return is_computed_whole(arguments[-1])
     is_loop = head.spec.has_target or head.spec.role is Role.GPU
     return is_loop and head.spec not in (MAP, GENERATE)
 
 
-def is_made_whole(lazy: Lazy) -> bool:
+def is_argument_computed_whole(lazy: Lazy) -> bool:
     return isinstance(lazy, Delayed) and is_computed_whole(lazy.term)
 
 
@@ -74,19 +74,19 @@ def loop_kind(pattern: Pattern) -> LoopKind:
     if pattern.spec.role is Role.PARALLEL:
         return LoopKind.PARALLEL
     if pattern.spec.role is Role.GPU:
-        return _part_of_gpu(pattern)
+        return _gpu_loop_kind(pattern)
     is_unrolled = pattern.spec.name.endswith("Unroll")
     return LoopKind.UNROLLED if is_unrolled else LoopKind.SEQUENTIAL
 
 
-def _part_of_gpu(pattern: Pattern) -> LoopKind:
+def _gpu_loop_kind(pattern: Pattern) -> LoopKind:
     part = pattern.spec.name.removeprefix("map").lower()
     if "d" not in pattern.spec.parameters:
         return LoopKind(part)
-    return LoopKind(f"{part}_{'xyz'[size(pattern, 'd').constant]}")
+    return LoopKind(f"{part}_{'xyz'[size_argument(pattern, 'd').constant]}")
 
 
-def fits_registers(type: RiseType, most: int) -> bool:
+def fits_in_registers(type: RiseType, max_elements: int) -> bool:
     """Whether an array has at most `most` elements, each a scalar or vector."""
     count = 1
     while isinstance(type, ArrayType):
@@ -94,47 +94,47 @@ def fits_registers(type: RiseType, most: int) -> bool:
             return False
         count *= type.length.constant
         type = type.element
-    return count <= most and isinstance(type, ScalarType | VectorType)
+    return count <= max_elements and isinstance(type, ScalarType | VectorType)
 
 
 class MapRules(WindowRules, LayoutRules):
     """Rules for the patterns that compute elements, and for storing values in buffers."""
 
-    reads_by_number = False
+    reads_constant_indices = False
     """Whether array elements are read with constant indices."""
 
     @stores("map", "mapSeq", "mapSeqUnroll", "mapPar")
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
         layout = layout_of(function) if pattern.spec is MAP and is_computed(arguments[1]) else None
-        if layout is not None and (keeps_all(layout) or is_made_whole(arguments[1])):
-            self.store(arguments[1], self.before_map(layout, target))
+        if layout is not None and (is_lossless(layout) or is_argument_computed_whole(arguments[1])):
+            self.store(arguments[1], self.target_before_map(layout, target))
             return
-        kind = self.unordered if pattern.spec is MAP else loop_kind(pattern)
-        windows = self.windows_in_order(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
+        kind = self.unordered_kind if pattern.spec is MAP else loop_kind(pattern)
+        windows = self.match_windows(arguments[1]) if kind is LoopKind.SEQUENTIAL else None
         if windows is not None:
-            self.store_windows(windows, function, target, self.dialect(pattern))
+            self.store_windows(windows, function, target, self.loop_dialect(pattern))
             return
-        elements = self.elements(arguments[1])
-        if kind is LoopKind.UNROLLED and self.is_stored_at_once(result_type(pattern)):
-            self.store_at_once(pattern, function, elements, target)
+        elements = self.element_reader(arguments[1])
+        if kind is LoopKind.UNROLLED and self.can_compute_before_storing(result_type(pattern)):
+            self.compute_then_store(pattern, function, elements, target)
             return
 
         def body(index: SSAValue) -> None:
-            element = self.element(function, elements(index))
+            element = self.store_reused_element(function, elements(index))
             place = self.add(codegen.IdxOp(target, index))
-            self.store_applied(function, [element], place)
+            self.store_application(function, [element], place)
 
-        self.each(size(pattern, "n"), self.dialect(pattern), body, kind)
+        self.emit_loop(size_argument(pattern, "n"), self.loop_dialect(pattern), body, kind)
 
-    def is_stored_at_once(self, type: RiseType) -> bool:
+    def can_compute_before_storing(self, type: RiseType) -> bool:
         """Whether the result of an unrolled map is a few scalars or vectors."""
         assert isinstance(type, ArrayType)
         is_flat = isinstance(type.element, ScalarType | VectorType)
-        is_small = is_flat and fits_registers(type, self.most_registers)
-        return is_small and self.emitter.unrolls(type.length)
+        is_small = is_flat and fits_in_registers(type, self.max_register_elements)
+        return is_small and self.emitter.can_unroll(type.length)
 
-    def store_at_once(
+    def compute_then_store(
         self,
         pattern: Pattern,
         function: Value,
@@ -145,15 +145,15 @@ class MapRules(WindowRules, LayoutRules):
         scalars: list[SSAValue] = []
 
         def body(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            element = self.element(function, elements(index))
-            scalars.extend(self.unwrap(self.applied(function, [element])))
+            element = self.store_reused_element(function, elements(index))
+            scalars.extend(self.unwrap(self.read_application(function, [element])))
             return ()
 
-        dialect, kind = self.dialect(pattern), LoopKind.UNROLLED
-        self.emitter.loop(size(pattern, "n"), dialect, kind, [], body)
+        dialect, kind = self.loop_dialect(pattern), LoopKind.UNROLLED
+        self.emitter.loop(size_argument(pattern, "n"), dialect, kind, [], body)
         self.store_elements(result_type(pattern), scalars, target)
 
-    def elements(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
+    def element_reader(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
         """Return a function that reads the elements of an array, in order.
 
         The function of a map is applied directly to each element, without a view of the map.
@@ -162,38 +162,38 @@ class MapRules(WindowRules, LayoutRules):
         if isinstance(lazy, Delayed) and isinstance(head, Pattern) and len(arguments) == 2:
             given = [Delayed(argument, lazy.environment) for argument in arguments]
             if head.spec is MAP:
-                return self.mapped_elements(head, given)
+                return self.mapped_element_reader(head, given)
             if head.spec is ZIP:
-                first, second = self.elements(given[0]), self.elements(given[1])
+                first, second = self.element_reader(given[0]), self.element_reader(given[1])
                 return lambda index: self.add(codegen.TupleOp(first(index), second(index)))
         source = self.read_data(lazy)
         return lambda index: self.add(codegen.IdxOp(source, index))
 
-    def mapped_elements(
+    def mapped_element_reader(
         self, pattern: Pattern, arguments: Sequence[Lazy]
     ) -> Callable[[SSAValue], SSAValue]:
-        function, elements = self.force(arguments[0]), self.elements(arguments[1])
+        function, elements = self.force(arguments[0]), self.element_reader(arguments[1])
 
         def element(index: SSAValue) -> SSAValue:
             value = elements(index)
-            with self.emitter.made_for(pattern):
-                return self.applied(function, [value])
+            with self.emitter.located_at(pattern):
+                return self.read_application(function, [value])
 
         return element
 
-    def element(self, function: Value, value: SSAValue) -> SSAValue:
+    def store_reused_element(self, function: Value, value: SSAValue) -> SSAValue:
         """Store an element in a buffer if it is computed and the function uses it repeatedly."""
         if not isinstance(function, Closure):
             return value
         body = function.function.body
         if not isinstance(data_type(value), TupleType):
-            return self.kept(value) if is_used_often(body) else value
+            return self.store_if_computed(value) if is_used_often(body) else value
         often = parts_used_often(body)
         if not any(often) or is_in_memory(value):
             return value
         parts = [self.component(step, value) for step in (codegen.FstOp, codegen.SndOp)]
         first, second = (
-            self.kept(part) if is_often else part
+            self.store_if_computed(part) if is_often else part
             for part, is_often in zip(parts, often, strict=True)
         )
         return self.add(codegen.TupleOp(first, second))
@@ -207,13 +207,13 @@ class MapRules(WindowRules, LayoutRules):
         assert isinstance(element, RiseType)
         block = Block(arg_types=[element])
         with self.emitter.inside(block):
-            self.emitter.add(ReturnOp([self.applied(function, [block.args[0]])]))
+            self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
         return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
 
     @reads("mapSeq", "mapSeqUnroll", "mapPar")
-    def read_materialised(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+    def read_materialized(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Store the result of a low-level map, which is a loop, in a buffer."""
-        return self.materialised(
+        return self.materialize(
             result_type(pattern), lambda target: self.store_map(pattern, arguments, target)
         )
 
@@ -239,18 +239,22 @@ class MapRules(WindowRules, LayoutRules):
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         type = result_type(pattern)
         asks_registers = pattern.argument("space") == "register"
-        if asks_registers and self.reads_by_number and fits_registers(type, self.most_registers):
+        if (
+            asks_registers
+            and self.reads_constant_indices
+            and fits_in_registers(type, self.max_register_elements)
+        ):
             return self.wrap(type, self.unwrap(self.read_data(arguments[0])))
-        return self.materialised(type, lambda target: self.store(arguments[0], target))
+        return self.materialize(type, lambda target: self.store(arguments[0], target))
 
     @contextmanager
     def in_registers(self) -> Generator[None]:
         """In this context, elements are read with constant indices, so they need no buffer."""
-        before, self.reads_by_number = self.reads_by_number, True
+        before, self.reads_constant_indices = self.reads_constant_indices, True
         try:
             yield
         finally:
-            self.reads_by_number = before
+            self.reads_constant_indices = before
 
     # Let
 
@@ -260,4 +264,4 @@ class MapRules(WindowRules, LayoutRules):
 
     @stores("let")
     def store_let(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        self.store_applied(self.force(arguments[1]), [self.bind(arguments[0])], target)
+        self.store_application(self.force(arguments[1]), [self.bind(arguments[0])], target)

@@ -14,10 +14,10 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
-from riselang.interpreter.patterns import CHUNK
-from riselang.lowering.in_place import is_elementwise, updates_in_place
+from riselang.interpreter.patterns import CHUNK_LENGTH
+from riselang.lowering.in_place import can_update_in_place, is_elementwise
 from riselang.lowering.loops import LoopKind
-from riselang.lowering.rules.map_rules import MapRules, fits_registers, is_computed, loop_kind
+from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, is_computed, loop_kind
 from riselang.lowering.translation import (
     Closure,
     Lazy,
@@ -26,7 +26,7 @@ from riselang.lowering.translation import (
     data_type,
     reads,
     result_type,
-    size,
+    size_argument,
     stores,
 )
 from riselang.nat import Nat
@@ -37,7 +37,7 @@ def is_elementwise_closure(function: Value) -> bool:
     return isinstance(function, Closure) and is_elementwise(function.function)
 
 
-def fold_kind(pattern: Pattern) -> LoopKind:
+def reduction_loop_kind(pattern: Pattern) -> LoopKind:
     """Return the loop kind of a reduction; a parallel one reduces each chunk in order."""
     kind = loop_kind(pattern)
     return LoopKind.SEQUENTIAL if kind is LoopKind.PARALLEL else kind
@@ -46,12 +46,12 @@ def fold_kind(pattern: Pattern) -> LoopKind:
 def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     """Whether the iterations of a reduction may overwrite the arrays that they read."""
     has_arrays = contains_array(result_type(pattern))
-    return has_arrays and isinstance(function, Closure) and updates_in_place(function.function)
+    return has_arrays and isinstance(function, Closure) and can_update_in_place(function.function)
 
 
-def is_kept_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
+def is_carried_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
     """Whether a reduction carries the elements of its accumulator in registers."""
-    fits = fits_registers(result_type(pattern), most) and is_elementwise_closure(function)
+    fits = fits_in_registers(result_type(pattern), most) and is_elementwise_closure(function)
     return fits and is_updated_in_place(pattern, function)
 
 
@@ -69,10 +69,10 @@ def is_readable(target: SSAValue) -> bool:
 
 def drops_elements(op: Operation) -> bool:
     """Whether a store through a step drops some elements."""
-    return isinstance(op, ViewOp) and op.ROOM is not None
+    return isinstance(op, ViewOp) and op.HEADROOM is not None
 
 
-def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
+def access_path(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
     """Return the value that a value is part of, and the path to it.
 
     The path has indices, and 0 or 1 for the components of pairs.
@@ -92,51 +92,55 @@ def place_of(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
             return value, path
 
 
-class FoldRules(MapRules):
+class ReductionRules(MapRules):
     """Rules for the patterns that carry a value from one iteration to the next."""
 
     @reads("reduce", "reduceSeq", "reduceSeqUnroll")
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
-        if self.reads_by_number and is_kept_in_registers(pattern, function, self.most_registers):
-            type, elements = result_type(pattern), self.elements(arguments[2])
+        if self.reads_constant_indices and is_carried_in_registers(
+            pattern, function, self.max_register_elements
+        ):
+            type, elements = result_type(pattern), self.element_reader(arguments[2])
             return self.wrap(
-                type, self.fold_in_registers(pattern, function, arguments[1], elements)
+                type, self.reduce_in_registers(pattern, function, arguments[1], elements)
             )
         if is_updated_in_place(pattern, function):
-            return self.materialised(
+            return self.materialize(
                 result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)
             )
-        elements = self.elements(arguments[2])
+        elements = self.element_reader(arguments[2])
 
         def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
             return function, [accumulator, elements(index)]
 
-        return self.fold(pattern, size(pattern, "n"), arguments[1], step)
+        return self.emit_reduction(pattern, size_argument(pattern, "n"), arguments[1], step)
 
     @stores("reduce", "reduceSeq", "reduceSeqUnroll")
     def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Store a reduction; if it updates elements in place, the target is the accumulator."""
         function = self.force(arguments[0])
         in_place = is_updated_in_place(pattern, function)
-        in_registers = is_kept_in_registers(pattern, function, self.most_registers)
+        in_registers = is_carried_in_registers(pattern, function, self.max_register_elements)
         if not in_place or not (in_registers or is_readable(target)):
             self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
             return
-        elements = self.elements(arguments[2])
+        elements = self.element_reader(arguments[2])
         if in_registers:
-            results = self.fold_in_registers(pattern, function, arguments[1], elements)
+            results = self.reduce_in_registers(pattern, function, arguments[1], elements)
             self.store_elements(result_type(pattern), results, target)
             return
-        if not self.is_at(arguments[1], target):
+        if not self.is_stored_at(arguments[1], target):
             self.store(arguments[1], target)
 
         def body(index: SSAValue) -> None:
-            self.store_applied(function, [target, elements(index)], target)
+            self.store_application(function, [target, elements(index)], target)
 
-        self.each(size(pattern, "n"), self.dialect(pattern), body, loop_kind(pattern))
+        self.emit_loop(
+            size_argument(pattern, "n"), self.loop_dialect(pattern), body, loop_kind(pattern)
+        )
 
-    def fold_in_registers(
+    def reduce_in_registers(
         self,
         pattern: Pattern,
         function: Value,
@@ -149,54 +153,54 @@ class FoldRules(MapRules):
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             accumulator = self.wrap(type, list(carried))
             with self.in_registers():
-                return self.unwrap(self.applied(function, [accumulator, elements(index)]))
+                return self.unwrap(self.read_application(function, [accumulator, elements(index)]))
 
         inits = self.unwrap(self.read_data(start))
-        dialect, kind = self.dialect(pattern), loop_kind(pattern)
-        return list(self.emitter.loop(size(pattern, "n"), dialect, kind, inits, body))
+        dialect, kind = self.loop_dialect(pattern), loop_kind(pattern)
+        return list(self.emitter.loop(size_argument(pattern, "n"), dialect, kind, inits, body))
 
-    def is_at(self, lazy: Lazy, target: SSAValue) -> bool:
+    def is_stored_at(self, lazy: Lazy, target: SSAValue) -> bool:
         """Whether a value is already stored in its target."""
         if is_computed(lazy):
             return False
-        return place_of(self.read_data(lazy)) == place_of(target)
+        return access_path(self.read_data(lazy)) == access_path(target)
 
     @reads("reducePar")
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Reduce chunks of a fixed length in parallel, each from `init`, then their results."""
-        function, init = self.force(arguments[0]), self.kept(arguments[1])
+        function, init = self.force(arguments[0]), self.store_if_computed(arguments[1])
         source = self.read_data(arguments[2])
-        type, length = data_type(init), size(pattern, "n")
-        full, rest = length // CHUNK, length % CHUNK
+        type, length = data_type(init), size_argument(pattern, "n")
+        full, rest = length // CHUNK_LENGTH, length % CHUNK_LENGTH
 
-        def fold(elements: SSAValue) -> SSAValue:
+        def reduce_elements(elements: SSAValue) -> SSAValue:
             def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
                 return function, [accumulator, self.add(codegen.IdxOp(elements, index))]
 
             count = data_type(elements)
             assert isinstance(count, ArrayType)
-            return self.fold(pattern, count.length, init, step)
+            return self.emit_reduction(pattern, count.length, init, step)
 
         # There is always one more result for the remainder; if it is empty, it is not read.
-        places, count = full + 1, (length + CHUNK - 1) // CHUNK
+        places, count = full + 1, (length + CHUNK_LENGTH - 1) // CHUNK_LENGTH
 
         def fill(target: SSAValue) -> None:
-            whole = self.add(codegen.TakeOp(source, array(full * CHUNK, type)))
-            chunks = self.add(codegen.SplitOp(whole, array(full, array(CHUNK, type))))
+            whole = self.add(codegen.TakeOp(source, array(full * CHUNK_LENGTH, type)))
+            chunks = self.add(codegen.SplitOp(whole, array(full, array(CHUNK_LENGTH, type))))
 
             def body(index: SSAValue) -> None:
-                result = fold(self.add(codegen.IdxOp(chunks, index)))
+                result = reduce_elements(self.add(codegen.IdxOp(chunks, index)))
                 self.copy(result, self.add(codegen.IdxOp(target, index)))
 
             if full != Nat.const(0):
-                self.each(full, self.dialect(pattern), body, LoopKind.PARALLEL)
+                self.emit_loop(full, self.loop_dialect(pattern), body, LoopKind.PARALLEL)
             if rest != Nat.const(0):
-                result = fold(self.add(codegen.DropOp(source, array(rest, type))))
-                place = self.emitter.length(full)
+                result = reduce_elements(self.add(codegen.DropOp(source, array(rest, type))))
+                place = self.emitter.length_value(full)
                 self.copy(result, self.add(codegen.IdxOp(target, place)))
 
-        results = self.materialised(array(places, type), fill)
-        return fold(self.add(codegen.TakeOp(results, array(count, type))))
+        results = self.materialize(array(places, type), fill)
+        return reduce_elements(self.add(codegen.TakeOp(results, array(count, type))))
 
     @reads("iterate", "iterateSeq")
     def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -205,7 +209,7 @@ class FoldRules(MapRules):
         def step(index: SSAValue, value: SSAValue) -> tuple[Value, list[Lazy]]:
             return function, [value]
 
-        return self.fold(pattern, size(pattern, "k"), arguments[1], step)
+        return self.emit_reduction(pattern, size_argument(pattern, "k"), arguments[1], step)
 
     @reads("while")
     def read_while(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -219,10 +223,10 @@ class FoldRules(MapRules):
         self, type: RiseType, holds: Value, function: Value, init: Lazy
     ) -> SSAValue:
         def condition(carried: Sequence[SSAValue]) -> SSAValue:
-            return self.goes_on(holds, self.wrap(type, list(carried)))
+            return self.emit_condition(holds, self.wrap(type, list(carried)))
 
         def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return self.unwrap(self.applied(function, [self.wrap(type, list(carried))]))
+            return self.unwrap(self.read_application(function, [self.wrap(type, list(carried))]))
 
         inits = self.unwrap(self.read_data(init))
         return self.wrap(type, list(self.emitter.while_loop(inits, condition, body)))
@@ -231,30 +235,32 @@ class FoldRules(MapRules):
         self, type: RiseType, holds: Value, function: Value, init: Lazy
     ) -> SSAValue:
         """Emit a while loop with double buffering, as for a reduction."""
-        current, following = self.buffers(type), self.buffers(type)
+        current, following = self.allocate_buffers(type), self.allocate_buffers(type)
         half = len(current)
         self.store(init, self.add(codegen.CastOp(current, type)))
 
         def condition(carried: Sequence[SSAValue]) -> SSAValue:
-            return self.goes_on(holds, self.add(codegen.CastOp(carried[:half], type)))
+            return self.emit_condition(holds, self.add(codegen.CastOp(carried[:half], type)))
 
         def body(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value = self.add(codegen.CastOp(carried[:half], type))
-            self.store_applied(function, [value], self.add(codegen.CastOp(carried[half:], type)))
+            self.store_application(
+                function, [value], self.add(codegen.CastOp(carried[half:], type))
+            )
             return (*carried[half:], *carried[:half])
 
         results = self.emitter.while_loop([*current, *following], condition, body)
         return self.add(codegen.CastOp(results[:half], type))
 
-    def goes_on(self, holds: Value, value: SSAValue) -> SSAValue:
+    def emit_condition(self, holds: Value, value: SSAValue) -> SSAValue:
         """Emit whether the condition holds and no check has failed, which also ends the loop."""
-        (condition,) = self.unwrap(self.applied(holds, [value]))
+        (condition,) = self.unwrap(self.read_application(holds, [value]))
         if not self.checks.are_used:
             return condition
-        passed = self.checks.none_failed(self.emitter.builder)
+        passed = self.checks.emit_all_passed(self.emitter.builder)
         return self.add(arith.AndIOp(condition, passed))
 
-    def fold(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
+    def emit_reduction(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
         """Emit a loop that carries a value: in registers, or in buffers if it contains arrays."""
         type = pattern.argument("t")
         assert isinstance(type, RiseType)
@@ -266,18 +272,18 @@ class FoldRules(MapRules):
     ) -> SSAValue:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             function, arguments = step(index, self.wrap(type, list(carried)))
-            return self.unwrap(self.applied(function, arguments))
+            return self.unwrap(self.read_application(function, arguments))
 
         inits = self.unwrap(self.read_data(init))
-        dialect = self.dialect(pattern)
-        results = self.emitter.loop(length, dialect, fold_kind(pattern), inits, body)
+        dialect = self.loop_dialect(pattern)
+        results = self.emitter.loop(length, dialect, reduction_loop_kind(pattern), inits, body)
         return self.wrap(type, list(results))
 
     def carry_in_memory(
         self, type: RiseType, length: Nat, pattern: Pattern, init: Lazy, step: Step
     ) -> SSAValue:
         """Emit a loop with double buffering: one buffer is read while the other is written."""
-        current, following = self.buffers(type), self.buffers(type)
+        current, following = self.allocate_buffers(type), self.allocate_buffers(type)
         self.store(init, self.add(codegen.CastOp(current, type)))
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -285,10 +291,10 @@ class FoldRules(MapRules):
             value = self.add(codegen.CastOp(carried[:half], type))
             target = self.add(codegen.CastOp(carried[half:], type))
             function, arguments = step(index, value)
-            self.store_applied(function, arguments, target)
+            self.store_application(function, arguments, target)
             return (*carried[half:], *carried[:half])
 
-        dialect = self.dialect(pattern)
+        dialect = self.loop_dialect(pattern)
         results = self.emitter.loop(
             length, dialect, LoopKind.SEQUENTIAL, [*current, *following], body
         )
@@ -296,7 +302,7 @@ class FoldRules(MapRules):
 
     @reads("scan", "scanSeq")
     def read_scan(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.materialised(
+        return self.materialize(
             result_type(pattern), lambda target: self.store_scan(pattern, arguments, target)
         )
 
@@ -315,14 +321,16 @@ class FoldRules(MapRules):
     ) -> None:
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = self.add(codegen.IdxOp(source, index))
-            scalars = self.unwrap(self.applied(function, [self.wrap(type, list(carried)), element]))
+            scalars = self.unwrap(
+                self.read_application(function, [self.wrap(type, list(carried)), element])
+            )
             kept = self.wrap(type, list(scalars))
             self.copy(kept, self.add(codegen.IdxOp(target, index)))
             return scalars
 
         initial = self.read_data(init)
         type = data_type(initial)
-        length, dialect = size(pattern, "n"), self.dialect(pattern)
+        length, dialect = size_argument(pattern, "n"), self.loop_dialect(pattern)
         self.emitter.loop(length, dialect, LoopKind.SEQUENTIAL, self.unwrap(initial), body)
 
     def scan_in_memory(
@@ -336,14 +344,14 @@ class FoldRules(MapRules):
             self.copy(self.read_data(self.read_scan(pattern, [function, init, source])), target)
             return
         type = element_of(data_type(target))
-        last = self.buffers(type)
+        last = self.allocate_buffers(type)
         self.store(init, self.add(codegen.CastOp(last, type)))
 
         def body(index: SSAValue) -> None:
             accumulator = self.add(codegen.CastOp(last, type))
             element = self.add(codegen.IdxOp(source, index))
             place = self.add(codegen.IdxOp(target, index))
-            self.store_applied(function, [accumulator, element], place)
+            self.store_application(function, [accumulator, element], place)
             self.copy(place, self.add(codegen.CastOp(last, type)))
 
-        self.each(size(pattern, "n"), self.dialect(pattern), body)
+        self.emit_loop(size_argument(pattern, "n"), self.loop_dialect(pattern), body)

@@ -22,12 +22,12 @@ from riselang.lowering.translation import (
     Value,
     reads,
     result_type,
-    size,
+    size_argument,
 )
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 
-Before = Callable[[SSAValue, SSAValue], SSAValue]
+Comparison = Callable[[SSAValue, SSAValue], SSAValue]
 """Whether one item comes before another, as a builtin i1."""
 
 
@@ -36,25 +36,25 @@ class SortRules(Translation):
 
     @reads("sort")
     def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        function, length = self.force(arguments[0]), size(pattern, "n")
+        function, length = self.force(arguments[0]), size_argument(pattern, "n")
         element = pattern.argument("t")
         assert isinstance(element, RiseType)
 
         def before(one: SSAValue, other: SSAValue) -> SSAValue:
-            (result,) = self.unwrap(self.applied(function, [one, other]))
+            (result,) = self.unwrap(self.read_application(function, [one, other]))
             return result
 
         if not contains_array(element):
-            items = self.buffers(array(length, element))
+            items = self.allocate_buffers(array(length, element))
             self.store(arguments[1], self.add(codegen.CastOp(items, array(length, element))))
-            return self.merge_sorted(array(length, element), items, before)
-        source = self.kept(arguments[1])
-        indices = self.sorted_indices(source, length, before)
+            return self.merge_sort(array(length, element), items, before)
+        source = self.store_if_computed(arguments[1])
+        indices = self.sort_indices(source, length, before)
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
-    def sorted_indices(self, source: SSAValue, length: Nat, before: Before) -> SSAValue:
+    def sort_indices(self, source: SSAValue, length: Nat, before: Comparison) -> SSAValue:
         type = array(length, idx(length))
-        items = self.buffers(type)
+        items = self.allocate_buffers(type)
         target = self.add(codegen.CastOp(items, type))
 
         def element(item: SSAValue) -> SSAValue:
@@ -64,14 +64,12 @@ class SortRules(Translation):
             item = self.add(codegen.CastOp([index], idx(length)))
             self.copy(item, self.add(codegen.IdxOp(target, index)))
 
-        self.each(length, self.loops, fill)
-        return self.merge_sorted(
-            type, items, lambda one, other: before(element(one), element(other))
-        )
+        self.emit_loop(length, self.loops, fill)
+        return self.merge_sort(type, items, lambda one, other: before(element(one), element(other)))
 
-    def merge_sorted(self, type: ArrayType, items: list[SSAValue], before: Before) -> SSAValue:
+    def merge_sort(self, type: ArrayType, items: list[SSAValue], before: Comparison) -> SSAValue:
         """Sort items: merge runs of 1, 2, 4, ... items from one buffer into the other."""
-        half, end = len(items), self.emitter.length(type.length)
+        half, end = len(items), self.emitter.length_value(type.length)
 
         def is_unsorted(carried: Sequence[SSAValue]) -> SSAValue:
             return self.add(arith.CmpiOp(carried[-1], end, "slt"))
@@ -93,16 +91,16 @@ class SortRules(Translation):
             self.emitter.range_loop(self.emitter.constant(0), end, step, (), merge)
             return (*carried[half:-1], *carried[:half], step)
 
-        inits = [*items, *self.buffers(type), self.emitter.constant(1)]
+        inits = [*items, *self.allocate_buffers(type), self.emitter.constant(1)]
         results = self.emitter.while_loop(inits, is_unsorted, merge_all)
         return self.add(codegen.CastOp(results[:half], type))
 
-    def merge(self, runs: Runs, target: SSAValue, before: Before) -> None:
+    def merge(self, runs: Runs, target: SSAValue, before: Comparison) -> None:
         one = self.emitter.constant(1)
 
         def place(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = carried
-            is_right = self.comes_right(runs, left, right, before)
+            is_right = self.is_right_next(runs, left, right, before)
             chosen = self.add(arith.SelectOp(is_right, right, left))
             item = self.add(codegen.IdxOp(runs.source, chosen))
             self.copy(item, self.add(codegen.IdxOp(target, index)))
@@ -114,7 +112,9 @@ class SortRules(Translation):
 
         self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], place)
 
-    def comes_right(self, runs: Runs, left: SSAValue, right: SSAValue, before: Before) -> SSAValue:
+    def is_right_next(
+        self, runs: Runs, left: SSAValue, right: SSAValue, before: Comparison
+    ) -> SSAValue:
         """Whether the next item is from the right run: only if it comes before the left one."""
         has_left = self.add(arith.CmpiOp(left, runs.middle, "slt"))
         has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))

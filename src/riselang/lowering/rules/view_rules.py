@@ -11,15 +11,15 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import builtin_vector
+from riselang.dialects.rise.lanes import builtin_vector_type
 from riselang.dialects.rise.types import (
     NatAttr,
     ScalarType,
     VectorType,
     uncurry,
 )
-from riselang.lowering.layouts import kept_size
-from riselang.lowering.rules.map_rules import is_made_whole
+from riselang.lowering.layouts import size_attribute
+from riselang.lowering.rules.map_rules import is_argument_computed_whole
 from riselang.lowering.translation import (
     Lazy,
     Partial,
@@ -29,7 +29,7 @@ from riselang.lowering.translation import (
     Value,
     reads,
     result_type,
-    size,
+    size_argument,
     stores,
 )
 from riselang.term.nodes import (
@@ -43,17 +43,17 @@ class ViewRules(Translation):
     def read_view(self, step: type[ViewOp]) -> ReadRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
             source = self.read_data(arguments[0])
-            return self.add(step(source, result_type(pattern), kept_size(step, pattern)))
+            return self.add(step(source, result_type(pattern), size_attribute(step, pattern)))
 
         return rule
 
     def store_through(self, step: type[ViewOp]) -> StoreRule:
         def rule(pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-            if step.ROOM is not None and not is_made_whole(arguments[0]):
+            if step.HEADROOM is not None and not is_argument_computed_whole(arguments[0]):
                 self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
                 return
             (source,), _ = uncurry(pattern.type)
-            self.store(arguments[0], self.add(step(target, source, kept_size(step, pattern))))
+            self.store(arguments[0], self.add(step(target, source, size_attribute(step, pattern))))
 
         return rule
 
@@ -75,14 +75,12 @@ class ViewRules(Translation):
         assert isinstance(type, VectorType)
         assert isinstance(element, ScalarType)
         block = Block(arg_types=[element.element])
-        repeated = vector.BroadcastOp(block.args[0], builtin_vector(type))
+        repeated = vector.BroadcastOp(block.args[0], builtin_vector_type(type))
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
 
     @stores("prefetch")
-    def store_prefetched(
-        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
-    ) -> None:
+    def store_prefetch(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Ignore the prefetch: nothing is read here."""
         self.store(arguments[0], target)
 
@@ -102,7 +100,7 @@ class ViewRules(Translation):
     def read_pad_const(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         value = self.read_data(arguments[0])
         source = self.read_data(arguments[1])
-        left = NatAttr(size(pattern, "l"))
+        left = NatAttr(size_argument(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
 
     @stores("zip")

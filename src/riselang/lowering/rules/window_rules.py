@@ -30,12 +30,12 @@ from riselang.lowering.translation import (
     data_type,
     reads,
     result_type,
-    size,
+    size_argument,
 )
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.term.nodes import Pattern, spine
 
-WINDOWS = ("circularBuffer", "rotateValues")
+WINDOW_PATTERNS = ("circularBuffer", "rotateValues")
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ class Windows:
         return type
 
     @property
-    def window(self) -> ArrayType:
+    def window_type(self) -> ArrayType:
         window = self.type.element
         assert isinstance(window, ArrayType)
         return window
 
     @property
-    def element(self) -> RiseType:
-        return self.window.element
+    def element_type(self) -> RiseType:
+        return self.window_type.element
 
     @property
     def length(self) -> Nat:
         """The number of elements of the mapped array."""
-        return self.type.length + self.window.length - 1
+        return self.type.length + self.window_type.length - 1
 
 
 Stream = Callable[[SSAValue, Nat], SSAValue]
@@ -82,97 +82,107 @@ class WindowRules(Translation):
         windows = Windows(pattern, self.force(arguments[0]), source)
 
         def fill(target: SSAValue) -> None:
-            self.map_elements(windows, windows.length, target)
+            self.store_mapped_elements(windows, windows.length, target)
 
-        mapped = self.materialised(array(windows.length, windows.element), fill)
+        mapped = self.materialize(array(windows.length, windows.element_type), fill)
         return self.add(codegen.SlideOp(mapped, windows.type, NatAttr(Nat.const(1))))
 
-    def windows_in_order(self, lazy: Lazy) -> Windows | None:
+    def match_windows(self, lazy: Lazy) -> Windows | None:
         """Return the argument of a sequential loop as windows, if it is circularBuffer or such."""
         if not isinstance(lazy, Delayed):
             return None
         head, arguments = spine(lazy.term)
-        if not isinstance(head, Pattern) or head.spec.name not in WINDOWS or len(arguments) != 2:
+        if (
+            not isinstance(head, Pattern)
+            or head.spec.name not in WINDOW_PATTERNS
+            or len(arguments) != 2
+        ):
             return None
         function, source = (Delayed(argument, lazy.environment) for argument in arguments)
         rings = head.spec.name == "circularBuffer"
-        inner = self.windows_in_order(source) if rings else None
+        inner = self.match_windows(source) if rings else None
         return Windows(head, self.force(function), inner or self.read_data(source))
 
     def store_windows(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
         """Emit `mapSeq(function)` over the windows."""
-        size = windows.window.length
-        few = size.is_constant and size.constant <= self.most_registers
+        size = windows.window_type.length
+        few = size.is_constant and size.constant <= self.max_register_elements
         rotates = windows.pattern.spec.name == "rotateValues"
-        if rotates and few and not contains_array(windows.element):
-            self.store_rotated(windows, function, target, dialect)
+        if rotates and few and not contains_array(windows.element_type):
+            self.store_rotating(windows, function, target, dialect)
         else:
-            self.store_ringed(windows, function, target, dialect)
+            self.store_circular(windows, function, target, dialect)
 
-    def map_elements(self, windows: Windows, count: Nat, target: SSAValue) -> None:
+    def store_mapped_elements(self, windows: Windows, count: Nat, target: SSAValue) -> None:
         """Store the first `count` elements of the mapped array."""
         source = self.stream(windows.source)
 
         def body(index: SSAValue) -> None:
             element, place = source(index, Nat.const(0)), self.add(codegen.IdxOp(target, index))
-            self.store_applied(windows.function, [element], place)
+            self.store_application(windows.function, [element], place)
 
-        self.each(count, self.dialect(windows.pattern), body)
+        self.emit_loop(count, self.loop_dialect(windows.pattern), body)
 
     def stream(self, source: SSAValue | Windows) -> Stream:
         """Return the stream of an array's elements, or of windows in a circular buffer."""
         if isinstance(source, Windows):
-            return self.ringed(source)
-        return lambda index, offset: self.element_behind(source, offset, index)
+            return self.circular_stream(source)
+        return lambda index, offset: self.element_at_offset(source, offset, index)
 
-    def element_behind(self, array_: SSAValue, offset: Nat, index: SSAValue) -> SSAValue:
+    def element_at_offset(self, array_: SSAValue, offset: Nat, index: SSAValue) -> SSAValue:
         type = data_type(array_)
         assert isinstance(type, ArrayType)
         rest = self.add(codegen.DropOp(array_, array(type.length - offset, type.element)))
         return self.add(codegen.IdxOp(rest, index))
 
-    def store_ringed(
+    def store_circular(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
-        window = self.ringed(windows)
+        window = self.circular_stream(windows)
 
         def body(index: SSAValue) -> None:
             place = self.add(codegen.IdxOp(target, index))
-            self.store_applied(function, [window(index, Nat.const(0))], place)
+            self.store_application(function, [window(index, Nat.const(0))], place)
 
-        self.each(windows.type.length, dialect, body)
+        self.emit_loop(windows.type.length, dialect, body)
 
-    def ringed(self, windows: Windows) -> Stream:
+    def circular_stream(self, windows: Windows) -> Stream:
         """Return the stream of windows in a circular buffer.
 
         Element k is stored at k modulo the buffer's length, over one that no later window needs.
         """
-        buffers = self.buffers(array(_ring_length(windows), windows.element))
-        before, source = windows.window.length - 1, self.stream(windows.source)
+        buffers = self.allocate_buffers(
+            array(_circular_buffer_length(windows), windows.element_type)
+        )
+        before, source = windows.window_type.length - 1, self.stream(windows.source)
 
-        def ring() -> SSAValue:
+        def circular_buffer() -> SSAValue:
             memory = self.add(
-                codegen.CastOp(buffers, array(_ring_length(windows), windows.element))
+                codegen.CastOp(
+                    buffers, array(_circular_buffer_length(windows), windows.element_type)
+                )
             )
-            whole = array(windows.length, windows.element)
+            whole = array(windows.length, windows.element_type)
             return self.add(codegen.PadWrapOp(memory, whole, NatAttr(Nat.const(0))))
 
         def fill(index: SSAValue, offset: Nat) -> None:
             element = source(index, offset)
-            place = self.element_behind(ring(), offset, index)
-            self.store_applied(windows.function, [element], place)
+            place = self.element_at_offset(circular_buffer(), offset, index)
+            self.store_application(windows.function, [element], place)
 
         def window(index: SSAValue, offset: Nat) -> SSAValue:
             fill(index, offset + before)
-            seen = self.add(codegen.SlideOp(ring(), windows.type, NatAttr(Nat.const(1))))
-            return self.element_behind(seen, offset, index)
+            seen = self.add(codegen.SlideOp(circular_buffer(), windows.type, NatAttr(Nat.const(1))))
+            return self.element_at_offset(seen, offset, index)
 
-        self.each(before, self.dialect(windows.pattern), lambda index: fill(index, Nat.const(0)))
+        self.emit_loop(
+            before, self.loop_dialect(windows.pattern), lambda index: fill(index, Nat.const(0))
+        )
         return window
 
-    def store_rotated(
+    def store_rotating(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
     ) -> None:
         """Emit a loop that carries all but the first element of a window to the next iteration.
@@ -180,23 +190,23 @@ class WindowRules(Translation):
         A window is stored in a buffer to be indexed; if its loops are unrolled, LLVM promotes it to
         registers.
         """
-        buffers = self.buffers(windows.window)
+        buffers = self.allocate_buffers(windows.window_type)
 
         def memory() -> SSAValue:
-            return self.add(codegen.CastOp(buffers, windows.window))
+            return self.add(codegen.CastOp(buffers, windows.window_type))
 
-        self.map_elements(windows, windows.window.length - 1, memory())
+        self.store_mapped_elements(windows, windows.window_type.length - 1, memory())
         first, source = memory(), self.stream(windows.source)
-        before = windows.window.length - 1
+        before = windows.window_type.length - 1
         inits: list[SSAValue] = []
-        for position in range(windows.window.length.constant - 1):
+        for position in range(windows.window_type.length.constant - 1):
             inits += self.unwrap(self.element_at(first, position))
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = source(index, before)
-            scalars = [*carried, *self.unwrap(self.applied(windows.function, [element]))]
-            self.fill(memory(), scalars)
-            self.store_applied(function, [memory()], self.add(codegen.IdxOp(target, index)))
+            scalars = [*carried, *self.unwrap(self.read_application(windows.function, [element]))]
+            self.store_window(memory(), scalars)
+            self.store_application(function, [memory()], self.add(codegen.IdxOp(target, index)))
             return scalars[len(scalars) - len(carried) :]
 
         self.emitter.loop(windows.type.length, dialect, LoopKind.SEQUENTIAL, inits, body)
@@ -204,7 +214,7 @@ class WindowRules(Translation):
     def element_at(self, value: SSAValue, position: int) -> SSAValue:
         return self.add(codegen.IdxOp(value, self.emitter.constant(position)))
 
-    def fill(self, window: SSAValue, scalars: Sequence[SSAValue]) -> None:
+    def store_window(self, window: SSAValue, scalars: Sequence[SSAValue]) -> None:
         """Store the elements of a window, given all their builtin scalars."""
         rest, type = list(scalars), data_type(window)
         assert isinstance(type, ArrayType)
@@ -213,9 +223,9 @@ class WindowRules(Translation):
             self.copy(element, self.element_at(window, position))
 
 
-def _ring_length(windows: Windows) -> Nat:
+def _circular_buffer_length(windows: Windows) -> Nat:
     """Return the allocated size: at least one window, and at most the whole array."""
-    length = windows.window.length
+    length = windows.window_type.length
     if windows.pattern.spec.name == "circularBuffer":
-        length = nat_max(size(windows.pattern, "alloc"), length)
+        length = nat_max(size_argument(windows.pattern, "alloc"), length)
     return nat_min(length, windows.length) if windows.length.is_constant else length

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.native.llvm.entry_points import PREFIX
+from riselang.native.llvm.entry_points import ENTRY_PREFIX
 
 _DEFINITION = re.compile(
     r"^define [^@\n]*@(?P<quote>\"?)(?P<name>[^\"(\n]+)(?P=quote)\("
@@ -20,29 +20,30 @@ _PROGRAM = re.compile(
     re.MULTILINE,
 )
 _ENTRY = re.compile(
-    rf'^define void @"{PREFIX}(?P<name>[^"\n]+)"\((?P<parameters>[^\n]*)\) {{\n(?P<body>[^}}]*)}}$',
+    rf'^define void @"{ENTRY_PREFIX}(?P<name>[^"\n]+)"\((?P<parameters>[^\n]*)\) '
+    r"{\n(?P<body>[^}]*)}$",
     re.MULTILINE,
 )
 _INSTRUCTION = re.compile(r"(?m)^(  .*)$")
 
 
-def with_entry_lines(ir: str) -> str:
+def add_entry_locations(ir: str) -> str:
     """Give each entry point the line of the function that it calls."""
     programs = {found["number"]: found for found in _PROGRAM.finditer(ir)}
     called = {found["name"]: programs.get(found["program"]) for found in _DEFINITION.finditer(ir)}
     number = max((int(found[1:]) for found in re.findall(r"^!\d+", ir, re.MULTILINE)), default=0)
     nodes: list[str] = []
 
-    def located(found: re.Match[str]) -> str:
+    def add_location(found: re.Match[str]) -> str:
         program = called.get(found["name"])
         if program is None:
             return found[0]
         own, place = f"!{number + len(nodes) + 1}", f"!{number + len(nodes) + 2}"
-        name = PREFIX + found["name"]
+        name = ENTRY_PREFIX + found["name"]
         nodes.append(f'{own} = distinct !DISubprogram(name: "{name}"{program["rest"]}')
         nodes.append(f"{place} = !DILocation(line: {program['line']}, scope: {own})")
         body = _INSTRUCTION.sub(rf"\1, !dbg {place}", found["body"])
         return f'define void @"{name}"({found["parameters"]}) !dbg {own} {{\n{body}}}'
 
-    text = _ENTRY.sub(located, ir)
+    text = _ENTRY.sub(add_location, ir)
     return "\n".join([text, *nodes, ""])

@@ -10,16 +10,16 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-FUNCTION = 2
+FUNCTION_SYMBOL = 2
 """The type of a symbol that is a function."""
 
 
-def is_readable(data: bytes) -> bool:
+def is_elf64(data: bytes) -> bool:
     """Whether this is 64-bit little-endian ELF."""
     return data[:6] == b"\x7fELF\x02\x01"
 
 
-def _string(strings: bytes, start: int) -> str:
+def _read_string(strings: bytes, start: int) -> str:
     return strings[start : strings.index(b"\0", start)].decode()
 
 
@@ -32,7 +32,7 @@ class Symbols:
 
 
 @dataclass(frozen=True)
-class _Header:
+class _SectionHeader:
     """An entry of the section header table."""
 
     kind: int
@@ -51,19 +51,19 @@ _RELOCATION = struct.Struct("<QIIq")
 _RESERVED = 0xFF00
 """Section numbers from here on are reserved."""
 _GLOBAL, _WEAK = 1, 2
-_WIDE = frozenset((1, 24, 25, 257, 260))
+_EIGHT_BYTE_RELOCATIONS = frozenset((1, 24, 25, 257, 260))
 """Relocations that change eight bytes, on any CPU; the others change at most four."""
-_MOST = 1 << 40
+_MAX_SECTION_BYTES = 1 << 40
 """The maximum number of bytes of a section that is not stored in the file."""
 
 
-def checked_symbols(data: bytes, machine: str = "") -> Symbols:
+def read_symbols(data: bytes, machine: str = "") -> Symbols:
     """Return the symbols of an object file, after checking its structure.
 
     `machine` is the expected architecture, or empty for any. Raise ValueError if it is invalid.
     """
     try:
-        headers = list(_headers(data, machine))
+        headers = list(_read_headers(data, machine))
         found = Symbols()
         for header in headers:
             if header.kind == _SYMBOLS:
@@ -76,9 +76,9 @@ def checked_symbols(data: bytes, machine: str = "") -> Symbols:
     return found
 
 
-def _headers(data: bytes, machine: str) -> Iterator[_Header]:
+def _read_headers(data: bytes, machine: str) -> Iterator[_SectionHeader]:
     kind, found, version = struct.unpack_from("<HHI", data, 16)
-    _expect(is_readable(data) and kind == _OBJECT and version == _CURRENT, "not an object file")
+    _expect(is_elf64(data) and kind == _OBJECT and version == _CURRENT, "not an object file")
     _expect(found == _MACHINES.get(machine, found), "for another machine")
     (start,) = struct.unpack_from("<Q", data, 40)
     size, count, names = struct.unpack_from("<HHH", data, 58)
@@ -90,13 +90,15 @@ def _headers(data: bytes, machine: str) -> Iterator[_Header]:
         _expect(alignment & (alignment - 1) == 0 if alignment else True, "a bad alignment")
         _expect(alignment <= 1 << 20 and link < count, "a bad section")
         if kind == _NO_BITS:
-            _expect(length <= _MOST, "a section is too long")
+            _expect(length <= _MAX_SECTION_BYTES, "a section is too long")
         else:
             _expect(offset + length <= len(data), "a section is cut off")
-        yield _Header(kind, offset, length, link, info, entry)
+        yield _SectionHeader(kind, offset, length, link, info, entry)
 
 
-def _add_symbols(data: bytes, headers: list[_Header], table: _Header, found: Symbols) -> None:
+def _add_symbols(
+    data: bytes, headers: list[_SectionHeader], table: _SectionHeader, found: Symbols
+) -> None:
     strings = headers[table.link]
     _expect(strings.kind == _STRINGS and strings.length > 0, "symbols without names")
     _expect(data[strings.offset + strings.length - 1] == 0, "a name without an end")
@@ -104,17 +106,17 @@ def _add_symbols(data: bytes, headers: list[_Header], table: _Header, found: Sym
     texts = data[strings.offset : strings.offset + strings.length]
     content = data[table.offset : table.offset + table.length]
     for start, binding, _, section, value, size in _SYMBOL.iter_unpack(content):
-        name = _string(texts, start)
+        name = _read_string(texts, start)
         if section == 0:
             if name and binding >> 4 != _WEAK:
                 found.needed.add(name)
         elif section < _RESERVED:
             _expect(value + size <= headers[section].length, f"{name} is not in its section")
-            if binding >> 4 in (_GLOBAL, _WEAK) and binding & 15 == FUNCTION:
+            if binding >> 4 in (_GLOBAL, _WEAK) and binding & 15 == FUNCTION_SYMBOL:
                 found.defined.add(name)
 
 
-def _check_relocations(data: bytes, headers: list[_Header], table: _Header) -> None:
+def _check_relocations(data: bytes, headers: list[_SectionHeader], table: _SectionHeader) -> None:
     symbols, target = headers[table.link], headers[table.info]
     _expect(symbols.kind == _SYMBOLS and target.kind != _NO_BITS, "bad relocations")
     _expect(
@@ -123,7 +125,7 @@ def _check_relocations(data: bytes, headers: list[_Header], table: _Header) -> N
     count = symbols.length // _SYMBOL.size
     content = data[table.offset : table.offset + table.length]
     for place, kind, symbol, _ in _RELOCATION.iter_unpack(content):
-        end = place + (8 if kind in _WIDE else 4)
+        end = place + (8 if kind in _EIGHT_BYTE_RELOCATIONS else 4)
         _expect(symbol < count and end <= target.length, "bad relocations")
 
 

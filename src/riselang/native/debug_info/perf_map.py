@@ -14,19 +14,19 @@ from contextlib import suppress
 from itertools import groupby
 
 from riselang.native.debug_info.line_table import Function, code_lines, functions
-from riselang.native.debug_info.object_file import is_readable
-from riselang.native.llvm.entry_points import PREFIX
+from riselang.native.debug_info.object_file import is_elf64
+from riselang.native.llvm.entry_points import ENTRY_PREFIX
 
 Piece = tuple[int, int, str]
 """The start, end and name of a piece of code."""
 
 
-def record(code: bytes, address: Callable[[str], int]) -> None:
+def record_code(code: bytes, address: Callable[[str], int]) -> None:
     """Record a loaded object with debug info for perf; `address` looks up symbols."""
-    if not sys.platform.startswith("linux") or not is_readable(code):
+    if not sys.platform.startswith("linux") or not is_elf64(code):
         return
-    named = list(pieces(code))
-    start = _start(functions(code), address)
+    named = list(split_code(code))
+    start = _code_start(functions(code), address)
     if not named or start is None:
         return
     lines = [f"{start + begin:x} {end - begin:x} {name}\n" for begin, end, name in named]
@@ -35,13 +35,15 @@ def record(code: bytes, address: Callable[[str], int]) -> None:
         _append(f"/tmp/perf-{os.getpid()}.map", "".join(lines))
 
 
-def pieces(code: bytes) -> Iterator[Piece]:
+def split_code(code: bytes) -> Iterator[Piece]:
     """Split the code of an object with debug info where the line or the function changes."""
     known = functions(code)
     offsets = [function.offset for function in known]
     named: list[Piece] = []
     for line in code_lines(code):
-        function = known[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(PREFIX)
+        function = known[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(
+            ENTRY_PREFIX
+        )
         place = f" {os.path.basename(line.file)}:{line.line}" if line.line else ""
         named.append((line.start, line.end, f"{function}{place}"))
     for name, group in groupby(named, key=lambda piece: piece[2]):
@@ -49,7 +51,7 @@ def pieces(code: bytes) -> Iterator[Piece]:
         yield same[0][0], same[-1][1], name
 
 
-def _start(known: list[Function], address: Callable[[str], int]) -> int | None:
+def _code_start(known: list[Function], address: Callable[[str], int]) -> int | None:
     """Return the start address of the object's code, from a function with a known address."""
     for function in known:
         if found := address(function.name):

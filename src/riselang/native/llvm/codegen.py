@@ -13,14 +13,14 @@ from typing import Any
 
 import llvmlite.binding as binding
 
-from riselang.native.debug_info.object_file import Symbols, checked_symbols, is_readable
+from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
 from riselang.native.llvm import guard, temporary_pool
-from riselang.native.llvm.entry_points import GUARDED
+from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.support.errors import InternalError, MissingSymbolsError
-from riselang.support.forking import hold_forks, hold_in_forks
-from riselang.support.profiling import timed
+from riselang.support.forking import acquire_for_forks, hold_forks
+from riselang.support.profiling import time_span
 
-DEBUG_LINES = b".debug_line"
+DEBUG_LINE_SECTION = b".debug_line"
 """The section that every object with debug info has."""
 PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
 _LOCK = threading.Lock()
@@ -28,7 +28,7 @@ _LOCK = threading.Lock()
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def _exclusive_access() -> Generator[None]:
     """Keep other threads from calling LLVM or forking the process."""
     with hold_forks(), _LOCK:
         yield
@@ -43,7 +43,7 @@ def _release_bindings() -> None:
     binding.ffi.lib._lock.__exit__(None, None, None)  # pyright: ignore[reportPrivateUsage]
 
 
-hold_in_forks(_hold_bindings, _release_bindings)
+acquire_for_forks(_hold_bindings, _release_bindings)
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ def vector_bits() -> int:
 
 
 @cache
-def _initialise() -> None:
+def _initialize_targets() -> None:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
 
 
-def _machine(target: Target, jit: bool, opt: int = 3) -> Any:
-    _initialise()
+def _target_machine(target: Target, jit: bool, opt: int = 3) -> Any:
+    _initialize_targets()
     return binding.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
@@ -117,68 +117,68 @@ class Effort:
 
     level: int
     """The optimization level, as in -O3."""
-    vectorises: bool
+    vectorizes: bool
 
 
 EFFORTS = {
-    "fast": Effort(1, vectorises=False),
-    "default": Effort(3, vectorises=True),
-    "max": Effort(3, vectorises=True),
+    "fast": Effort(1, vectorizes=False),
+    "default": Effort(3, vectorizes=True),
+    "max": Effort(3, vectorizes=True),
 }
 """The limits on unrolled loops also depend on the effort: see `short_loops`."""
 
 
-def _optimised(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
-    with timed("LLVM"), timed("parse"):
+def _optimize_module(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
+    with time_span("LLVM"), time_span("parse"):
         module = _parse(ir, target)
     module.data_layout = str(machine.target_data)
     options = binding.create_pipeline_tuning_options(speed_level=effort.level)
-    options.loop_vectorization = effort.vectorises
-    options.slp_vectorization = effort.vectorises
+    options.loop_vectorization = effort.vectorizes
+    options.slp_vectorization = effort.vectorizes
     # Only marked loops are unrolled: see `short_loops`.
     options.loop_unrolling = False
     builder = binding.create_pass_builder(machine, options)
-    with timed("LLVM"), timed("optimize"):
+    with time_span("LLVM"), time_span("optimize"):
         builder.getModulePassManager().run(module, builder)
     return module
 
 
-def _compiled(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
+def _compile_module(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
     """Optimize a module; return it and the target machine that emits code for it."""
     chosen = EFFORTS[effort]
-    machine = _machine(target, jit, chosen.level)
-    return _optimised(ir, target, machine, chosen), machine
+    machine = _target_machine(target, jit, chosen.level)
+    return _optimize_module(ir, target, machine, chosen), machine
 
 
-def optimise(ir: str, effort: str = "default", target: Target | None = None) -> str:
+def optimize(ir: str, effort: str = "default", target: Target | None = None) -> str:
     """Return LLVM IR, optimized for the target."""
-    with _alone():
-        return str(_compiled(ir, target or host(), effort, jit=True)[0])
+    with _exclusive_access():
+        return str(_compile_module(ir, target or host(), effort, jit=True)[0])
 
 
 def assembly(ir: str, effort: str = "default", target: Target | None = None) -> str:
-    with _alone():
-        module, machine = _compiled(ir, target or host(), effort, jit=True)
-        with timed("LLVM"), timed("emit"):
+    with _exclusive_access():
+        module, machine = _compile_module(ir, target or host(), effort, jit=True)
+        with time_span("LLVM"), time_span("emit"):
             return str(machine.emit_assembly(module))
 
 
 def object_code(ir: str, effort: str = "default", target: Target | None = None) -> bytes:
     """Compile LLVM IR to an object file that can be linked."""
-    with _alone():
-        module, machine = _compiled(ir, target or host(), effort, jit=False)
-        with timed("LLVM"), timed("emit"):
+    with _exclusive_access():
+        module, machine = _compile_module(ir, target or host(), effort, jit=False)
+        with time_span("LLVM"), time_span("emit"):
             return bytes(machine.emit_object(module))
 
 
 def ptx(ir: str, chip: str, effort: str = "default") -> str:
     """Compile kernels to PTX, which the NVIDIA driver compiles to machine code."""
-    with _alone():
+    with _exclusive_access():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         target = Target(PTX_TRIPLE, chip, PTX_VERSION)
-        module, machine = _compiled(ir, target, effort, jit=False)
-        with timed("LLVM"), timed("emit"):
+        module, machine = _compile_module(ir, target, effort, jit=False)
+        with time_span("LLVM"), time_span("emit"):
             return str(machine.emit_assembly(module))
 
 
@@ -194,21 +194,21 @@ class LoadedCode:
 
 def jit_object(ir: str, effort: str = "default") -> bytes:
     """Compile LLVM IR to an object file for this machine that `load_objects` can load."""
-    with _alone():
-        module, machine = _compiled(ir, host(), effort, jit=True)
-        with timed("LLVM"), timed("emit"):
+    with _exclusive_access():
+        module, machine = _compile_module(ir, host(), effort, jit=True)
+        with time_span("LLVM"), time_span("emit"):
             return bytes(machine.emit_object(module))
 
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:
     """Load object files that `jit_object` emitted, in this process or another."""
-    with _alone():
-        machine = _machine(host(), jit=True)
+    with _exclusive_access():
+        machine = _target_machine(host(), jit=True)
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-        if any(map(temporary_pool.is_used, objects)):
-            _replace(engine, temporary_pool.REPLACED, _memory())
-        elif any(GUARDED.encode() in code for code in objects):
-            _memory()
+        if any(map(temporary_pool.is_pool_used, objects)):
+            _redirect_functions(engine, temporary_pool.REPLACED_FUNCTIONS, _runtime_functions())
+        elif any(GUARDED_PREFIX.encode() in code for code in objects):
+            _runtime_functions()
         _check_symbols(objects)
         for code in objects:
             # The engine registers the code with gdb.
@@ -216,54 +216,54 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         engine.finalize_object()
         loaded = LoadedCode(engine)
         for code in objects:
-            if DEBUG_LINES in code:
+            if DEBUG_LINE_SECTION in code:
                 # Imported only here, since most code has no debug info.
                 from riselang.native.debug_info import perf_map
 
-                perf_map.record(code, loaded.address)
+                perf_map.record_code(code, loaded.address)
         return loaded
 
 
 def _check_symbols(objects: Sequence[bytes]) -> None:
     """Report undefined symbols: the engine would jump to address 0."""
-    missing = _missing_symbols([checked_symbols(code) for code in objects if is_readable(code)])
+    missing = _undefined_symbols([read_symbols(code) for code in objects if is_elf64(code)])
     if missing:
         raise MissingSymbolsError(missing)
 
 
-def _missing_symbols(symbols: Sequence[Symbols]) -> list[str]:
+def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
     """Return the symbols that objects need and that nothing in this process defines."""
     defined = {name for each in symbols for name in each.defined}
-    needed = {name for each in symbols for name in each.needed} - defined - _MADE
+    needed = {name for each in symbols for name in each.needed} - defined - _LOADER_SYMBOLS
     return [
         name
         for name in sorted(needed)
-        if binding.address_of_symbol(name) is None and not hasattr(_process(), name)
+        if binding.address_of_symbol(name) is None and not hasattr(_process_symbols(), name)
     ]
 
 
 @cache
-def _memory() -> LoadedCode:
+def _runtime_functions() -> LoadedCode:
     """Return the runtime functions that pool memory and end calls, shared by all loaded code."""
     # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
-    machine = _machine(host(), jit=True, opt=0)
-    text = temporary_pool.source()
+    machine = _target_machine(host(), jit=True, opt=0)
+    text = temporary_pool.pool_ir()
     if guard.IS_SUPPORTED:
-        text = "\n".join([text, guard.source()])
-        for name in guard.PYTHON:
+        text = "\n".join([text, guard.guard_ir()])
+        for name in guard.PYTHON_FUNCTIONS:
             function = getattr(ctypes.pythonapi, name)
             binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
     engine = binding.create_mcjit_compiler(_parse(text, host()), machine)
     engine.finalize_object()
     loaded = LoadedCode(engine)
     if guard.IS_SUPPORTED:
-        guard.start(loaded.address)
+        guard.start_guard(loaded.address)
         for name in guard.FUNCTIONS:
             binding.add_symbol(name, loaded.address(name))
     return loaded
 
 
-def _replace(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
+def _redirect_functions(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
     """Redirect calls from the code of one engine to other functions."""
     module = binding.parse_assembly("\n".join(names.values()))
     engine.add_module(module)
@@ -279,28 +279,28 @@ def check_objects(objects: Sequence[bytes], functions: Collection[str]) -> None:
     triple = host().triple
     if "linux" not in triple:
         return
-    symbols = [checked_symbols(code, triple.partition("-")[0]) for code in objects]
+    symbols = [read_symbols(code, triple.partition("-")[0]) for code in objects]
     defined = {name for each in symbols for name in each.defined}
     missing = [name for name in functions if name not in defined]
-    with _alone():
-        missing += _missing_symbols(symbols)
+    with _exclusive_access():
+        missing += _undefined_symbols(symbols)
     if missing:
         raise ValueError(f"there is no {missing[0]}")
 
 
 @cache
-def _process() -> ctypes.CDLL:
+def _process_symbols() -> ctypes.CDLL:
     """Return a handle for all symbols that are loaded into this process."""
     return ctypes.CDLL(None)
 
 
-_MADE = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
+_LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
 """Symbols that are defined when code is loaded."""
 
 
 def add_symbol(name: str, address: int) -> None:
     """Make a function known to loaded code by name."""
-    with _alone():
+    with _exclusive_access():
         binding.add_symbol(name, address)
 
 

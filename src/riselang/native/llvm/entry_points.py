@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-PREFIX = "rise_call_"
-GUARDED = "rise_guarded_"
+ENTRY_PREFIX = "rise_call_"
+GUARDED_PREFIX = "rise_guarded_"
 Dimensions = tuple[int | None, ...]
 """Lengths; None is a dynamic dimension, which is passed as an argument."""
 
 
-def entry(
+def entry_point_ir(
     name: str, parameters: Sequence[Dimensions | str], *, has_descriptors: bool = True
 ) -> str:
     """Return the LLVM IR of a function's entry point.
@@ -47,7 +47,7 @@ def entry(
         passed += [f"ptr {value}", f"ptr {value}", "i64 0"]
         passed += [f"i64 {number}" for number in (*lengths, *strides)]
     body = "\n".join([*lines, f'  call void @"{name}"({", ".join(passed)})', "  ret void"])
-    return f'define void @"{PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
+    return f'define void @"{ENTRY_PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
 
 
 _ENTRY = re.compile(
@@ -61,23 +61,23 @@ declare i32 @_setjmp(ptr) returns_twice
 """Declarations of the functions that guarded entry points call."""
 
 
-def guarded(entries: str) -> str:
+def guarded_entry_points_ir(entries: str) -> str:
     """Return the LLVM IR of a guarded entry point for each entry point.
 
     `guard.ll` describes the contents of a frame. An entry point that returns a scalar takes an
     address for it after its parameters.
     """
-    made = [_guarded(**found.groupdict()) for found in _ENTRY.finditer(entries)]
+    made = [_guarded_entry_point_ir(**found.groupdict()) for found in _ENTRY.finditer(entries)]
     return "\n".join([*made, DECLARATIONS])
 
 
-def _guarded(result: str, name: str, parameters: str) -> str:
+def _guarded_entry_point_ir(result: str, name: str, parameters: str) -> str:
     call, taken = f'call {result} @"{name}"({parameters})', parameters
     if result != "void":
         taken = ", ".join(filter(None, [parameters, "ptr %result"]))
         call = f"%number = {call}\n  store {result} %number, ptr %result"
     return f"""
-define i64 @"{GUARDED}{name}"({taken}) {{
+define i64 @"{GUARDED_PREFIX}{name}"({taken}) {{
   %frame = alloca [1024 x i8], align 16
   call void @rise_enter(ptr %frame)
   %buffer = getelementptr i8, ptr %frame, i64 64

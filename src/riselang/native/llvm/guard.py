@@ -21,17 +21,17 @@ from riselang.support.machine import total_memory
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
 FUNCTIONS = (POLL, POLL_PARALLEL, STOP, "rise_enter", "rise_leave")
 """The functions that compiled code calls."""
-PYTHON = (
+PYTHON_FUNCTIONS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch",
     "PyErr_NormalizeException",
 )  # fmt: skip
 INTERRUPTED = 1
 """The reason for an interruption; other reasons are the bytes of a failed allocation."""
-WORK = 1 << 20
+WORK_PER_CLOCK_READ = 1 << 20
 """The number of operations after which the clock is read: some hundred microseconds."""
-MONOTONIC = 6 if sys.platform == "darwin" else 1
+MONOTONIC_CLOCK = 6 if sys.platform == "darwin" else 1
 """The number of the monotonic clock of `clock_gettime`."""
-WITHOUT = """
+EMPTY_FUNCTIONS = """
 define internal void @rise_poll(i64 %work) alwaysinline {
   ret void
 }
@@ -48,45 +48,47 @@ define internal void @rise_stop(i64 %address) alwaysinline {
 IS_SUPPORTED = os.name == "posix" and sys.implementation.name == "cpython"
 
 
-def source() -> str:
+def guard_ir() -> str:
     """Return the LLVM IR of the functions."""
     text = resources.files("riselang.native.llvm").joinpath("guard.ll").read_text()
-    return text.replace("CLOCK", str(MONOTONIC)).replace("WORK", str(WORK))
+    return text.replace("CLOCK", str(MONOTONIC_CLOCK)).replace("WORK", str(WORK_PER_CLOCK_READ))
 
 
-def without_polls(ir: str) -> str:
+def remove_polls(ir: str) -> str:
     """Return LLVM IR whose loops do not poll for signals."""
     lines = [line for line in ir.split("\n") if not _is_declaration(line)]
-    return "\n".join([*lines, WITHOUT]) if f"@{POLL}" in ir else ir
+    return "\n".join([*lines, EMPTY_FUNCTIONS]) if f"@{POLL}" in ir else ir
 
 
 def _is_declaration(line: str) -> bool:
     return line.startswith("declare ") and any(f"@{name}(" in line for name in FUNCTIONS)
 
 
-def start(address: Callable[[str], int]) -> None:
+def start_guard(address: Callable[[str], int]) -> None:
     """Initialize the functions, given their addresses."""
     prepare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64)(address("rise_start_guard"))
     assert prepare(threading.main_thread().ident or 0) == 0
-    _ERROR.append(address("rise_error"))
+    _ERROR_ADDRESS.append(address("rise_error"))
 
 
-_ERROR: list[int] = []
+_ERROR_ADDRESS: list[int] = []
 """The address of the exception that ended a call."""
 
 
-def end_call(reason: int) -> NoReturn:
+def raise_call_error(reason: int) -> NoReturn:
     """Raise the error that ended a call."""
     if reason != INTERRUPTED:
         raise LimitationError(
             f"there is not enough memory for a temporary of {reason} bytes; this machine has "
             f"{total_memory()}"
         )
-    held = (ctypes.py_object * 3).from_address(_ERROR[0])
+    held = (ctypes.py_object * 3).from_address(_ERROR_ADDRESS[0])
     error: BaseException = held[1]
     # The C code owns a reference, which is released here.
     for place in range(3):
-        pointer = ctypes.c_void_p.from_address(_ERROR[0] + place * ctypes.sizeof(ctypes.c_void_p))
+        pointer = ctypes.c_void_p.from_address(
+            _ERROR_ADDRESS[0] + place * ctypes.sizeof(ctypes.c_void_p)
+        )
         if pointer.value:
             ctypes.pythonapi.Py_DecRef(ctypes.py_object(held[place]))
             pointer.value = None

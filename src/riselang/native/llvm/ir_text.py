@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Format(NamedTuple):
+class FloatFormat(NamedTuple):
     """A binary float format, and the prefix of its constants in the older LLVM."""
 
     exponent: int
@@ -24,11 +24,11 @@ class Format(NamedTuple):
     prefix: str
 
 
-FORMATS: Mapping[str, Format] = {
-    "half": Format(5, 10, "0xH"),
-    "bfloat": Format(8, 7, "0xR"),
-    "float": Format(8, 23, "0x"),
-    "double": Format(11, 52, "0x"),
+FLOAT_FORMATS: Mapping[str, FloatFormat] = {
+    "half": FloatFormat(5, 10, "0xH"),
+    "bfloat": FloatFormat(8, 7, "0xR"),
+    "float": FloatFormat(8, 23, "0x"),
+    "double": FloatFormat(11, 52, "0x"),
 }
 _TYPE = re.compile(r"\b(half|bfloat|float|double)\b")
 _LITERAL = re.compile(
@@ -64,20 +64,20 @@ _BIT = re.compile(
 )
 
 
-WITHOUT_FLOATS = (";", "!", "source_filename", "target ", "attributes ")
+FLOAT_FREE_PREFIXES = (";", "!", "source_filename", "target ", "attributes ")
 """Prefixes of lines without constants, but perhaps with names that look like constants."""
 
 
-def readable(ir: str) -> str:
+def convert_for_llvmlite(ir: str) -> str:
     """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
-    lines = [_with_exact_floats(line) for line in ir.split("\n")]
-    text = _with_bytes_for_bits(_without_builtins("\n".join(lines)))
+    lines = [_spell_floats_exactly(line) for line in ir.split("\n")]
+    text = _load_bits_as_bytes(_mark_nobuiltin("\n".join(lines)))
     return _HELPER.sub(
         lambda found: f"define internal {found['rest']} noinline{found['debug']} {{", text
     )
 
 
-def _with_bytes_for_bits(ir: str) -> str:
+def _load_bits_as_bytes(ir: str) -> str:
     """Load each i1 as a byte that is true unless it is 0."""
     return _BIT.sub(
         r"\g<indent>%byte.\g<name> = load i8, \g<rest>\n"
@@ -86,34 +86,34 @@ def _with_bytes_for_bits(ir: str) -> str:
     )
 
 
-def with_distinct_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
+def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
     """Mark pointer parameters of functions as noalias.
 
     MLIR loses this attribute when it expands a memref to several parameters.
     """
 
-    def marked(found: re.Match[str]) -> str:
+    def mark(found: re.Match[str]) -> str:
         parameters = found["parameters"].split(", ")
         for position in pointers.get(found["name"], ()):
             parameters[position] = parameters[position].replace("ptr ", "ptr noalias ", 1)
         return f"{found['start']}{', '.join(parameters)})"
 
-    return _DEFINITION.sub(marked, ir)
+    return _DEFINITION.sub(mark, ir)
 
 
-def with_hidden(ir: str, names: Collection[str]) -> str:
+def make_internal(ir: str, names: Collection[str]) -> str:
     """Make functions internal: a kernel may have the name of a C function, such as main."""
 
-    def hidden(found: re.Match[str]) -> str:
+    def hide(found: re.Match[str]) -> str:
         start = found["start"]
         if found["name"] in names:
             start = start.replace("define ", "define internal ", 1)
         return f"{start}{found['parameters']})"
 
-    return _DEFINITION.sub(hidden, ir)
+    return _DEFINITION.sub(hide, ir)
 
 
-def _without_builtins(ir: str) -> str:
+def _mark_nobuiltin(ir: str) -> str:
     """Declare library functions as nobuiltin.
 
     LLVM would evaluate a call like expf(1.0) at compile time, with higher precision than the
@@ -129,25 +129,27 @@ def _without_builtins(ir: str) -> str:
     )
 
 
-def _with_exact_floats(line: str) -> str:
+def _spell_floats_exactly(line: str) -> str:
     type = _TYPE.search(line)
-    if type is None or line.startswith(WITHOUT_FLOATS):
+    if type is None or line.startswith(FLOAT_FREE_PREFIXES):
         return line
 
-    def exact(found: re.Match[str]) -> str:
+    def spell(found: re.Match[str]) -> str:
         # A constant without a type has the type of its instruction, the first type in the line.
         own = re.search(r"\b(half|bfloat|float|double) $", line[: found.start()])
         name = own[1] if own is not None else type[1]
-        return _spelled(_bits(found, FORMATS[name]), FORMATS[name])
+        return _format_bits(_literal_bits(found, FLOAT_FORMATS[name]), FLOAT_FORMATS[name])
 
-    return _LITERAL.sub(exact, line)
+    return _LITERAL.sub(spell, line)
 
 
-def _bits(found: re.Match[str], format: Format) -> int:
+def _literal_bits(found: re.Match[str], format: FloatFormat) -> int:
     if found["bits"] is not None:
         return int(found["bits"], 16)
     if found["decimal"] is not None:
-        return _nearest(Fraction(found["decimal"]), found["decimal"].startswith("-"), format)
+        return _nearest_float_bits(
+            Fraction(found["decimal"]), found["decimal"].startswith("-"), format
+        )
     infinity = ((1 << format.exponent) - 1) << format.mantissa
     negative = (found["sign"] == "-") << (format.exponent + format.mantissa)
     if found["special"] == "inf":
@@ -156,7 +158,7 @@ def _bits(found: re.Match[str], format: Format) -> int:
     return negative | infinity | quiet | int(found["payload"] or "0", 16)
 
 
-def _nearest(value: Fraction, is_negative: bool, format: Format) -> int:
+def _nearest_float_bits(value: Fraction, is_negative: bool, format: FloatFormat) -> int:
     """Return the bits of the float nearest to `value`, with ties to even."""
     sign = int(is_negative) << (format.exponent + format.mantissa)
     magnitude = abs(value)
@@ -174,14 +176,14 @@ def _nearest(value: Fraction, is_negative: bool, format: Format) -> int:
     return sign | (whole + (power + bias - 1) * implicit)
 
 
-def _spelled(bits: int, format: Format) -> str:
+def _format_bits(bits: int, format: FloatFormat) -> str:
     digits = (1 + format.exponent + format.mantissa) // 4
     if format.mantissa != 23:
         return f"{format.prefix}{bits:0{digits}X}"
-    return f"0x{_widened(bits):016X}"
+    return f"0x{_widen_to_double(bits):016X}"
 
 
-def _widened(bits: int) -> int:
+def _widen_to_double(bits: int) -> int:
     """Return the bits of the double that equals a float, as LLVM prints it."""
     exponent, mantissa = (bits >> 23) & 0xFF, bits & 0x7FFFFF
     if exponent == 0xFF:

@@ -15,7 +15,7 @@ from pathlib import Path
 from riselang.support.errors import UserError
 
 
-def c_compiler() -> list[str] | None:
+def find_c_compiler() -> list[str] | None:
     """Return the command of a C compiler: `CC`, the system's, or that of the wheel `ziglang`."""
     if given := os.environ.get("CC"):
         return shlex.split(given)
@@ -27,9 +27,9 @@ def c_compiler() -> list[str] | None:
     return None
 
 
-def shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
+def link_shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
     """Link an object file with libraries to a shared library, and return its contents."""
-    compiler = c_compiler()
+    compiler = find_c_compiler()
     if compiler is None:
         raise UserError(
             "linking a shared library needs a C compiler, and none is found; install one, set "
@@ -39,11 +39,11 @@ def shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
         paths = [part for path in libraries for part in (path, f"-Wl,-rpath,{Path(path).parent}")]
-        _run([*compiler, "-shared", "-o", str(target), str(source), *paths, "-lm"])
+        _run_command([*compiler, "-shared", "-o", str(target), str(source), *paths, "-lm"])
         return target.read_bytes()
 
 
-def _run(command: Sequence[str]) -> None:
+def _run_command(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

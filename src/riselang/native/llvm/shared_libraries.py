@@ -21,13 +21,13 @@ OPENMP_ENTRY = "__kmpc_fork_call"
 
 
 @cache
-def openmp() -> str | None:
+def find_openmp() -> str | None:
     """Return the path of an OpenMP runtime with LLVM's entry points, or None.
 
     A runtime that the process has already loaded is preferred: two in one process conflict.
     """
     # Lazily: searching further is slow.
-    for path in chain(_loaded(), _installed()):
+    for path in chain(_loaded_runtimes(), _installed_runtimes()):
         if _has_entry(path):
             return path
     return None
@@ -35,15 +35,15 @@ def openmp() -> str | None:
 
 def has_threads() -> bool:
     """Whether parallel loops run in several threads, with the current settings."""
-    return config.num_threads() > 1 and openmp() is not None
+    return config.num_threads() > 1 and find_openmp() is not None
 
 
 @cache
-def libm() -> ctypes.CDLL:
+def load_libm() -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 
 
-def _loaded() -> Iterator[str]:
+def _loaded_runtimes() -> Iterator[str]:
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return
@@ -53,17 +53,17 @@ def _loaded() -> Iterator[str]:
             yield path
 
 
-def _installed() -> Iterator[str]:
+def _installed_runtimes() -> Iterator[str]:
     """Search the wheels `intel-openmp` (x86-64) and `pyomp` (aarch64), then the system."""
     for library in ("lib", "Library/bin"):
-        yield from _existing(Path(sys.prefix, library), "libiomp5*")
+        yield from _existing_files(Path(sys.prefix, library), "libiomp5*")
     for folder in sys.path:
-        yield from _existing(Path(folder, "numba/openmp/libs/openmp/lib"), "libomp.*")
-    yield from _of_system("omp", "iomp5", "omp5")
-    yield from _existing(Path("/usr/lib"), "llvm-*/lib/libomp.so*")
+        yield from _existing_files(Path(folder, "numba/openmp/libs/openmp/lib"), "libomp.*")
+    yield from _system_libraries("omp", "iomp5", "omp5")
+    yield from _existing_files(Path("/usr/lib"), "llvm-*/lib/libomp.so*")
 
 
-def _existing(folder: Path, pattern: str) -> list[str]:
+def _existing_files(folder: Path, pattern: str) -> list[str]:
     return sorted(str(path) for path in folder.glob(pattern)) if folder.exists() else []
 
 
@@ -80,40 +80,40 @@ _PREFIXES = ("", "scipy_")
 """Prefixes of the routines' names in some builds."""
 
 
-def blas() -> str | None:
+def find_blas() -> str | None:
     """Return the path of the BLAS that `RISE_BLAS` names, with the CBLAS interface, or None."""
-    return _blas(config.BLAS.value())
+    return _find_blas(config.BLAS.value())
 
 
 @cache
-def _blas(name: str) -> str | None:
-    candidates = _BLAS.get(name, lambda: iter([name]))()
+def _find_blas(name: str) -> str | None:
+    candidates = _BLAS_CANDIDATES.get(name, lambda: iter([name]))()
     return next((path for path in candidates if blas_prefix(path) is not None), None)
 
 
-def _openblas() -> Iterator[str]:
+def _openblas_candidates() -> Iterator[str]:
     """Search the wheel `scipy-openblas32`, then the system."""
     for folder in sys.path:
-        yield from _existing(Path(folder, "scipy_openblas32/lib"), "*openblas*")
-    yield from _of_system("openblas", "cblas", "blas")
+        yield from _existing_files(Path(folder, "scipy_openblas32/lib"), "*openblas*")
+    yield from _system_libraries("openblas", "cblas", "blas")
 
 
-def _mkl() -> Iterator[str]:
+def _mkl_candidates() -> Iterator[str]:
     """Search the wheel `mkl`, then the system."""
     for library in ("lib", "Library/bin"):
-        yield from _existing(Path(sys.prefix, library), "*mkl_rt*")
-    yield from _of_system("mkl_rt")
+        yield from _existing_files(Path(sys.prefix, library), "*mkl_rt*")
+    yield from _system_libraries("mkl_rt")
 
 
-def _of_system(*names: str) -> Iterator[str]:
+def _system_libraries(*names: str) -> Iterator[str]:
     for name in names:
         if sys.platform == "linux":
-            yield from _of_linux(name)
+            yield from _linux_libraries(name)
         elif (found := ctypes.util.find_library(name)) is not None:
             yield found
 
 
-def _of_linux(name: str) -> Iterator[str]:
+def _linux_libraries(name: str) -> Iterator[str]:
     """Try the dynamic loader, then its search directories, for names with a version.
 
     `ctypes.util.find_library` would start ldconfig, a compiler and a linker.
@@ -121,10 +121,10 @@ def _of_linux(name: str) -> Iterator[str]:
     yield f"lib{name}.so"
     architecture = f"{os.uname().machine}-linux-gnu"
     for folder in ("/usr/local/lib", f"/usr/lib/{architecture}", "/usr/lib64", "/usr/lib"):
-        yield from _existing(Path(folder), f"lib{name}.so.*")
+        yield from _existing_files(Path(folder), f"lib{name}.so.*")
 
 
-_BLAS = {"openblas": _openblas, "mkl": _mkl}
+_BLAS_CANDIDATES = {"openblas": _openblas_candidates, "mkl": _mkl_candidates}
 
 
 def blas_prefix(path: str) -> str | None:
@@ -136,7 +136,7 @@ def blas_prefix(path: str) -> str | None:
     return next((each for each in _PREFIXES if hasattr(library, f"{each}cblas_sgemm")), None)
 
 
-def _routine(path: str, name: str) -> int | None:
+def _routine_address(path: str, name: str) -> int | None:
     """Return the address of a routine in a library, or None."""
     symbol = f"{blas_prefix(path) or ''}{name}"
     library = ctypes.CDLL(path)
@@ -152,7 +152,7 @@ def _prepare_blas(path: str) -> None:
     for routine in ROUTINES:
         for letter in "sd":
             name = f"cblas_{letter}{routine}"
-            address = _routine(path, name)
+            address = _routine_address(path, name)
             if address is None:
                 raise UserError(f"{path} has no {name}; set {config.BLAS.variable} to another BLAS")
             llvm.add_symbol(name, address)
@@ -167,14 +167,14 @@ _SET_THREADS = (
 )  # fmt: skip
 
 
-def is_found(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Whether a library that compiled code calls is installed."""
-    return _FOUND[name]() is not None if name in _FOUND else False
+    return _FINDERS[name]() is not None if name in _FINDERS else False
 
 
-def found(name: str) -> str:
+def library_path(name: str) -> str:
     """Return the path of a library that compiled code calls."""
-    path = _FOUND[name]()
+    path = _FINDERS[name]()
     if path is None:
         tried = f" ({config.BLAS.value()})" if name == BLAS else ""
         raise UserError(
@@ -183,26 +183,26 @@ def found(name: str) -> str:
     return path
 
 
-def prepare(name: str) -> None:
+def prepare_library(name: str) -> None:
     """Load a library that compiled code calls."""
     from riselang.native.llvm import codegen as llvm
 
-    path = found(name)
+    path = library_path(name)
     if name == BLAS:
         _prepare_blas(path)
         return
     llvm.load_library(path)
-    set_threads(config.num_threads())
+    set_thread_count(config.num_threads())
 
 
-def set_threads(count: int) -> None:
+def set_thread_count(count: int) -> None:
     """Set the number of threads of the OpenMP runtime."""
-    path = openmp()
+    path = find_openmp()
     if path is not None:
         ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
 
 
-_FOUND = {OPENMP: openmp, BLAS: blas}
+_FINDERS = {OPENMP: find_openmp, BLAS: find_blas}
 """Functions that find each library, by the name that compiled code uses for it."""
 _ADVICE = {
     OPENMP: "pip install 'riselang[threads]'",

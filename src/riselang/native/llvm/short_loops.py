@@ -11,21 +11,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-MOST_ITERATIONS = 32
-MOST_LINES = {"fast": 64, "default": 256, "max": 256}
+MAX_ITERATIONS = 32
+MAX_LINES = {"fast": 64, "default": 256, "max": 256}
 """The maximum number of lines of a loop after unrolling, with the loops in it, for each effort."""
 
 _LABEL = re.compile(r"^([\w.$-]+):")
 _PHI = re.compile(r"^  %(\S+) = phi i64 \[ (\S+), %\S+ \], \[ (\S+), %\S+ \]")
-_PLACE = r"(?:, !dbg !\d+)?$"
-_BOUND = re.compile(rf"^  %\S+ = icmp slt i64 %(\S+), (\d+){_PLACE}")
-_STEP = re.compile(rf"^  %(\S+) = add (?:nuw |nsw )*i64 %(\S+), (\d+){_PLACE}")
-_JUMP = re.compile(rf"^  br label %([^\s,]+){_PLACE}")
+_DEBUG_SUFFIX = r"(?:, !dbg !\d+)?$"
+_BOUND = re.compile(rf"^  %\S+ = icmp slt i64 %(\S+), (\d+){_DEBUG_SUFFIX}")
+_STEP = re.compile(rf"^  %(\S+) = add (?:nuw |nsw )*i64 %(\S+), (\d+){_DEBUG_SUFFIX}")
+_JUMP = re.compile(rf"^  br label %([^\s,]+){_DEBUG_SUFFIX}")
 _METADATA = re.compile(r"^!(\d+) =", re.MULTILINE)
 
 
 @dataclass
-class _Header:
+class _LoopHeader:
     """A loop header: its counter with start, next value and exclusive bound."""
 
     line: int
@@ -41,12 +41,12 @@ class _Header:
         return max(0, -(-(self.bound - self.start) // step))
 
 
-def with_short_loops_marked(ir: str, effort: str = "default") -> str:
+def mark_short_loops(ir: str, effort: str = "default") -> str:
     """Return the module with metadata that makes LLVM unroll its short loops."""
     if not _BOUND_ANYWHERE.search(ir):
         return ir
     lines = ir.split("\n")
-    marked = _short_loops(lines, MOST_LINES[effort])
+    marked = _short_loops(lines, MAX_LINES[effort])
     if not marked:
         return ir
     first = 1 + max((int(number) for number in _METADATA.findall(ir)), default=-1)
@@ -63,18 +63,18 @@ _BOUND_ANYWHERE = re.compile(_BOUND.pattern, re.MULTILINE)
 def _short_loops(lines: list[str], most: int) -> list[int]:
     """Return the lines of the back edges of short loops."""
     marked: list[int] = []
-    headers: dict[str, _Header] = {}
+    headers: dict[str, _LoopHeader] = {}
     steps: dict[str, tuple[str, int]] = {}
     written_out: list[tuple[int, int]] = []
     """The line of each marked loop's header, and the number of lines that unrolling adds."""
-    header = _Header(0)
+    header = _LoopHeader(0)
     for at, line in enumerate(lines):
         if line.startswith("define "):
-            headers, steps, written_out, header = {}, {}, [], _Header(at)
+            headers, steps, written_out, header = {}, {}, [], _LoopHeader(at)
         elif (label := _LABEL.match(line)) is not None:
-            header = headers[label[1]] = _Header(at)
+            header = headers[label[1]] = _LoopHeader(at)
         elif header.start is None and (phi := _PHI.match(line)) is not None:
-            _begin(header, *phi.groups())
+            _set_counter(header, *phi.groups())
         elif (bound := _BOUND.match(line)) is not None and bound[1] == header.counter:
             header.bound = int(bound[2])
         elif (step := _STEP.match(line)) is not None:
@@ -84,14 +84,14 @@ def _short_loops(lines: list[str], most: int) -> list[int]:
             count = loop.iterations(steps)
             inside = [more for begin, more in written_out if begin > loop.line]
             length = at - loop.line + sum(inside)
-            if count is not None and count <= MOST_ITERATIONS and count * length <= most:
+            if count is not None and count <= MAX_ITERATIONS and count * length <= most:
                 marked.append(at)
                 written_out = [each for each in written_out if each[0] <= loop.line]
                 written_out.append((loop.line, count * length - (at - loop.line)))
     return marked
 
 
-def _begin(header: _Header, counter: str, one: str, other: str) -> None:
+def _set_counter(header: _LoopHeader, counter: str, one: str, other: str) -> None:
     """Set the counter from a phi of the back edge and a constant from outside."""
     again, outside = (one, other) if one.startswith("%") else (other, one)
     if outside.isdecimal() and again.startswith("%"):

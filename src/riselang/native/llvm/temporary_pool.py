@@ -7,24 +7,24 @@ from importlib import resources
 from riselang.support import config
 from riselang.support.machine import total_memory
 
-SMALLEST = 1 << 16
+MIN_POOLED_BYTES = 1 << 16
 """The size in bytes of the smallest pooled block: malloc is fast for smaller ones."""
-REPLACED = {
+REPLACED_FUNCTIONS = {
     "aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
 }
 """Functions that compiled code calls; `temporary_pool.ll` has a `rise_` version of each."""
 
 
-def source() -> str:
+def pool_ir() -> str:
     """Return the LLVM IR of the functions."""
     text = resources.files("riselang.native.llvm").joinpath("temporary_pool.ll").read_text()
-    numbers = {"LIMIT": config.kept_memory(), "SMALLEST": SMALLEST, "MOST": total_memory()}
+    numbers = {"LIMIT": config.kept_memory(), "SMALLEST": MIN_POOLED_BYTES, "MOST": total_memory()}
     for name, number in numbers.items():
         text = text.replace(name, str(number))
     return text
 
 
-def is_used(code: bytes) -> bool:
+def is_pool_used(code: bytes) -> bool:
     """Whether machine code allocates memory."""
     return b"aligned_alloc" in code

@@ -13,18 +13,18 @@ from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
-from riselang.native.llvm.ir_text import readable
+from riselang.native.llvm.ir_text import convert_for_llvmlite
 from riselang.pipelines import (
     CALL_INTRINSICS,
     COPY_BY_LOOPS,
+    GUIDED_SCHEDULE,
     INLINE_SCOPES,
     KEEP_FOR_FUNCTION,
     KEEP_FOR_THREADS,
     LOCATE_REST,
-    PLANNED,
+    PLANNED_PASSES,
     ROUND_EACH,
     RUN_PLANNED,
-    SHARE_OUT,
     TAKE_KERNELS_OUT,
 )
 from riselang.support.errors import (
@@ -35,13 +35,13 @@ from riselang.support.errors import (
     UserError,
 )
 from riselang.support.forking import hold_forks, import_logging
-from riselang.support.profiling import is_recording, timed
+from riselang.support.profiling import is_recording, time_span
 
 _DIAGNOSTIC = re.compile(r'error: "(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+): (?P<message>.*)')
 
 
 @contextmanager
-def _own_symbols() -> Generator[None]:
+def _deep_binding() -> Generator[None]:
     """Make libraries that are loaded here use their own LLVM, even if TensorFlow has another."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
@@ -60,7 +60,7 @@ def _wheel() -> Any:
     # Not `torch_mlir.dialects`, which defines unused Python classes for all ops.
     libraries = "torch_mlir._mlir_libs"
     import_logging()  # the wheel imports it
-    with hold_forks(), _own_symbols():
+    with hold_forks(), _deep_binding():
         return SimpleNamespace(
             ir=importlib.import_module("torch_mlir.ir"),
             passmanager=importlib.import_module("torch_mlir.passmanager"),
@@ -73,7 +73,7 @@ def _wheel() -> Any:
 def stablehlo_wheel() -> Any:
     """Import the modules for StableHLO, with its struct and enum attributes."""
     wheel = _wheel()
-    with hold_forks(), _own_symbols():
+    with hold_forks(), _deep_binding():
         stablehlo: Any = importlib.import_module("torch_mlir._mlir_libs._stablehlo")
     stablehlo.register_stablehlo_passes()
     records = ("Conv", "Dot", "Gather", "Scatter")
@@ -93,12 +93,12 @@ def stablehlo_wheel() -> Any:
 def torch_wheel() -> Any:
     """Import the modules for the torch dialect."""
     wheel = _wheel()
-    with _own_symbols():
+    with _deep_binding():
         torch: Any = importlib.import_module("torch_mlir._mlir_libs._torchMlir")
     return SimpleNamespace(**vars(wheel), torch=torch)
 
 
-def load() -> None:
+def load_wheel() -> None:
     """Import the wheel now, which takes a while, instead of with the first module."""
     _wheel()
 
@@ -112,19 +112,19 @@ def new_context() -> Any:
 
 def verify(text: str) -> None:
     """Parse and verify a module with unmodified MLIR."""
-    _in_context(text, ())
+    _run_in_context(text, ())
 
 
-def verify_with(dialects: str, text: str) -> None:
+def verify_with_dialects(dialects: str, text: str) -> None:
     """Verify a module with unmodified MLIR, after loading `dialects`, which are in IRDL."""
     with hold_forks(), new_context(), _wheel().ir.Location.unknown():
-        _wheel().irdl.load_dialects(_parsed(dialects))
-        _parsed(text)
+        _wheel().irdl.load_dialects(_parse(dialects))
+        _parse(text)
 
 
 def run_passes(text: str, pipeline: Sequence[str]) -> str:
     """Return the module after `pipeline`, a list of passes in MLIR's syntax."""
-    return str(_in_context(text, pipeline))
+    return str(_run_in_context(text, pipeline))
 
 
 def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
@@ -132,34 +132,36 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
 
     def translate(module: Any) -> str:
         _check_translatable(module.operation)
-        with timed("translate"):
-            return readable(str(_wheel().llvm.translate_module_to_llvmir(module.operation)))
+        with time_span("translate"):
+            return convert_for_llvmlite(
+                str(_wheel().llvm.translate_module_to_llvmir(module.operation))
+            )
 
-    return str(_in_context(text, pipeline, translate))
+    return str(_run_in_context(text, pipeline, translate))
 
 
-def _in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
-    with timed("import MLIR"):
+def _run_in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
+    with time_span("import MLIR"):
         ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
-    with hold_forks(), timed("MLIR"), new_context(), ir.Location.unknown():
-        with timed("parse"):
-            module = _parsed(text)
+    with hold_forks(), time_span("MLIR"), new_context(), ir.Location.unknown():
+        with time_span("parse"):
+            module = _parse(text)
         try:
-            for step in _steps(pipeline):
-                with timed(step[0].partition("{")[0]):
+            for step in _group_steps(pipeline):
+                with time_span(step[0].partition("{")[0]):
                     _run_step(step, module.operation)
         except (ir.MLIRError, ValueError) as error:
             raise _pass_error(error, pipeline) from None
         return then(module)
 
 
-def _steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
+def _group_steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
     """Group the passes that MLIR runs together, between the steps implemented here.
 
     When times are recorded, each pass is a step of its own.
     """
-    for is_own, names in groupby(pipeline, _OWN_STEPS.__contains__):
+    for is_own, names in groupby(pipeline, _CUSTOM_STEPS.__contains__):
         if is_own or is_recording():
             yield from ([name] for name in names)
         else:
@@ -167,7 +169,7 @@ def _steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _run_step(names: Sequence[str], operation: Any) -> None:
-    own = _OWN_STEPS.get(names[0])
+    own = _CUSTOM_STEPS.get(names[0])
     if own is not None:
         own(operation)
         return
@@ -175,7 +177,7 @@ def _run_step(names: Sequence[str], operation: Any) -> None:
     manager.run(operation)
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """Parse and verify a module in the current context."""
     ir = _wheel().ir
     try:
@@ -186,36 +188,36 @@ def _parsed(text: str) -> Any:
 
 def _check_translatable(module: Any) -> None:
     """Report ops of other dialects, whose translation would crash the process."""
-    for inner in _found(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
+    for inner in _find_ops(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
         if inner.name != "builtin.module":
             raise LimitationError(f"{inner.name} cannot be compiled")
 
 
-def _keep_for_threads(operation: Any) -> None:
+def _hoist_allocas_per_thread(operation: Any) -> None:
     """Hoist stack allocations out of parallel loops, so that each thread allocates once."""
-    for loop in _named("omp.wsloop", operation):
+    for loop in _ops_named("omp.wsloop", operation):
         for alloca in _allocas(loop):
             alloca.move_before(loop)
 
 
-def _keep_for_function(module: Any) -> None:
+def _hoist_allocas_per_function(module: Any) -> None:
     """Hoist stack allocations out of parallel loops that run in one thread."""
     for function in _functions(module):
-        for loop in _named("scf.parallel", function):
+        for loop in _ops_named("scf.parallel", function):
             first = function.regions[0].blocks[0].operations[0]
             for alloca in _allocas(loop):
                 alloca.move_before(first)
 
 
 def _functions(module: Any) -> list[Any]:
-    return _found(module, lambda name: name in ("func.func", "llvm.func"))
+    return _find_ops(module, lambda name: name in ("func.func", "llvm.func"))
 
 
-def _named(name: str, operation: Any) -> list[Any]:
-    return _found(operation, lambda each: each == name)
+def _ops_named(name: str, operation: Any) -> list[Any]:
+    return _find_ops(operation, lambda each: each == name)
 
 
-def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
+def _find_ops(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
     """Return the ops with a wanted name in an op, including it, outer ones first.
 
     Ops inside of `closed` ops are skipped. Unlike iterating over a block, a walk does not create
@@ -235,19 +237,19 @@ def _found(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> l
 
 def _allocas(operation: Any) -> Iterator[Any]:
     """Return the allocas of static size in an op, except those in inner parallel regions."""
-    for alloca in _found(operation, lambda name: name == "memref.alloca", "omp.parallel"):
+    for alloca in _find_ops(operation, lambda name: name == "memref.alloca", "omp.parallel"):
         if not len(alloca.operands):
             yield alloca
 
 
 def _inline_alloca_scopes(operation: Any) -> None:
     """Inline `memref.alloca_scope` ops without allocas."""
-    for scope in reversed(_named("memref.alloca_scope", operation)):
-        if not _named("memref.alloca", scope):
-            _inline(scope)
+    for scope in reversed(_ops_named("memref.alloca_scope", operation)):
+        if not _ops_named("memref.alloca", scope):
+            _inline_scope(scope)
 
 
-def _inline(scope: Any) -> None:
+def _inline_scope(scope: Any) -> None:
     *body, end = list(scope.regions[0].blocks[0].operations)
     for inner in body:
         inner.operation.move_before(scope)
@@ -259,29 +261,29 @@ def _inline(scope: Any) -> None:
 def _run_planned(module: Any) -> None:
     """Run the passes that are planned for each function on that function."""
     for function in _functions(module):
-        if PLANNED in function.attributes:
-            passes = function.attributes[PLANNED].value
+        if PLANNED_PASSES in function.attributes:
+            passes = function.attributes[PLANNED_PASSES].value
             manager = _wheel().passmanager.PassManager.parse(f"func.func({passes})")
             manager.run(function)
 
 
-def _round_each(operation: Any) -> None:
+def _disable_fastmath_conversions(operation: Any) -> None:
     """Disable fast-math for float conversions, so that each of them rounds."""
     exact = _wheel().ir.Attribute.parse("#arith.fastmath<none>")
-    for conversion in _found(operation, lambda name: name in ("arith.extf", "arith.truncf")):
+    for conversion in _find_ops(operation, lambda name: name in ("arith.extf", "arith.truncf")):
         conversion.attributes["fastmath"] = exact
 
 
-def _share_out(operation: Any) -> None:
+def _use_guided_schedule(operation: Any) -> None:
     """Use guided scheduling for parallel loops."""
     guided = _wheel().ir.Attribute.parse("#omp<schedulekind guided>")
-    for loop in _named("omp.wsloop", operation):
+    for loop in _ops_named("omp.wsloop", operation):
         loop.attributes["schedule_kind"] = guided
 
 
-def _copy_by_loops(module: Any) -> None:
+def _replace_strided_copies(module: Any) -> None:
     """Replace copies from or to strided buffers by loops."""
-    for copy in _named("memref.copy", module):
+    for copy in _ops_named("memref.copy", module):
         if any("strided<" in str(each.type) for each in copy.operands):
             _copy_elements(copy)
 
@@ -309,7 +311,7 @@ def _copy_elements(copy: Any) -> None:
     copy.erase()
 
 
-def _locate_rest(module: Any) -> None:
+def _locate_remaining_ops(module: Any) -> None:
     """Give ops without a location line 0 of their function's file."""
     ir = _wheel().ir
     for function in _functions(module):
@@ -326,9 +328,9 @@ def _locate_rest(module: Any) -> None:
         function.walk(visit)
 
 
-def _take_kernels_out(module: Any) -> None:
+def _inline_gpu_modules(module: Any) -> None:
     """Move the contents of a `gpu.module` to the module around it."""
-    for kernels in list(_named("gpu.module", module)):
+    for kernels in list(_ops_named("gpu.module", module)):
         for inner in list(kernels.regions[0].blocks[0].operations):
             inner.operation.move_before(kernels)
         kernels.erase()
@@ -346,9 +348,9 @@ INTRINSICS = {
 def _call_intrinsics(module: Any) -> None:
     """Replace ops by intrinsic calls, which no pass converts to library calls."""
     ir = _wheel().ir
-    for op in _found(module, INTRINSICS.__contains__):
+    for op in _find_ops(module, INTRINSICS.__contains__):
         type = op.results[0].type
-        name = f"llvm.{INTRINSICS[op.name]}.{_mangled(type)}"
+        name = f"llvm.{INTRINSICS[op.name]}.{_mangle_type(type)}"
         with op.location, ir.InsertionPoint(op):
             call = ir.Operation.create(
                 "llvm.call_intrinsic",
@@ -364,24 +366,24 @@ def _call_intrinsics(module: Any) -> None:
         op.erase()
 
 
-def _mangled(type: Any) -> str:
+def _mangle_type(type: Any) -> str:
     """Format a type as in the name of an intrinsic."""
     text = str(type)
     found = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
     return f"v{found[1]}{found[2]}" if found else text
 
 
-_OWN_STEPS = {
+_CUSTOM_STEPS = {
     CALL_INTRINSICS: _call_intrinsics,
-    TAKE_KERNELS_OUT: _take_kernels_out,
-    KEEP_FOR_FUNCTION: _keep_for_function,
-    KEEP_FOR_THREADS: _keep_for_threads,
+    TAKE_KERNELS_OUT: _inline_gpu_modules,
+    KEEP_FOR_FUNCTION: _hoist_allocas_per_function,
+    KEEP_FOR_THREADS: _hoist_allocas_per_thread,
     INLINE_SCOPES: _inline_alloca_scopes,
     RUN_PLANNED: _run_planned,
-    ROUND_EACH: _round_each,
-    SHARE_OUT: _share_out,
-    LOCATE_REST: _locate_rest,
-    COPY_BY_LOOPS: _copy_by_loops,
+    ROUND_EACH: _disable_fastmath_conversions,
+    GUIDED_SCHEDULE: _use_guided_schedule,
+    LOCATE_REST: _locate_remaining_ops,
+    COPY_BY_LOOPS: _replace_strided_copies,
 }
 
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from riselang.native.build import Job
-from riselang.native.mlir.bytecode import as_text
-from riselang.native.mlir.stablehlo import Reader, prepared_module, run
-from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.native.mlir.bytecode import bytecode_to_text
+from riselang.native.mlir.stablehlo import ModuleReader, open_module, run_pipeline
+from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 from riselang.pipelines import STABLEHLO_TO_LINALG
 from riselang.support.errors import RiseError, SourceLocation
 
-Place = tuple[int | None, int]
+ValueRef = tuple[int | None, int]
 """The position of an op and the number of its result; None is a function argument."""
-UNIT = "unit"
+UNIT_NAME = "unit"
 """The name of the function for a part."""
 _FOREIGN = ("stablehlo.", "chlo.")
 _COMPLEX = re.compile(r"complex<(.*)>")
@@ -33,11 +33,11 @@ class Part:
     """Ops of a function, by their positions in its body, and their input and output values."""
 
     positions: tuple[int, ...]
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[ValueRef, ...]
+    outputs: tuple[ValueRef, ...]
 
 
-class NotTaken(Exception):
+class NotLegalized(Exception):
     """The pass does not convert an op."""
 
     def __init__(self, op: str, location: SourceLocation | None):
@@ -46,11 +46,11 @@ class NotTaken(Exception):
         self.location = location
 
 
-class Failed(Exception):
+class LegalizationFailed(Exception):
     """MLIR fails to convert an op, or crashes."""
 
 
-def linalg_texts(
+def legalize_to_linalg(
     source: str | bytes,
     name: str,
     types: Sequence[str] | None,
@@ -62,48 +62,50 @@ def linalg_texts(
     Raise `NotTaken` for an op that `stablehlo-legalize-to-linalg` does not convert, and `Failed`
     if the pass fails or crashes.
     """
-    text = source if isinstance(source, str) else as_text(source, name)
+    text = source if isinstance(source, str) else bytecode_to_text(source, name)
     try:
-        return call_isolated(_legalised_parts, text, name, types, function, parts)
-    except Died as error:
-        raise Failed(f"stablehlo-legalize-to-linalg crashes on it ({error})") from None
+        return call_isolated(_legalize_parts, text, name, types, function, parts)
+    except WorkerDied as error:
+        raise LegalizationFailed(f"stablehlo-legalize-to-linalg crashes on it ({error})") from None
     except RiseError as error:
-        raise Failed(error.message) from None
+        raise LegalizationFailed(error.message) from None
 
 
-def unit_code(job: Job) -> bytes:
+def compile_unit(job: Job) -> bytes:
     """Compile a part to machine code; raise `Failed` if MLIR fails or crashes."""
     try:
         return call_isolated(_object_code, job)
-    except Died as error:
-        raise Failed(f"MLIR crashes on its loops ({error})") from None
+    except WorkerDied as error:
+        raise LegalizationFailed(f"MLIR crashes on its loops ({error})") from None
 
 
 def _object_code(job: Job) -> bytes:
     try:
-        missing = [name for name in _DECLARED.findall(job.llvm_ir) if not _is_here(name)]
+        missing = [
+            name for name in _EXTERNAL_DECLARATION.findall(job.llvm_ir) if not _is_defined(name)
+        ]
         if missing:
-            raise Failed(f"they call {missing[0]}, which is not defined")
+            raise LegalizationFailed(f"they call {missing[0]}, which is not defined")
         return job.object_code()
-    except (Failed, RiseError, RuntimeError) as error:  # a RuntimeError comes from LLVM
-        message = _first_line(str(error))
-        raise Failed(f"MLIR cannot compile its loops: {message}") from None
+    except (LegalizationFailed, RiseError, RuntimeError) as error:  # a RuntimeError comes from LLVM
+        message = _first_error_line(str(error))
+        raise LegalizationFailed(f"MLIR cannot compile its loops: {message}") from None
 
 
-_DECLARED = re.compile(r"^declare .*@(?!llvm\.)([\w.$]+)\(", re.MULTILINE)
+_EXTERNAL_DECLARATION = re.compile(r"^declare .*@(?!llvm\.)([\w.$]+)\(", re.MULTILINE)
 """External functions in LLVM IR; calling an undefined one would crash the process."""
 
 
-def _is_here(name: str) -> bool:
+def _is_defined(name: str) -> bool:
     return hasattr(CDLL(None), name)
 
 
-def _first_line(error: str) -> str:
+def _first_error_line(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
 
 
-def _legalised_parts(
+def _legalize_parts(
     source: str,
     name: str,
     types: Sequence[str] | None,
@@ -111,7 +113,7 @@ def _legalised_parts(
     parts: Sequence[Part],
 ) -> list[str]:
     """Convert parts as `linalg_texts` does, in this process."""
-    with prepared_module(source, name, types) as (wheel, module):
+    with open_module(source, name, types) as (wheel, module):
         found = next(
             each.operation
             for each in module.body.operations
@@ -121,18 +123,18 @@ def _legalised_parts(
         # Load the dialects of ops that are created by name.
         for dialect in ("func", "bufferization"):
             _ = wheel.ir.Context.current.dialects[dialect]
-        reader = Reader(wheel, module, name, source)
-        return [_legalised(wheel, _Unit(wheel, found, part).module, reader) for part in parts]
+        reader = ModuleReader(wheel, module, name, source)
+        return [_legalize(wheel, _Unit(wheel, found, part).module, reader) for part in parts]
 
 
-def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
+def _legalize(wheel: Any, module: Any, reader: ModuleReader) -> str:
     try:
         for passes in STABLEHLO_TO_LINALG:
-            run(wheel, module, passes)
+            run_pipeline(wheel, module, passes)
     except wheel.ir.MLIRError as error:
-        message = _first_line(str(error))
-        raise Failed(f"stablehlo-legalize-to-linalg fails: {message}") from None
-    _refuse(
+        message = _first_error_line(str(error))
+        raise LegalizationFailed(f"stablehlo-legalize-to-linalg fails: {message}") from None
+    _check_ops(
         wheel,
         module,
         reader,
@@ -141,7 +143,9 @@ def _legalised(wheel: Any, module: Any, reader: Reader) -> str:
     return str(module)
 
 
-def _refuse(wheel: Any, module: Any, reader: Reader, is_bad: Callable[[Any], bool]) -> None:
+def _check_ops(
+    wheel: Any, module: Any, reader: ModuleReader, is_bad: Callable[[Any], bool]
+) -> None:
     bad: list[Any] = []
 
     def visit(op: Any) -> Any:
@@ -151,10 +155,10 @@ def _refuse(wheel: Any, module: Any, reader: Reader, is_bad: Callable[[Any], boo
 
     module.operation.walk(visit)
     if bad:
-        raise NotTaken(_called(bad[0]), reader.location(bad[0].location))
+        raise NotLegalized(_op_label(bad[0]), reader.location(bad[0].location))
 
 
-def _called(op: Any) -> str:
+def _op_label(op: Any) -> str:
     """Return the name of an op, with the target of a custom call."""
     target = "call_target_name"
     return f"{op.name} @{op.attributes[target].value}" if target in op.attributes else op.name
@@ -169,16 +173,16 @@ class _Unit:
         self._block = function.regions[0].blocks[0]
         self._operations = [each.operation for each in self._block.operations]
         self._values: dict[Any, Any] = {}
-        inputs = [self._at(place) for place in part.inputs]
-        outputs = [self._at(place) for place in part.outputs]
-        kinds = [_Kind(ir, each.type) for each in (*outputs, *inputs)]
+        inputs = [self._value_at(place) for place in part.inputs]
+        outputs = [self._value_at(place) for place in part.outputs]
+        kinds = [_TensorConversion(ir, each.type) for each in (*outputs, *inputs)]
         buffers = [buffer for kind in kinds for buffer in kind.buffers]
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             made = ir.Operation.create(
                 "func.func",
                 attributes={
-                    "sym_name": ir.StringAttr.get(UNIT),
+                    "sym_name": ir.StringAttr.get(UNIT_NAME),
                     "function_type": ir.TypeAttr.get(ir.FunctionType.get(buffers, [])),
                 },
                 regions=1,
@@ -195,7 +199,7 @@ class _Unit:
                 kind.write(self._values[value], target)
             ir.Operation.create("func.return")
 
-    def _at(self, place: Place) -> Any:
+    def _value_at(self, place: ValueRef) -> Any:
         position, number = place
         if position is None:
             return self._block.arguments[number]
@@ -218,7 +222,7 @@ class _Unit:
                     self._redirect(inner.operation)
 
 
-class _Kind:
+class _TensorConversion:
     """The conversion between a tensor and buffers."""
 
     def __init__(self, ir: Any, type: Any):
@@ -236,7 +240,9 @@ class _Kind:
         self.buffers = [ir.Type.parse(f"memref<{text}>")] * (2 if parts else 1)
 
     def read(self, buffers: Sequence[Any]) -> Any:
-        values = [self._made("bufferization.to_tensor", [each], "restrict") for each in buffers]
+        values = [
+            self._to_tensor("bufferization.to_tensor", [each], "restrict") for each in buffers
+        ]
         if self._is_complex:
             return self._cast("stablehlo.complex", values, self._type)
         if self._is_unsigned:
@@ -258,7 +264,7 @@ class _Kind:
                 attributes=attributes,
             )
 
-    def _made(self, name: str, operands: Sequence[Any], flag: str) -> Any:
+    def _to_tensor(self, name: str, operands: Sequence[Any], flag: str) -> Any:
         attributes = {flag: self._ir.UnitAttr.get()}
         op = self._ir.Operation.create(name, [self._plain], operands, attributes)
         return op.results[0]

@@ -12,19 +12,19 @@ from typing import Any
 
 from riselang.support.errors import LimitationError
 
-ELEMENTS = {
+SUPPORTED_TYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool",
     "si8": "int8", "si16": "int16", "si32": "int32", "si64": "int64", "ui8": "uint8",
     "ui32": "uint32",
 }  # fmt: skip
 """The supported element types: their names in MLIR and in ONNX."""
-_REFUSED = {
+_UNSUPPORTED_TYPES = {
     "ui16": "uint16", "ui64": "uint64", "ui4": "uint4", "si4": "int4", "!torch.str": "string",
     "f8E4M3FN": "float8e4m3fn", "f8E4M3FNUZ": "float8e4m3fnuz", "f8E5M2": "float8e5m2",
     "f8E5M2FNUZ": "float8e5m2fnuz",
 }  # fmt: skip
 _TENSOR = re.compile(r"^!torch\.vtensor<(?:\[[^\]]*\],)?(?P<element>.*)>$")
-_OTHERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
+_UNSUPPORTED_CONTAINERS = {"!torch.list<": "sequence", "!torch.optional<": "optional"}
 _INT32 = 6
 """ONNX's number for the element type int32."""
 _FLOAT = re.compile(r",b?f\d+>$")
@@ -48,11 +48,11 @@ class Node:
     def types(self) -> list[str]:
         return [str(each.type) for each in (*self.op.operands, *self.op.results)]
 
-    def number(self, attribute: str, default: int) -> int:
+    def integer(self, attribute: str, default: int) -> int:
         name = f"torch.onnx.{attribute}"
         return self.op.attributes[name].value if name in self.op.attributes else default
 
-    def numbers(self, attribute: str) -> list[int]:
+    def integers(self, attribute: str) -> list[int]:
         """Return an attribute that is a list of integers; empty if it is absent."""
         name = f"torch.onnx.{attribute}"
         found = self.op.attributes
@@ -62,7 +62,7 @@ class Node:
         name = f"torch.onnx.{attribute}"
         return self.op.attributes[name].value if name in self.op.attributes else default
 
-    def set_numbers(self, attribute: str, values: Sequence[int]) -> None:
+    def set_integers(self, attribute: str, values: Sequence[int]) -> None:
         signed = self._ir.IntegerType.get_signed(64)
         made = [self._ir.IntegerAttr.get(signed, value) for value in values]
         self.op.attributes[f"torch.onnx.{attribute}"] = self._ir.ArrayAttr.get(made)
@@ -72,14 +72,14 @@ class Node:
 
     def add(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
         """Insert an op before this one, and return its result."""
-        return self._added({}, kind, operands, type, numbers)
+        return self._add_op({}, kind, operands, type, numbers)
 
     def add_like(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
         """Insert an op with the attributes of this one before it, and return its result."""
         own = {name: self.op.attributes[name] for name in self.op.attributes}
-        return self._added(own, kind, operands, type, numbers)
+        return self._add_op(own, kind, operands, type, numbers)
 
-    def _added(
+    def _add_op(
         self,
         attributes: dict[str, Any],
         kind: str,
@@ -124,13 +124,14 @@ def _check_types(node: Node) -> None:
     for type in node.types:
         tensor = _TENSOR.match(type)
         element = tensor["element"] if tensor else ""
-        name = _REFUSED.get(element) or next(
-            (each for start, each in _OTHERS.items() if type.startswith(start)), None
+        name = _UNSUPPORTED_TYPES.get(element) or next(
+            (each for start, each in _UNSUPPORTED_CONTAINERS.items() if type.startswith(start)),
+            None,
         )
         if name is not None:
             raise LimitationError(
                 f"the op {node.label} takes or returns {name} values, which are not supported; "
-                f"use one of the types {', '.join(ELEMENTS.values())}"
+                f"use one of the types {', '.join(SUPPORTED_TYPES.values())}"
             )
 
 
@@ -138,12 +139,12 @@ def _rewrite_mod(node: Node) -> None:
     """Rewrite `fmod` of floats, which is exact; the passes lose digits of large quotients."""
     x, y = node.op.operands
     type = node.op.results[0].type
-    if not node.number("fmod", 0) or not _FLOAT.search(str(type)):
+    if not node.integer("fmod", 0) or not _FLOAT.search(str(type)):
         return
     sizes = [node.add("Abs", [each], each.type) for each in (x, y)]
     rest = node.add("Mod", sizes, type, fmod=0)
     is_negative = node.add(
-        "Less", [x, node.add("Sub", [x, x], x.type)], _with_element(x.type, "i1")
+        "Less", [x, node.add("Sub", [x, x], x.type)], _with_element_type(x.type, "i1")
     )
     node.replace(node.add("Where", [is_negative, node.add("Neg", [rest], type), rest], type))
 
@@ -153,8 +154,8 @@ def _rewrite_bool_reduction(node: Node) -> None:
     x, type = node.op.operands[0], node.op.results[0].type
     if not str(type).endswith(",i1>"):
         return
-    operands = [node.add("Cast", [x], _with_element(x.type, "si32"), to=_INT32)]
-    number = _with_element(type, "si32")
+    operands = [node.add("Cast", [x], _with_element_type(x.type, "si32"), to=_INT32)]
+    number = _with_element_type(type, "si32")
     found = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
     # For an empty reduction, the result is the smallest or largest integer.
     node.replace(node.add("Greater", [found, node.add("Sub", [found, found], number)], type))
@@ -164,7 +165,7 @@ def _rewrite_lp_normalization(node: Node) -> None:
     """Keep zeros as zeros, even if the norm is zero."""
     (x,) = node.op.operands
     zero = node.add("Sub", [x, x], x.type)
-    is_zero = node.add("Equal", [x, zero], _with_element(x.type, "i1"))
+    is_zero = node.add("Equal", [x, zero], _with_element_type(x.type, "i1"))
     scaled = node.add_like(node.kind, [x], x.type)
     node.replace(node.add("Where", [is_zero, zero, scaled], x.type))
 
@@ -182,9 +183,9 @@ def _rewrite_cross_entropy(node: Node) -> None:
 
 def _rewrite_max_pool(node: Node) -> None:
     """Replace `ceil_mode` by padding at the end; the passes shift the windows to the left."""
-    if not node.number("ceil_mode", 0):
+    if not node.integer("ceil_mode", 0):
         return
-    kernel, given = node.numbers("kernel_shape"), node.numbers("pads")
+    kernel, given = node.integers("kernel_shape"), node.integers("pads")
     rank = len(kernel)
     lengths, results = (
         _shape(each.type)[-rank:] for each in (node.op.operands[0], node.op.results[0])
@@ -196,12 +197,12 @@ def _rewrite_max_pool(node: Node) -> None:
         )
     ones = [1] * rank
     before, after = given[:rank] or [0] * rank, given[rank:] or [0] * rank
-    steps, dilations = node.numbers("strides") or ones, node.numbers("dilations") or ones
+    steps, dilations = node.integers("strides") or ones, node.integers("dilations") or ones
     for at in range(rank):
         length, count = lengths[at] or 0, results[at] or 0
         end = (count - 1) * steps[at] + (kernel[at] - 1) * dilations[at] + 1
         after[at] = max(after[at], end - length - before[at])
-    node.set_numbers("pads", [*before, *after])
+    node.set_integers("pads", [*before, *after])
     node.remove("ceil_mode")
 
 
@@ -211,7 +212,7 @@ def _shape(type: Any) -> list[int | None]:
     return [None if length == "?" else int(length) for length in lengths]
 
 
-def _with_element(type: Any, element: str) -> Any:
+def _with_element_type(type: Any, element: str) -> Any:
     text = str(type)
     shape = text[: text.rindex(",") + 1] if "," in text else "!torch.vtensor<"
     return type.parse(f"{shape}{element}>", type.context)
@@ -219,9 +220,9 @@ def _with_element(type: Any, element: str) -> Any:
 
 def _check_pool(node: Node) -> str:
     """Report dilations, which the passes ignore, and 3D norms, which they scale incorrectly."""
-    if any(each != 1 for each in node.numbers("dilations")):
+    if any(each != 1 for each in node.integers("dilations")):
         return "with dilations, which MLIR's conversion ignores"
-    is_deep = node.kind == "LpPool" and len(node.numbers("kernel_shape")) > 2
+    is_deep = node.kind == "LpPool" and len(node.integers("kernel_shape")) > 2
     return "in three dimensions, which MLIR scales wrongly" if is_deep else ""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from riselang.native.mlir import bindings as mlir
-from riselang.native.mlir.bytecode import as_text
+from riselang.native.mlir.bytecode import bytecode_to_text
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,
@@ -23,10 +23,10 @@ from riselang.native.mlir.stablehlo_graph import (
     OpaqueAttribute,
     TensorKind,
 )
-from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 from riselang.support.errors import LimitationError, RiseError, SourceLocation, UserError
 from riselang.support.forking import hold_forks
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 
 LIBRARY_CHLO = frozenset(
     f"chlo.{name}" for name in ("erf", "tan", "sinh", "cosh", "asin", "acos", "atan")
@@ -45,33 +45,35 @@ def read_functions(
 
     `types` are the argument types of `main`, if the module has dynamic dimensions.
     """
-    with timed("MLIR"):
-        text = source if isinstance(source, str) else as_text(source, name)
+    with time_span("MLIR"):
+        text = source if isinstance(source, str) else bytecode_to_text(source, name)
         try:
-            return call_isolated(_functions, text, name, types)
-        except Died as error:
-            raise _death(name, error) from None
+            return call_isolated(_read_functions, text, name, types)
+        except WorkerDied as error:
+            raise _crash_error(name, error) from None
 
 
-def _functions(source: str, name: str, types: Sequence[str] | None) -> dict[str, GraphFunction]:
-    with prepared_module(source, name, types) as (wheel, module):
-        return Reader(wheel, module, name, source).functions()
+def _read_functions(
+    source: str, name: str, types: Sequence[str] | None
+) -> dict[str, GraphFunction]:
+    with open_module(source, name, types) as (wheel, module):
+        return ModuleReader(wheel, module, name, source).functions()
 
 
 @contextmanager
-def prepared_module(
+def open_module(
     source: str, name: str, types: Sequence[str] | None = None
 ) -> Generator[tuple[Any, Any]]:
     """Parse a module in its own context in this process, and inline its calls."""
-    wheel, context = _started()
+    wheel, context = _new_stablehlo_context()
     ir = wheel.ir
     with hold_forks(), context, ir.Location.unknown():
         try:
-            module = _parsed(wheel, source)
-            _check_names(wheel, module, name, source)
-            _prepare(wheel, module, types)
+            module = _parse_module(wheel, source)
+            _check_op_names(wheel, module, name, source)
+            _simplify_module(wheel, module, types)
         except ir.MLIRError as error:
-            raise _refusal(error, name, source) from None
+            raise _parse_error(error, name, source) from None
         try:
             yield wheel, module
         except (RuntimeError, UnicodeDecodeError) as error:
@@ -79,16 +81,16 @@ def prepared_module(
             raise UserError(f"{name} cannot be read: {error}") from None
 
 
-def parsed_text(source: str, name: str) -> str:
+def parse_to_generic_text(source: str, name: str) -> str:
     """Parse a module, and return it in generic form with a location for each op."""
     try:
-        with timed("MLIR"):
+        with time_span("MLIR"):
             return call_isolated(_generic_text, source, name)
-    except Died as error:
-        raise _death(name, error) from None
+    except WorkerDied as error:
+        raise _crash_error(name, error) from None
 
 
-def _death(name: str, error: Died) -> LimitationError:
+def _crash_error(name: str, error: WorkerDied) -> LimitationError:
     return LimitationError(
         f"MLIR crashes while it reads {name} ({error}); check that it is a StableHLO module, whole "
         "and of a recent version"
@@ -96,19 +98,19 @@ def _death(name: str, error: Died) -> LimitationError:
 
 
 def _generic_text(source: str, name: str) -> str:
-    wheel, context = _started()
+    wheel, context = _new_stablehlo_context()
     ir = wheel.ir
     with hold_forks(), context, ir.Location.unknown():
         try:
-            module = _parsed(wheel, source)
+            module = _parse_module(wheel, source)
         except ir.MLIRError as error:
-            raise _refusal(error, name, source) from None
+            raise _parse_error(error, name, source) from None
         return module.operation.get_asm(
             print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
         )
 
 
-def _started() -> tuple[Any, Any]:
+def _new_stablehlo_context() -> tuple[Any, Any]:
     """Return the MLIR wheel and a context for a module."""
     wheel = mlir.stablehlo_wheel()
     context = mlir.new_context()
@@ -118,15 +120,15 @@ def _started() -> tuple[Any, Any]:
     return wheel, context
 
 
-def _parsed(wheel: Any, source: str) -> Any:
+def _parse_module(wheel: Any, source: str) -> Any:
     # CHLO is not registered, but a pass that depends on it loads it.
-    run(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
+    run_pipeline(wheel, wheel.ir.Module.parse("module {}"), "stablehlo-compatibility-expander")
     return wheel.ir.Module.parse(source)
 
 
-def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
+def _check_op_names(wheel: Any, module: Any, name: str, source: str) -> None:
     """Report ops without a dialect, on which the inliner crashes."""
-    reader, found = Reader(wheel, module, name, source), list[Any]()
+    reader, found = ModuleReader(wheel, module, name, source), list[Any]()
 
     def visit(op: Any) -> Any:
         if "." not in op.name:
@@ -139,9 +141,9 @@ def _check_names(wheel: Any, module: Any, name: str, source: str) -> None:
         raise UserError(f"this is not StableHLO: no dialect has the op {found[0].name!r}", place)
 
 
-def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
+def _simplify_module(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
     """Inline calls and composites, refine dynamic dimensions, and convert CHLO ops."""
-    run(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
+    run_pipeline(wheel, module, "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce")
     if types is not None:
         passes = (
             f"stablehlo-refine-arguments{{types={','.join(types)}}}",
@@ -149,7 +151,7 @@ def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
             "func.func(stablehlo-canonicalize-dynamism)",
             "symbol-dce",
         )
-        run(wheel, module, ",".join(passes))
+        run_pipeline(wheel, module, ",".join(passes))
     names: set[str] = set()
 
     def visit(op: Any) -> Any:
@@ -159,10 +161,10 @@ def _prepare(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
     module.operation.walk(visit)
     if any(each.startswith("chlo.") for each in names):
         _keep_library_chlo(wheel, module.operation)
-        run(wheel, module, "func.func(chlo-legalize-to-stablehlo)")
+        run_pipeline(wheel, module, "func.func(chlo-legalize-to-stablehlo)")
 
 
-def run(wheel: Any, module: Any, passes: str) -> None:
+def run_pipeline(wheel: Any, module: Any, passes: str) -> None:
     wheel.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
 
 
@@ -186,23 +188,23 @@ def _keep_library_chlo(wheel: Any, operation: Any) -> None:
                     op.erase()
 
 
-def _refusal(error: Exception, name: str, source: str) -> RiseError:
+def _parse_error(error: Exception, name: str, source: str) -> RiseError:
     found = re.search(r'error: "[^"]*":(\d+):(\d+): (.*)', str(error))
     if found is None:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         described = [line for line in lines if line.startswith("error:")] or lines[:1]
         reason = described[0].removeprefix("error:").strip() if described else "no reason given"
         return UserError(f"{name} is not a StableHLO module: {reason}")
-    location = _place(name, source.splitlines(), int(found[1]), int(found[2]))
+    location = _source_location(name, source.splitlines(), int(found[1]), int(found[2]))
     return UserError(f"this is not StableHLO: {found[3].strip()}", location)
 
 
-def _place(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
+def _source_location(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
     text = lines[line - 1][:400] if 0 < line <= len(lines) else None
     return SourceLocation(name, line, column, text=text)
 
 
-class Reader:
+class ModuleReader:
     """Reads the ops of one module as plain Python values."""
 
     def __init__(self, wheel: Any, module: Any, name: str, source: str):
@@ -224,13 +226,13 @@ class Reader:
             visibility = "sym_visibility" in attributes and attributes["sym_visibility"].value
             if visibility == "private" or not op.regions[0].blocks:
                 continue
-            function = self._function(op)
+            function = self._read_function(op)
             found[function.name] = function
         return found
 
-    def _function(self, op: Any) -> GraphFunction:
+    def _read_function(self, op: Any) -> GraphFunction:
         name = op.attributes["sym_name"].value
-        body = self._block(op.regions[0], op)
+        body = self._read_block(op.regions[0], op)
         return GraphFunction(name, body, self._result_names(op), self.location(op.location))
 
     def _result_names(self, op: Any) -> tuple[str, ...]:
@@ -242,23 +244,23 @@ class Reader:
             names.append(each["jax.result_info"].value if has_name else "")
         return tuple(names)
 
-    def _block(self, region: Any, op: Any) -> GraphBlock:
+    def _read_block(self, region: Any, op: Any) -> GraphBlock:
         if len(region.blocks) != 1:
             raise LimitationError(
                 f"{op.name} has {len(region.blocks)} blocks; expected one",
                 self.location(op.location),
             )
         block = region.blocks[0]
-        arguments = tuple(self._argument(each) for each in block.arguments)
-        operations = tuple(self._operation(each.operation) for each in block.operations)
+        arguments = tuple(self._read_argument(each) for each in block.arguments)
+        operations = tuple(self._read_op(each.operation) for each in block.operations)
         return GraphBlock(arguments, operations)
 
-    def _argument(self, value: Any) -> GraphValue:
-        found = GraphValue(self._type(value.type), self._name_of(value.location))
+    def _read_argument(self, value: Any) -> GraphValue:
+        found = GraphValue(self._read_type(value.type), self._location_name(value.location))
         self._values[value] = found
         return found
 
-    def _name_of(self, location: Any) -> str:
+    def _location_name(self, location: Any) -> str:
         """Return the name in a location, from its text, since the wheel's accessors may crash."""
         text = str(location).removeprefix("loc(")
         while text.startswith("callsite("):
@@ -266,33 +268,33 @@ class Reader:
         found = _NAME.match(text)
         return found[1] if found else ""
 
-    def _operation(self, op: Any) -> GraphOp:
+    def _read_op(self, op: Any) -> GraphOp:
         operands = tuple(self._values[operand] for operand in op.operands)
         attributes: dict[str, Any] = {}
         for name in op.attributes:
             try:
-                attributes[name] = self._attribute(op.attributes[name])
+                attributes[name] = self._read_attribute(op.attributes[name])
             except TypeError:
                 # The wheel cannot convert complex constants; their op is reported later.
                 attributes[name] = OpaqueAttribute(name)
-        regions = tuple(self._block(region, op) for region in op.regions)
+        regions = tuple(self._read_block(region, op) for region in op.regions)
         results: list[GraphValue] = []
         for result in op.results:
-            self._values[result] = found = GraphValue(self._type(result.type))
+            self._values[result] = found = GraphValue(self._read_type(result.type))
             results.append(found)
-        location = self.location(op.location) or self._only_place(op.name)
-        label = self._name_of(op.location)
+        location = self.location(op.location) or self._unique_location(op.name)
+        label = self._location_name(op.location)
         return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
 
-    def _only_place(self, op: str) -> SourceLocation | None:
+    def _unique_location(self, op: str) -> SourceLocation | None:
         """Return the location of an op in the text, if its name occurs once."""
         if self._source.count(op) != 1:
             return None
         before = self._source[: self._source.index(op)]
         line = before.count("\n") + 1
-        return _place(self._name, self._lines, line, len(before) - before.rfind("\n"))
+        return _source_location(self._name, self._lines, line, len(before) - before.rfind("\n"))
 
-    def _type(self, type: Any) -> TensorKind | str:
+    def _read_type(self, type: Any) -> TensorKind | str:
         if not isinstance(type, self._wheel.ir.RankedTensorType):
             return str(type)
         shape = tuple(
@@ -308,10 +310,10 @@ class Reader:
             return None
         file, line, column = found[1], int(found[2]), int(found[3])
         if file == "-":
-            return _place(self._name, self._lines, line, column)
+            return _source_location(self._name, self._lines, line, column)
         return SourceLocation(file, line, max(1, column))
 
-    def _attribute(self, attribute: Any) -> Any:
+    def _read_attribute(self, attribute: Any) -> Any:
         ir = self._wheel.ir
         if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
             return attribute.value
@@ -322,44 +324,44 @@ class Reader:
         if isinstance(attribute, ir.TypeAttr):
             return str(attribute.value)
         if isinstance(attribute, ir.DenseElementsAttr):
-            return _dense(attribute, ir)
+            return _read_dense(attribute, ir)
         if isinstance(attribute, ir.ArrayAttr):
-            return tuple(self._attribute(each) for each in attribute)
+            return tuple(self._read_attribute(each) for each in attribute)
         if isinstance(attribute, ir.DictAttr):
-            return {each.name: self._attribute(each.attr) for each in attribute}
+            return {each.name: self._read_attribute(each.attr) for each in attribute}
         if isinstance(attribute, ir.DenseI64ArrayAttr | ir.DenseBoolArrayAttr):
             return tuple(attribute)
         text = str(attribute)
         if text.startswith("dense_resource<"):
-            return self._resource(attribute, text)
-        return self._of_dialect(attribute, text)
+            return self._read_resource(attribute, text)
+        return self._read_dialect_attribute(attribute, text)
 
-    def _of_dialect(self, attribute: Any, text: str) -> Any:
+    def _read_dialect_attribute(self, attribute: Any, text: str) -> Any:
         for kind in self._wheel.records:
             if kind.isinstance(attribute):
                 typed = kind(attribute)
                 names = (each for each, value in vars(kind).items() if isinstance(value, property))
-                return {each: _plain(getattr(typed, each)) for each in names}
+                return {each: _as_tuple(getattr(typed, each)) for each in names}
         for kind in self._wheel.enumerations:
             if kind.isinstance(attribute):
                 return kind(attribute).value
         return OpaqueAttribute(text)
 
-    def _resource(self, attribute: Any, text: str) -> Any:
+    def _read_resource(self, attribute: Any, text: str) -> Any:
         """Read a constant whose elements are in the resource section of the file."""
         found = _RESOURCE_NAME.match(text)
         assert found is not None
         name = found[1] or found[2]
         if self._resources is None:
-            self._resources = _resources(str(self._module))
+            self._resources = _read_resources(str(self._module))
         if name not in self._resources:
             raise UserError(f"{self._name}: the constant {name} is named but not in the file")
-        type = self._type(attribute.type)
+        type = self._read_type(attribute.type)
         assert isinstance(type, TensorKind)
-        return from_bytes(self._resources[name], type)
+        return array_from_bytes(self._resources[name], type)
 
 
-def _resources(text: str) -> dict[str, bytes]:
+def _read_resources(text: str) -> dict[str, bytes]:
     """Read the blobs of `{-# dialect_resources`: an alignment, then the elements."""
     start = text.rfind("{-#")
     found: dict[str, bytes] = {}
@@ -389,12 +391,12 @@ def dtype_of(element: str) -> np.dtype[Any]:
     return np.dtype(_DTYPES[element])
 
 
-def from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:
+def array_from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:
     shape = [length or 0 for length in type.shape]
     return np.frombuffer(data, dtype_of(type.element)).reshape(shape)
 
 
-def _dense(attribute: Any, ir: Any) -> Any:
+def _read_dense(attribute: Any, ir: Any) -> Any:
     type = attribute.type
     element = str(type.element_type)
     shape = [type.get_dim_size(position) for position in range(type.rank)]
@@ -405,13 +407,15 @@ def _dense(attribute: Any, ir: Any) -> Any:
     if dtype is None or dtype.kind == "c":
         return OpaqueAttribute(f"dense<...> : {type}")
     if attribute.is_splat:
-        return np.broadcast_to(np.asarray(_number(attribute.get_splat_value()), dtype), shape)
+        return np.broadcast_to(
+            np.asarray(_attribute_value(attribute.get_splat_value()), dtype), shape
+        )
     if element == "bf16":
-        return _bfloats(str(attribute), dtype).reshape(shape)
+        return _parse_bfloats(str(attribute), dtype).reshape(shape)
     return np.array(attribute, dtype).reshape(shape)
 
 
-def _bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _parse_bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Parse the elements of `dense<...>`, for which the wheel has no accessor."""
     body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
     if body.startswith('"0x'):
@@ -426,9 +430,9 @@ def _bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     )
 
 
-def _number(attribute: Any) -> Any:
+def _attribute_value(attribute: Any) -> Any:
     return attribute.value
 
 
-def _plain(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

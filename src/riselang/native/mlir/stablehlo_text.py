@@ -7,14 +7,14 @@ import re
 import ml_dtypes
 import numpy as np
 
-from riselang.native.mlir.stablehlo import parsed_text
+from riselang.native.mlir.stablehlo import parse_to_generic_text
 
 _OP = re.compile(r'^\s*(?:%[^=\n]*=\s*)?"?(?:stablehlo|chlo)\.\w', re.MULTILINE)
 _FLOATS = re.compile(
     r"dense<(?P<numbers>[^<>\"]+)> : tensor<(?P<shape>(?:\d+x)*)(?P<type>f64|f32|f16|bf16)>"
 )
 _NUMBER = re.compile(r"[^\s,\[\]]+")
-_KINDS: dict[str, np.dtype[np.generic]] = {
+_DTYPES: dict[str, np.dtype[np.generic]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
     "f16": np.dtype(np.float16),
@@ -27,21 +27,21 @@ def has_stablehlo(text: str) -> bool:
     return _OP.search(text) is not None
 
 
-def generic_form(text: str, name: str) -> str:
+def to_generic_form(text: str, name: str) -> str:
     """Return a module in generic form, with float constants as bits.
 
     xDSL parses `0xFF800000` as a number, but in MLIR it is the bits of a float.
     """
-    return _FLOATS.sub(_as_bits, parsed_text(text, name))
+    return _FLOATS.sub(_floats_to_bits, parse_to_generic_text(text, name))
 
 
-def _as_bits(found: re.Match[str]) -> str:
-    kind = _KINDS[found["type"]]
-    data = b"".join(_bits(each, kind) for each in _NUMBER.findall(found["numbers"]))
+def _floats_to_bits(found: re.Match[str]) -> str:
+    kind = _DTYPES[found["type"]]
+    data = b"".join(_float_bits(each, kind) for each in _NUMBER.findall(found["numbers"]))
     return f'dense<"0x{data.hex().upper()}"> : tensor<{found["shape"]}{found["type"]}>'
 
 
-def _bits(number: str, kind: np.dtype[np.generic]) -> bytes:
+def _float_bits(number: str, kind: np.dtype[np.generic]) -> bytes:
     if number.startswith("0x"):
         return int(number, 16).to_bytes(kind.itemsize, "little")
     return np.array(float(number)).astype(kind).tobytes()

@@ -13,45 +13,47 @@ from typing import Any
 
 from riselang.native.mlir.bindings import torch_wheel
 from riselang.native.mlir.onnx_ops import prepare_onnx
-from riselang.native.mlir.torch_ops import check_torch, floor_remainders
-from riselang.native.workers.subprocess_worker import Died, call_isolated
+from riselang.native.mlir.torch_ops import check_torch, fix_remainder_signs
+from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 from riselang.support.errors import LimitationError, SourceLocation
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 
-TORCH = (
+TORCH_PASSES = (
     "func.func(torch-match-quantized-custom-ops)",
     "torchdynamo-export-to-torch-backend-pipeline",
     "torch-backend-to-stablehlo-backend-pipeline",
 )
 """Passes for modules from the FX importer of PyTorch."""
-ONNX = (
+ONNX_PASSES = (
     "func.func(convert-torch-onnx-to-torch)",
     "torch-lower-to-backend-contract",
     "torch-backend-to-stablehlo-backend-pipeline",
 )
 """Passes for modules from the ONNX importer."""
 _NO_CONVERSION = "has no conversion to StableHLO for these types and attributes"
-_PLACE = re.compile(r'error: "(?P<name>[^"]*)"(?::(?P<line>\d+):(?P<column>\d+))?: (?P<rest>.*)')
-_LEFT = re.compile(
+_DIAGNOSTIC_LOCATION = re.compile(
+    r'error: "(?P<name>[^"]*)"(?::(?P<line>\d+):(?P<column>\d+))?: (?P<rest>.*)'
+)
+_UNCONVERTED_OP = re.compile(
     r"failed to legalize operation '(?P<op>[\w.]+)'"
     r'|marked as backend illegal\s+note: .*see current operation: [^"]*"(?P<illegal>[\w.]+)"'
 )
 _NAME = re.compile(r'<\{name = "(?P<name>[\w.]+)"')
 
 
-class NotConverted(Exception):
+class ConversionFailed(Exception):
     """A pass fails on the module: the reason, and the location in the model's source, if any."""
 
     def __init__(self, reason: str, location: SourceLocation | None, is_vague: bool = False):
         super().__init__(reason, location, is_vague)
         self.reason = reason
         self.location = location
-        self.is_vague = is_vague
+        self.is_op_unknown = is_vague
         """Whether the op that cannot be converted is not known."""
 
 
 @dataclass(frozen=True)
-class OneOp:
+class IsolatedOp:
     """A module with a single op of another module."""
 
     label: str
@@ -64,18 +66,18 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
     If the passes crash, the error names the op that they crash on, if it can be isolated.
     """
     try:
-        with timed("MLIR"):
-            return call_isolated(_converted, module, passes)
-    except NotConverted as error:
+        with time_span("MLIR"):
+            return call_isolated(_convert, module, passes)
+    except ConversionFailed as error:
         reason = error.reason
-        if error.is_vague and (op := _culprit(module, passes, NotConverted)):
+        if error.is_op_unknown and (op := _find_failing_op(module, passes, ConversionFailed)):
             reason = f"{op} {_NO_CONVERSION}"
         message = f"{what}: the model cannot be converted: {reason}"
         raise LimitationError(message, error.location) from None
     except LimitationError as error:
         raise LimitationError(f"{what}: {error.message}", error.location) from None
-    except Died as error:
-        op = _culprit(module, passes, Died)
+    except WorkerDied as error:
+        op = _find_failing_op(module, passes, WorkerDied)
         where, advice = (
             (f" on {op}", "replace that op or its type in the model")
             if op
@@ -86,49 +88,49 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
         ) from None
 
 
-def _culprit(module: str | bytes, passes: Sequence[str], failure: type[Exception]) -> str:
+def _find_failing_op(module: str | bytes, passes: Sequence[str], failure: type[Exception]) -> str:
     """Return the first op that fails in this way in isolation, or an empty string."""
     try:
-        for each in call_isolated(_ops_alone, module):
+        for each in call_isolated(_isolate_ops, module):
             try:
-                call_isolated(_converted, each.module, passes)
-            except (Died, NotConverted, LimitationError) as error:
+                call_isolated(_convert, each.module, passes)
+            except (WorkerDied, ConversionFailed, LimitationError) as error:
                 if isinstance(error, failure):
                     return each.label
-    except Died:
+    except WorkerDied:
         pass
     return ""
 
 
-def _converted(source: str | bytes, passes: Sequence[str]) -> str:
-    wheel, context = _started()
+def _convert(source: str | bytes, passes: Sequence[str]) -> str:
+    wheel, context = _new_torch_context()
     with context, wheel.ir.Location.unknown():
         try:
             module = wheel.ir.Module.parse(source)
-            if passes == ONNX:
+            if passes == ONNX_PASSES:
                 prepare_onnx(wheel.ir, module)
             else:
                 check_torch(wheel.ir, module)
             for each in passes:
                 wheel.passmanager.PassManager.parse(f"builtin.module({each})").run(module.operation)
         except wheel.ir.MLIRError as error:
-            raise _refusal(str(error)) from None
-        floor_remainders(wheel.ir, module)
+            raise _conversion_error(str(error)) from None
+        fix_remainder_signs(wheel.ir, module)
         return str(module)
 
 
-def _started() -> tuple[Any, Any]:
+def _new_torch_context() -> tuple[Any, Any]:
     wheel = torch_wheel()
     context = wheel.ir.Context()
     wheel.torch.register_dialect(context)
     return wheel, context
 
 
-def _refusal(error: str) -> NotConverted:
+def _conversion_error(error: str) -> ConversionFailed:
     """Return the first diagnostic, in terms of the model's ops and nodes where possible."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
-    place, left = _PLACE.search(first), _LEFT.search(error)
+    place, left = _DIAGNOSTIC_LOCATION.search(first), _UNCONVERTED_OP.search(error)
     location, node = None, ""
     if place and place["line"]:
         column = max(1, int(place["column"]))
@@ -137,32 +139,34 @@ def _refusal(error: str) -> NotConverted:
         node = f" of the node '{place['name']}'"
     if left is None:
         where = f" ({node.strip()})" if node else ""
-        return NotConverted((place["rest"] if place else first) + where, location)
+        return ConversionFailed((place["rest"] if place else first) + where, location)
     op = left["op"] or left["illegal"]
     named = _NAME.search(first) if op == "torch.operator" else None
     op = (named["name"] if named else op).removeprefix("onnx.")
     if op.startswith(("torch.constant.", "torch.vtensor.literal")):
         # An op that uses an unconverted constant is not converted either.
-        return NotConverted(f"an op {_NO_CONVERSION}", location, is_vague=True)
-    return NotConverted(f"{op}{node} {_NO_CONVERSION}", location)
+        return ConversionFailed(f"an op {_NO_CONVERSION}", location, is_vague=True)
+    return ConversionFailed(f"{op}{node} {_NO_CONVERSION}", location)
 
 
-def _ops_alone(source: str | bytes) -> list[OneOp]:
+def _isolate_ops(source: str | bytes) -> list[IsolatedOp]:
     """Isolate each op of the main function in its own module, with its constant operands."""
-    wheel, context = _started()
+    wheel, context = _new_torch_context()
     ir = wheel.ir
     with context, ir.Location.unknown():
         module = ir.Module.parse(source)
         function = module.body.operations[0].operation
-        found = dict[str, OneOp]()
+        found = dict[str, IsolatedOp]()
         for each in function.regions[0].blocks[0].operations:
             op = each.operation
             if op.name.startswith("torch.") and len(op.operands) and not len(op.regions):
-                found.setdefault(_kind(op), OneOp(_label(op), _alone(ir, function, op)))
+                found.setdefault(
+                    _conversion_key(op), IsolatedOp(_label(op), _isolate_op(ir, function, op))
+                )
         return list(found.values())
 
 
-def _kind(op: Any) -> str:
+def _conversion_key(op: Any) -> str:
     """Return the name, attributes and types of an op, which determine its conversion."""
     types = [str(each.type) for each in (*op.operands, *op.results)]
     attributes = [f"{name}={op.attributes[name]}" for name in op.attributes]
@@ -175,7 +179,7 @@ def _label(op: Any) -> str:
     return name.removeprefix("onnx.") + (f" of the node '{node[1]}'" if node else "")
 
 
-def _alone(ir: Any, function: Any, op: Any) -> bytes:
+def _isolate_op(ir: Any, function: Any, op: Any) -> bytes:
     module = ir.Module.create()
     is_constant = [_is_constant(each.owner) for each in op.operands]
     given = [each.type for each, is_one in zip(op.operands, is_constant, strict=True) if not is_one]

@@ -13,7 +13,7 @@ _FLOATS = re.compile(r",b?f\d+>$")
 
 def check_torch(ir: Any, module: Any) -> None:
     """Report PyTorch ops that are converted incorrectly."""
-    for op in _ops(ir, module, "torch.aten.fmod."):
+    for op in _ops_with_prefix(ir, module, "torch.aten.fmod."):
         if _FLOATS.search(str(op.results[0].type)):
             raise LimitationError(
                 f"{op.name} of floats is not supported, since MLIR's conversion of it is not "
@@ -22,17 +22,17 @@ def check_torch(ir: Any, module: Any) -> None:
             )
 
 
-def floor_remainders(ir: Any, module: Any) -> None:
+def fix_remainder_signs(ir: Any, module: Any) -> None:
     """Give remainders the sign of the divisor, as in Python.
 
     `torch.aten.remainder` has this sign, but becomes `stablehlo.remainder`, which has the sign of
     the dividend. No other PyTorch or ONNX op becomes a remainder of negative numbers.
     """
-    for op in _ops(ir, module, "stablehlo.remainder"):
-        _floor(ir, op)
+    for op in _ops_with_prefix(ir, module, "stablehlo.remainder"):
+        _fix_remainder_sign(ir, op)
 
 
-def _floor(ir: Any, op: Any) -> None:
+def _fix_remainder_sign(ir: Any, op: Any) -> None:
     type = op.results[0].type
     element = str(type.element_type)
     if element.startswith("ui"):
@@ -41,27 +41,27 @@ def _floor(ir: Any, op: Any) -> None:
     number = "0.0" if "f" in element else "0"
     with ir.InsertionPoint(op), op.location:
 
-        def made(name: str, operands: list[Any], result: Any, **attributes: str) -> Any:
+        def create(name: str, operands: list[Any], result: Any, **attributes: str) -> Any:
             given = {key: ir.Attribute.parse(text) for key, text in attributes.items()}
             return ir.Operation.create(f"stablehlo.{name}", [result], operands, given).results[0]
 
-        def compared(left: Any, right: Any, how: str) -> Any:
+        def compare(left: Any, right: Any, how: str) -> Any:
             direction = f"#stablehlo<comparison_direction {how}>"
-            return made("compare", [left, right], flag, comparison_direction=direction)
+            return create("compare", [left, right], flag, comparison_direction=direction)
 
         divisor = op.operands[1]
         rest = op.clone().results[0]
-        zero = made("constant", [], type, value=f"dense<{number}> : {type}")
-        signs = [compared(each, zero, "LT") for each in (rest, divisor)]
-        is_other = made("xor", signs, flag)
-        is_wrong = made("and", [is_other, compared(rest, zero, "NE")], flag)
-        sum = made("add", [rest, divisor], type)
-        fixed = made("select", [is_wrong, sum, rest], type)
+        zero = create("constant", [], type, value=f"dense<{number}> : {type}")
+        signs = [compare(each, zero, "LT") for each in (rest, divisor)]
+        is_other = create("xor", signs, flag)
+        is_wrong = create("and", [is_other, compare(rest, zero, "NE")], flag)
+        sum = create("add", [rest, divisor], type)
+        fixed = create("select", [is_wrong, sum, rest], type)
     op.results[0].replace_all_uses_with(fixed)
     op.erase()
 
 
-def _ops(ir: Any, module: Any, start: str) -> list[Any]:
+def _ops_with_prefix(ir: Any, module: Any, start: str) -> list[Any]:
     found: list[Any] = []
 
     def visit(op: Any) -> Any:

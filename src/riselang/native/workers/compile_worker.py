@@ -14,7 +14,7 @@ from pathlib import Path
 
 LENGTH = struct.Struct("<q")
 """The header of a reply: the length of the machine code, or -1 if compilation failed."""
-PATIENCE = 60.0
+IDLE_TIMEOUT = 60.0
 """The number of seconds to wait for the first job."""
 
 
@@ -23,11 +23,11 @@ def main() -> None:
     package.__path__ = [str(Path(__file__).parents[2])]
     sys.modules["riselang"] = package
     from riselang.native.build import Job
-    from riselang.native.mlir.bindings import load
+    from riselang.native.mlir.bindings import load_wheel
 
-    load()
+    load_wheel()
     output = sys.stdout.buffer
-    if not select.select([sys.stdin], [], [], PATIENCE)[0]:
+    if not select.select([sys.stdin], [], [], IDLE_TIMEOUT)[0]:
         return
     for line in sys.stdin:
         try:

@@ -22,11 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
-PATIENCE = 120.0
+IDLE_TIMEOUT = 120.0
 """The number of seconds that a worker waits for the next call."""
-_KEPT = 2
+_MAX_IDLE = 2
 """The number of idle workers that are kept; others are stopped after their call."""
-_LAST_WORDS = 2000
+_MAX_ERROR_CHARS = 2000
 """The number of characters of a worker's stderr that are searched for an error."""
 
 
@@ -35,7 +35,7 @@ _R = TypeVar("_R")
 _Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """The worker ended without a reply; the message is its signal or exit code."""
 
 
@@ -43,24 +43,24 @@ def call_isolated(function: Callable[_P, _R], *arguments: _P.args, **options: _P
     """Call a function of `native` in a worker, and return its result or raise its error."""
     call = (function, arguments, options)
     try:
-        return _answer(_idle_worker() or _Worker(), call)
+        return _run_call(_take_idle_worker() or _Worker(), call)
     except _Expired:
-        return _answer(_Worker(), call)
+        return _run_call(_Worker(), call)
 
 
 class _Expired(Exception):
     """The worker had exited before the call reached it."""
 
 
-def _answer(worker: _Worker, call: _Call) -> Any:
+def _run_call(worker: _Worker, call: _Call) -> Any:
     try:
-        is_error, value = worker.answer(call)
+        is_error, value = worker.run_call(call)
     except (EOFError, OSError):
-        raise worker.end() from None
+        raise worker.failure_reason() from None
     except BaseException:
         worker.kill()
         raise
-    _keep(worker)
+    _release(worker)
     if is_error:
         raise value
     return value
@@ -83,7 +83,7 @@ class _Worker:
 
             raise LimitationError(f"a worker process cannot be started: {error}") from None
 
-    def answer(self, call: _Call) -> tuple[bool, Any]:
+    def run_call(self, call: _Call) -> tuple[bool, Any]:
         """Return whether the function failed, and its error or result."""
         from riselang.native.workers.messages import receive, send
 
@@ -101,17 +101,17 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def end(self) -> Exception:
+    def failure_reason(self) -> Exception:
         """Return the reason for a missing reply: a crash, or an earlier exit after a timeout."""
         code = self._process.wait()
         self._errors.seek(0)
-        text = self._errors.read(_LAST_WORDS).decode(errors="replace")
+        text = self._errors.read(_MAX_ERROR_CHARS).decode(errors="replace")
         self.close()
         if code == 0 and self._calls > 1:
             return _Expired()
         found = [line for line in text.splitlines() if "ERROR:" in line or "Assertion" in line]
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Died(f"{how}: {found[0].strip()}" if found else how)
+        return WorkerDied(f"{how}: {found[0].strip()}" if found else how)
 
     def kill(self) -> None:
         self._process.kill()
@@ -126,39 +126,39 @@ class _Worker:
                     stream.close()
 
 
-_idle: list[_Worker] = []
+_idle_workers: list[_Worker] = []
 
 
-def _idle_worker() -> _Worker | None:
+def _take_idle_worker() -> _Worker | None:
     try:
-        while not (worker := _idle.pop()).is_alive:
+        while not (worker := _idle_workers.pop()).is_alive:
             worker.close()
     except IndexError:
         return None
     return worker
 
 
-def _keep(worker: _Worker) -> None:
-    if len(_idle) < _KEPT:
-        _idle.append(worker)
+def _release(worker: _Worker) -> None:
+    if len(_idle_workers) < _MAX_IDLE:
+        _idle_workers.append(worker)
     else:
         worker.kill()
 
 
 @atexit.register
 def _end_workers() -> None:
-    while (worker := _idle_worker()) is not None:
+    while (worker := _take_idle_worker()) is not None:
         worker.kill()
 
 
-def _forget_workers() -> None:
+def _close_inherited_workers() -> None:
     """Close the pipes of workers in a forked child: they belong to the parent."""
-    while _idle:
-        _idle.pop().close()
+    while _idle_workers:
+        _idle_workers.pop().close()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_workers)
+    os.register_at_fork(after_in_child=_close_inherited_workers)
 
 
 def main() -> None:
@@ -177,7 +177,7 @@ def main() -> None:
 def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
     from riselang.native.workers.messages import receive, send
 
-    while select.select([calls], [], [], PATIENCE)[0]:
+    while select.select([calls], [], [], IDLE_TIMEOUT)[0]:
         try:
             # Imports use the caller's search path, which may have changed.
             sys.path = receive(calls)
@@ -188,11 +188,11 @@ def _serve(calls: IO[bytes], answers: IO[bytes]) -> None:
         try:
             answer = False, function(*arguments, **options)
         except Exception as error:  # any error is sent to the caller
-            answer = True, _sent_error(function.__name__, error)
+            answer = True, _portable_error(function.__name__, error)
         send(answers, answer)
 
 
-def _sent_error(function: str, error: Exception) -> Exception:
+def _portable_error(function: str, error: Exception) -> Exception:
     """Return the error to send to the caller: errors of riselang unchanged."""
     from riselang.support.errors import InternalError, LimitationError
 

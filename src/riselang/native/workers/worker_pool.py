@@ -21,7 +21,7 @@ from riselang.native.workers import compile_worker
 from riselang.native.workers.compile_worker import LENGTH
 from riselang.support.forking import after_in_child
 
-WORTH_WORKERS = 16
+MIN_FUNCTIONS_FOR_WORKERS = 16
 """A module with fewer functions is compiled faster than a worker starts."""
 
 
@@ -57,7 +57,7 @@ class _Queue:
                 self.changed.wait()
             return self.waiting.popleft() if self.waiting else None
 
-    def give_back(self, number: int, job: Job) -> None:
+    def put_back(self, number: int, job: Job) -> None:
         with self.changed:
             self.waiting.append((number, job))
 
@@ -65,7 +65,7 @@ class _Queue:
 def compile_jobs(jobs: Iterable[Job], processes: int) -> list[bytes]:
     """Compile jobs in `processes` processes, including this one; return the code in order."""
     queue = _Queue()
-    threads = [threading.Thread(target=_serve, args=(queue,)) for _ in range(processes - 1)]
+    threads = [threading.Thread(target=_feed_worker, args=(queue,)) for _ in range(processes - 1)]
     for thread in threads:
         thread.start()
     count = 0
@@ -92,29 +92,29 @@ def _compile_here(queue: _Queue) -> None:
         queue.done[number] = job.object_code()
 
 
-_idle: list[subprocess.Popen[bytes]] = []
+_idle_workers: list[subprocess.Popen[bytes]] = []
 """Workers that were started and have no jobs yet."""
-_of_parent: list[subprocess.Popen[bytes]] = []
+_parent_workers: list[subprocess.Popen[bytes]] = []
 """Workers of the process that this one was forked from, which this one does not use."""
 
 
 @after_in_child
-def _leave_workers() -> None:
-    for process in _idle:
+def _abandon_inherited_workers() -> None:
+    for process in _idle_workers:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 os.close(pipe.fileno())
-    _of_parent.extend(_idle)
-    _idle.clear()
+    _parent_workers.extend(_idle_workers)
+    _idle_workers.clear()
 
 
 def start_workers(count: int) -> None:
     """Start workers for jobs that will come soon; a worker without jobs exits after a while."""
-    while len(_idle) < count and (process := _started()) is not None:
-        _idle.append(process)
+    while len(_idle_workers) < count and (process := _start_worker()) is not None:
+        _idle_workers.append(process)
 
 
-def _started() -> subprocess.Popen[bytes] | None:
+def _start_worker() -> subprocess.Popen[bytes] | None:
     command = [sys.executable, str(Path(compile_worker.__file__))]
     try:
         return subprocess.Popen(
@@ -124,19 +124,19 @@ def _started() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _serve(queue: _Queue) -> None:
+def _feed_worker(queue: _Queue) -> None:
     """Pass jobs to one worker process."""
     try:
-        process = _idle.pop()
+        process = _idle_workers.pop()
     except IndexError:
-        process = _started()
+        process = _start_worker()
     if process is None:
         return
     try:
         while (taken := queue.take()) is not None:
-            code = _ask(process, taken[1])
+            code = _compile_in_worker(process, taken[1])
             if code is None:
-                queue.give_back(*taken)
+                queue.put_back(*taken)
                 return
             queue.done[taken[0]] = code
     finally:
@@ -146,7 +146,7 @@ def _serve(queue: _Queue) -> None:
             process.communicate()
 
 
-def _ask(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
+def _compile_in_worker(process: subprocess.Popen[bytes], job: Job) -> bytes | None:
     assert process.stdin is not None
     assert process.stdout is not None
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import FunType, RiseType, fun
 from riselang.interpreter import scalars
 from riselang.rewrite.proving.models import Inputs, Origin, Symbol
@@ -38,7 +38,7 @@ def _signature(term: Scalar) -> tuple[object, ...]:
 
 
 @recursive
-def abstracted(term: Term, operations: Sequence[Scalar]) -> Term:
+def abstract_operations(term: Term, operations: Sequence[Scalar]) -> Term:
     """Abstract `term` over its operations, the first of which is the outermost parameter."""
     count = len(operations)
     positions = {_signature(operation): i for i, operation in enumerate(operations)}
@@ -72,7 +72,7 @@ def _function_type(operation: Scalar) -> FunType:
     return fun(*parts, operation.type)
 
 
-def on_symbols(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any]:
+def symbolic_operation(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any]:
     """Return the operation as a curried function, which computes if all operands are concrete."""
     name = ".".join(filter(None, (operation.op, operation.predicate)))
 
@@ -81,13 +81,13 @@ def on_symbols(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any]:
             return operands[1] if operands[0] else operands[2]
         if not any(isinstance(operand, Symbol) for operand in operands):
             source = scalar_type(operation.operands[-1])
-            return scalars.evaluate(
+            return scalars.evaluate_op(
                 operation.op, operands, source, scalar_type(operation), operation.predicate
             )
-        origin = Origin(f"{name}:{show(operation.type)}")
+        origin = Origin(f"{name}:{format_type(operation.type)}")
         for operand in operands:
-            origin = origin.applied(operand)
-        return inputs.unknown(origin)
+            origin = origin.apply_to(operand)
+        return inputs.symbol_for(origin)
 
     def take(given: list[Any]) -> Callable[[Any], Any]:
         def apply(operand: Any) -> Any:

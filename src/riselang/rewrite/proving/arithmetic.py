@@ -14,7 +14,7 @@ from riselang.nat.atoms import operands
 from riselang.nat.division import exact_quotient
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
 
-ROUNDS = 24
+MAX_DIVISIONS = 24
 """A limit above the number of divisions in any law."""
 
 
@@ -27,7 +27,7 @@ class Query:
     """Exclusive upper bounds of variables; only these may be split into digits."""
     lower: Mapping[str, int]
     """Lower bounds of variables, where greater than 0."""
-    replaced: tuple[tuple[str, Nat], ...] = ()
+    substitutions: tuple[tuple[str, Nat], ...] = ()
     """The substitutions of variables, in order."""
 
     @property
@@ -39,32 +39,34 @@ class Query:
             facts = facts.with_bounds(name, self.lower.get(name, 0), upper)
         return facts
 
-    def at(self, nat: Nat) -> Nat:
+    def express(self, nat: Nat) -> Nat:
         """Express a natural in the remaining variables."""
-        for name, value in self.replaced:
+        for name, value in self.substitutions:
             nat = nat.substitute({name: value})
         return nat
 
 
-def simplified(query: Query) -> Query:
+def simplify_query(query: Query) -> Query:
     """Decide conditions where possible, and split divided indices into digits."""
-    for number in range(ROUNDS):
-        query = _decided(query)
+    for number in range(MAX_DIVISIONS):
+        query = _drop_decided(query)
         division = next(_divisions(query.conditions, query.bounds), None)
         if division is None:
             break
-        query = _with_digits(query, division, f"$h{number}", f"$l{number}")
+        query = _split_into_digits(query, division, f"$h{number}", f"$l{number}")
     return query
 
 
-def _decided(query: Query) -> Query:
+def _drop_decided(query: Query) -> Query:
     facts = query.facts
-    simple = [condition.mapped(lambda nat: simplify(nat, facts)) for condition in query.conditions]
-    left = dict.fromkeys(condition for condition in simple if condition.decided is not True)
+    simple = [
+        condition.map_sides(lambda nat: simplify(nat, facts)) for condition in query.conditions
+    ]
+    left = dict.fromkeys(condition for condition in simple if condition.constant_value is not True)
     return replace(query, conditions=tuple(left))
 
 
-def _with_digits(query: Query, division: Division, high_name: str, low_name: str) -> Query:
+def _split_into_digits(query: Query, division: Division, high_name: str, low_name: str) -> Query:
     name, divisor = division
     high, low = Nat.var(high_name), Nat.var(low_name)
     digits = {name: high * divisor + low}
@@ -76,7 +78,10 @@ def _with_digits(query: Query, division: Division, high_name: str, low_name: str
         if other != name
     }
     conditions = (
-        *(condition.mapped(lambda nat: nat.substitute(digits)) for condition in query.conditions),
+        *(
+            condition.map_sides(lambda nat: nat.substitute(digits))
+            for condition in query.conditions
+        ),
         *(at_least(divisor, 1), at_least(high, 0)),
         *in_range(low, divisor),
         *(() if rows is None else in_range(high, rows)),
@@ -85,7 +90,7 @@ def _with_digits(query: Query, division: Division, high_name: str, low_name: str
         conditions,
         {**bounds, high_name: rows, low_name: divisor},
         query.lower,
-        (*query.replaced, (name, digits[name])),
+        (*query.substitutions, (name, digits[name])),
     )
 
 
@@ -115,7 +120,7 @@ def _divisions(conditions: Sequence[Condition], names: Collection[str]) -> Itera
                 yield Division(variable.name, atom.divisor)
 
 
-def least(conditions: Sequence[Condition]) -> dict[str, int]:
+def lower_bounds(conditions: Sequence[Condition]) -> dict[str, int]:
     """Return the variables that the conditions bound below by a positive number."""
     found: dict[str, int] = {}
     for condition in conditions:

@@ -10,9 +10,13 @@ from typing import Any
 
 from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.types import i64, uncurry
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.nat import Nat
-from riselang.rewrite.proving.abstraction import abstracted, on_symbols, operations_of
+from riselang.rewrite.proving.abstraction import (
+    abstract_operations,
+    operations_of,
+    symbolic_operation,
+)
 from riselang.rewrite.proving.conditions import Condition, at_least, lengths, sizes_of
 from riselang.rewrite.proving.models import (
     Inputs,
@@ -21,16 +25,16 @@ from riselang.rewrite.proving.models import (
     Origin,
     Symbol,
     Undecided,
-    input_of,
+    build_input,
 )
 from riselang.support.errors import LimitationError, OutOfRangeError
-from riselang.term.fusion import FOLDS
+from riselang.term.fusion import REDUCTIONS
 from riselang.term.nodes import DepLambda, Pattern, Term, parameter_names, subterms
-from riselang.term.sizes import at_argument, at_sizes
+from riselang.term.sizes import apply_dependent, substitute_sizes
 
-LARGEST = 32
+MAX_SIZE = 32
 """The largest size, and length, at which laws are checked."""
-ROUNDS = 4
+RUNS = 4
 """The number of runs with random values."""
 
 CANNOT_RUN = (Undecided, LimitationError, OutOfRangeError)
@@ -49,16 +53,16 @@ class Difference:
     right: object
 
     def __str__(self) -> str:
-        at = f"at {shown(self.sizes)}, " if self.sizes else ""
+        at = f"at {format_sizes(self.sizes)}, " if self.sizes else ""
         where = f"element {self.place}" if self.place else "the result"
         return f"{at}{where} is {self.left} on the left and {self.right} on the right"
 
 
-def shown(sizes: Sizes) -> str:
+def format_sizes(sizes: Sizes) -> str:
     return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
-class Law:
+class Equation:
     """Two terms of one type, closed except for their sizes and data types."""
 
     def __init__(self, left: Term, right: Term, conditions: Sequence[Condition]):
@@ -67,19 +71,19 @@ class Law:
         self.inputs = _input_names(left)
         self.conditions = conditions
         self._operations = operations_of(left) + operations_of(right)
-        self._abstracted = [abstracted(side, self._operations) for side in self.sides]
-        self._concrete = [_at_integers(side) for side in self.sides]
+        self._abstracted = [abstract_operations(side, self._operations) for side in self.sides]
+        self._concrete = [_instantiate_types(side) for side in self.sides]
 
     @property
-    def has_folds(self) -> bool:
+    def has_reductions(self) -> bool:
         """Whether a side has a reduction or a scan."""
         parts = (part for side in self.sides for part in subterms(side))
-        return any(isinstance(part, Pattern) and part.spec.name in FOLDS for part in parts)
+        return any(isinstance(part, Pattern) and part.spec.name in REDUCTIONS for part in parts)
 
     def valuations(self, largest: int) -> Iterator[Sizes]:
         """Yield the sizes up to the largest one, in ascending order, for which inputs are short."""
         inputs, _ = uncurry(self.sides[0].type)
-        limited = [at_least(LARGEST, length) for type in inputs for length in lengths(type)]
+        limited = [at_least(MAX_SIZE, length) for type in inputs for length in lengths(type)]
         conditions = (*self.conditions, *limited)
         choices = itertools.product(range(largest + 1), repeat=len(self.sizes))
         for values in sorted(choices, key=lambda values: (sum(values), values)):
@@ -96,20 +100,20 @@ class Law:
     def difference(self, sizes: Sizes, seed: int = 0) -> tuple[Difference | None, bool]:
         """Find where the sides differ for symbolic inputs, and whether these cover all inputs."""
         inputs = Inputs(seed)
-        operations = [on_symbols(operation, inputs) for operation in self._operations]
-        found = self._compared(self._abstracted, sizes, operations, inputs.symbol)
+        operations = [symbolic_operation(operation, inputs) for operation in self._operations]
+        found = self._compare(self._abstracted, sizes, operations, inputs.symbol)
         return found, not inputs.has_indices
 
     def is_real(self, difference: Difference) -> bool:
         """Whether the sides also differ for some concrete inputs."""
-        leaves = (Inputs(seed).number for seed in range(ROUNDS))
-        runs = (self._compared(self._concrete, difference.sizes, [], leaf) for leaf in leaves)
+        leaves = (Inputs(seed).number for seed in range(RUNS))
+        runs = (self._compare(self._concrete, difference.sizes, [], leaf) for leaf in leaves)
         try:
             return any(found is not None for found in runs)
         except CANNOT_RUN:
             return False
 
-    def _compared(
+    def _compare(
         self, sides: Sequence[Term], sizes: Sizes, given: list[Any], leaf: Leaf
     ) -> Difference | None:
         try:
@@ -120,10 +124,12 @@ class Law:
         return None if found is None else Difference(sizes, *found)
 
     def _run(self, side: Term, sizes: Sizes, given: list[Any], leaf: Leaf) -> Any:
-        at = at_sizes(side, {name: Nat.const(size) for name, size in sizes.items()})
+        at = substitute_sizes(side, {name: Nat.const(size) for name, size in sizes.items()})
         types, _ = uncurry(at.type)
         pairs = zip(types[len(given) :], self.inputs, strict=True)
-        return run(at, [*given, *(input_of(type, Origin(name), leaf) for type, name in pairs)])
+        return run_term(
+            at, [*given, *(build_input(type, Origin(name), leaf) for type, name in pairs)]
+        )
 
 
 def _input_names(term: Term) -> tuple[str, ...]:
@@ -138,10 +144,10 @@ def _input_names(term: Term) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _at_integers(term: Term) -> Term:
+def _instantiate_types(term: Term) -> Term:
     """Instantiate the data type parameters of a term with 64-bit integers."""
     for name in sorted(set(type_variables(term.type))):
-        term = at_argument(DepLambda("data", name, term), i64)
+        term = apply_dependent(DepLambda("data", name, term), i64)
     return term
 
 
@@ -152,11 +158,11 @@ def _differences(left: Any, right: Any, place: str) -> Iterator[tuple[str, objec
         for i, (one, other) in enumerate(zip(left, right, strict=False)):
             step = f"[{i}]" if isinstance(left, list) else f".{('fst', 'snd')[i]}"
             yield from _differences(one, other, place + step)
-    elif not _same(left, right):
+    elif not _are_equal(left, right):
         yield place, left, right
 
 
-def _same(left: object, right: object) -> bool:
+def _are_equal(left: object, right: object) -> bool:
     if left is right or isinstance(left, Symbol) or isinstance(right, Symbol):
         return left is right
     # The text distinguishes 0.0 from -0.0, and is the same for every NaN.

@@ -46,20 +46,20 @@ class Condition:
         if len(parts) != 3:
             raise UserError(f"expected two sizes and a comparison between them, found '{text}'")
         left, right = as_nat(parts[0].strip()), as_nat(parts[2].strip())
-        return _WRITTEN[parts[1]](left, right)
+        return _CONSTRUCTORS[parts[1]](left, right)
 
     @property
     def variables(self) -> frozenset[str]:
         return self.left.variables | self.right.variables
 
     @property
-    def decided(self) -> bool | None:
+    def constant_value(self) -> bool | None:
         """Whether it holds, if that does not depend on any variable."""
         difference = self.left - self.right
         return _compare(self.relation, difference.offset) if difference.is_constant else None
 
     @property
-    def negated(self) -> Condition:
+    def negation(self) -> Condition:
         match self.relation:
             case Relation.AT_LEAST:
                 return less(self.left, self.right)
@@ -68,7 +68,7 @@ class Condition:
             case Relation.DIFFERENT:
                 return Condition(self.left, Relation.EQUAL, self.right)
 
-    def mapped(self, function: Callable[[Nat], Nat]) -> Condition:
+    def map_sides(self, function: Callable[[Nat], Nat]) -> Condition:
         return Condition(function(self.left), self.relation, function(self.right))
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
@@ -110,7 +110,7 @@ def in_range(index: Nat, length: Nat) -> tuple[Condition, ...]:
     return at_least(index, 0), less(index, length)
 
 
-_WRITTEN: Mapping[str, Callable[[Nat, Nat], Condition]] = {
+_CONSTRUCTORS: Mapping[str, Callable[[Nat, Nat], Condition]] = {
     ">=": at_least,
     "<=": lambda left, right: at_least(right, left),
     "==": equal,
@@ -120,16 +120,16 @@ _WRITTEN: Mapping[str, Callable[[Nat, Nat], Condition]] = {
 }
 
 
-def required(terms: Sequence[Term]) -> tuple[Condition, ...]:
+def required_conditions(terms: Sequence[Term]) -> tuple[Condition, ...]:
     """The conditions on sizes under which the terms are defined."""
     found: dict[Condition, None] = {}
     for term in terms:
         for part in subterms(term):
-            found.update(dict.fromkeys(_required_by(part)))
-    return tuple(condition for condition in found if condition.decided is not True)
+            found.update(dict.fromkeys(_conditions_of(part)))
+    return tuple(condition for condition in found if condition.constant_value is not True)
 
 
-def _required_by(term: Term) -> Iterator[Condition]:
+def _conditions_of(term: Term) -> Iterator[Condition]:
     for length in lengths(term.type):
         yield at_least(length, 0)
     if isinstance(term, Pattern):

@@ -18,7 +18,7 @@ from riselang.rewrite.proving.values import (
     Value,
     apply,
     choose,
-    spread,
+    distribute,
 )
 from riselang.support.errors import LimitationError
 from riselang.term.nodes import (
@@ -34,80 +34,87 @@ from riselang.term.nodes import (
     Term,
     scalar_type,
 )
-from riselang.term.sizes import at_argument
+from riselang.term.sizes import apply_dependent
 
 Environment: TypeAlias = tuple[Value, ...]
 """The values of the variables, the innermost first."""
 
 
-class Evaluation:
+class Evaluator:
     """Evaluates terms over the symbols of one proof."""
 
     def __init__(self, symbols: Symbols):
         self._meanings = Meanings(symbols)
 
-    def value(self, term: Term, environment: Environment = ()) -> Value:
+    def evaluate(self, term: Term, environment: Environment = ()) -> Value:
         match term:
             case Bound(number):
                 return environment[number]
             case Lambda():
                 body = term.body
-                return Function(lambda argument: self.value(body, (argument, *environment)))
+                return Function(lambda argument: self.evaluate(body, (argument, *environment)))
             case Apply():
-                function = self.value(term.function, environment)
-                return apply(function, self.value(term.argument, environment))
+                function = self.evaluate(term.function, environment)
+                return apply(function, self.evaluate(term.argument, environment))
             case DepApply(function=DepLambda() as function):
-                return self.value(at_argument(function, term.argument), environment)
+                return self.evaluate(apply_dependent(function, term.argument), environment)
             case Literal():
-                return _literal(term)
+                return _evaluate_literal(term)
             case Pattern():
                 return self._meanings.of(term)
             case Scalar():
-                return _scalar(term, [self.value(each, environment) for each in term.operands])
+                return _evaluate_scalar(
+                    term, [self.evaluate(each, environment) for each in term.operands]
+                )
             case Embed():
-                operands = [self.value(each, environment) for each in term.operands]
-                return _opaque(term, ("embed", term.region.text), operands)
+                operands = [self.evaluate(each, environment) for each in term.operands]
+                return _opaque_result(term, ("embed", term.region.text), operands)
             case _:
                 raise LimitationError(f"the prover does not support {term!r}", term.location)
 
 
-def _literal(term: Literal) -> Value:
+def _evaluate_literal(term: Literal) -> Value:
     type = scalar_type(term)
     if is_float(type):
         return Opaque(type, ("literal", repr(term.number)))
     return Number(Nat.const(abs(int(term.number)) if type == i1 else int(term.number)))
 
 
-def _opaque(term: Scalar | Embed, head: tuple[str | None, ...], operands: list[Value]) -> Value:
+def _opaque_result(
+    term: Scalar | Embed, head: tuple[str | None, ...], operands: list[Value]
+) -> Value:
     pairs = zip(term.operands, operands, strict=True)
     return Opaque(term.type, head, tuple(Typed(operand.type, value) for operand, value in pairs))
 
 
-def _scalar(term: Scalar, operands: list[Value]) -> Value:
+def _evaluate_scalar(term: Scalar, operands: list[Value]) -> Value:
     if term.op == "arith.select":
-        return spread(operands[0], lambda condition: _selected(term, condition, operands))
+        return distribute(
+            operands[0], lambda condition: _evaluate_select(term, condition, operands)
+        )
     if len(operands) == 2 and term.operands[0].type == index:
         left, right = operands
-        return spread(
-            left, lambda left: spread(right, lambda right: _on_indices(term, left, right))
+        return distribute(
+            left,
+            lambda left: distribute(right, lambda right: _evaluate_on_indices(term, left, right)),
         )
-    return _opaque(term, (term.op, term.predicate), operands)
+    return _opaque_result(term, (term.op, term.predicate), operands)
 
 
-def _selected(term: Scalar, condition: Value, operands: list[Value]) -> Value:
+def _evaluate_select(term: Scalar, condition: Value, operands: list[Value]) -> Value:
     if isinstance(condition, Number) and condition.value.is_constant:
         return operands[1] if condition.value.constant else operands[2]
-    return _opaque(term, (term.op, term.predicate), [condition, *operands[1:]])
+    return _opaque_result(term, (term.op, term.predicate), [condition, *operands[1:]])
 
 
-def _on_indices(term: Scalar, left: Value, right: Value) -> Value:
+def _evaluate_on_indices(term: Scalar, left: Value, right: Value) -> Value:
     """Evaluate integer arithmetic on sizes and indices, assuming that nothing overflows."""
     if isinstance(left, Number) and isinstance(right, Number):
         if term.op in _ARITHMETIC:
             return Number(_ARITHMETIC[term.op](left.value, right.value))
         if (compare := _COMPARISONS.get(term.predicate or "")) is not None:
             return choose(compare(left.value, right.value), TRUE, FALSE)
-    return _opaque(term, (term.op, term.predicate), [left, right])
+    return _opaque_result(term, (term.op, term.predicate), [left, right])
 
 
 TRUE, FALSE = Number(Nat.const(1)), Number(Nat.const(0))

@@ -10,17 +10,17 @@ from riselang.rewrite.proving.conditions import at_least, equal, less
 from riselang.rewrite.proving.symbols import Symbols
 from riselang.rewrite.proving.values import (
     Array,
-    Fold,
     Function,
     Number,
     Opaque,
+    Reduction,
     Typed,
     Value,
     apply,
     choose,
+    distribute,
     element,
-    fold,
-    spread,
+    reduction,
 )
 from riselang.rewrite.proving.views import VIEWS, size_argument
 from riselang.support.errors import LimitationError
@@ -36,12 +36,12 @@ class Meanings:
     def of(self, pattern: Pattern) -> Value:
         """Return a pattern as a curried function."""
         inputs, _ = uncurry(pattern.spec.type)
-        return self._curried(pattern, len(inputs), ())
+        return self._curry(pattern, len(inputs), ())
 
-    def _curried(self, pattern: Pattern, arity: int, given: tuple[Value, ...]) -> Value:
+    def _curry(self, pattern: Pattern, arity: int, given: tuple[Value, ...]) -> Value:
         if len(given) == arity:
             return self._meaning(pattern, given)
-        return Function(lambda value: self._curried(pattern, arity, (*given, value)))
+        return Function(lambda value: self._curry(pattern, arity, (*given, value)))
 
     def _meaning(self, pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
         name = pattern.spec.name
@@ -50,7 +50,7 @@ class Meanings:
         if name in WITH_INDICES:
             return WITH_INDICES[name](self, pattern, *arguments)
         if pattern.spec.is_opaque:
-            return _opaque(pattern, arguments)
+            return _opaque_result(pattern, arguments)
         raise LimitationError(f"the prover does not support {name}", pattern.location)
 
     def with_index(self, index: Value, function: Callable[[Nat], Value]) -> Value:
@@ -61,14 +61,14 @@ class Meanings:
                 case Number(value):
                     return function(value)
                 case Opaque(type=IdxType()):
-                    return function(self.symbols.number(index).value)
-                case Fold(type=IdxType()):
+                    return function(self.symbols.number_for(index).value)
+                case Reduction(type=IdxType()):
                     name = Opaque(index.type, index)
-                    return function(self.symbols.number(name).value)
+                    return function(self.symbols.number_for(name).value)
                 case _:
                     raise TypeError(f"{index} is not an index")
 
-        return spread(index, at)
+        return distribute(index, at)
 
     def read(self, index: Value, array: Value) -> Value:
         return self.with_index(index, lambda place: element(array, place))
@@ -108,7 +108,7 @@ class Meanings:
 
             return Array(at)
 
-        return fold(_result(pattern), size_argument(pattern, "m"), start, step)
+        return reduction(_result_type(pattern), size_argument(pattern, "m"), start, step)
 
     def from_idx(self, index: Value) -> Value:
         return self.with_index(index, Number)
@@ -116,22 +116,22 @@ class Meanings:
     def clamp_idx(self, pattern: Pattern, number: Value) -> Value:
         last = size_argument(pattern, "n") - 1
 
-        def clamped(number: Value) -> Value:
+        def clamp(number: Value) -> Value:
             if isinstance(number, Number):
                 return Number(nat_max(0, nat_min(number.value, last)))
-            return _opaque(pattern, (number,))
+            return _opaque_result(pattern, (number,))
 
-        return spread(number, clamped)
+        return distribute(number, clamp)
 
 
-def _result(pattern: Pattern) -> RiseType:
+def _result_type(pattern: Pattern) -> RiseType:
     inputs, result = uncurry(pattern.type)
     # A type variable is never a function type, so the arity is that of the type scheme.
     assert len(inputs) == pattern.spec.arity
     return result
 
 
-def _opaque(pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
+def _opaque_result(pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
     """Return an uninterpreted pattern: equal arguments give equal results."""
     inputs, result = uncurry(pattern.type)
     typed = tuple(Typed(type, value) for type, value in zip(inputs, arguments, strict=True))

@@ -26,7 +26,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.interpreter import scalars
 
-SHOWN = 3
+FORMAT_DEPTH = 3
 """The depth to which symbols are formatted."""
 
 
@@ -49,8 +49,8 @@ class Origin:
     def at(self, step: int | str) -> Origin:
         return Origin(self.head, self.arguments, (*self.place, step))
 
-    def applied(self, argument: Any) -> Origin:
-        return Origin(self.head, (*self.arguments, _frozen(argument)), self.place)
+    def apply_to(self, argument: Any) -> Origin:
+        return Origin(self.head, (*self.arguments, _freeze(argument)), self.place)
 
 
 Leaf: TypeAlias = Callable[[RiseType, Origin], Any]
@@ -76,25 +76,27 @@ class Symbol:
     __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def __repr__(self) -> str:
-        return show(self, SHOWN)
+        return format_symbol(self, FORMAT_DEPTH)
 
 
-def show(value: object, depth: int) -> str:
+def format_symbol(value: object, depth: int) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(show(part, depth) for part in value)})"
+        return f"({', '.join(format_symbol(part, depth) for part in value)})"
     if not isinstance(value, Symbol):
         return str(value)
     origin = value.origin
     place = "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in origin.place)
     if not origin.arguments:
         return f"{origin.head}{place}"
-    inner = ", ".join(show(each, depth - 1) for each in origin.arguments) if depth else "..."
+    inner = (
+        ", ".join(format_symbol(each, depth - 1) for each in origin.arguments) if depth else "..."
+    )
     return f"{origin.head}({inner}){place}"
 
 
-def _frozen(value: Any) -> Hashable:
+def _freeze(value: Any) -> Hashable:
     if isinstance(value, list | tuple):
-        return tuple(_frozen(part) for part in value)
+        return tuple(_freeze(part) for part in value)
     if callable(value):
         # Functions are not compared, so values computed from them are not known to be equal.
         raise Undecided
@@ -102,17 +104,19 @@ def _frozen(value: Any) -> Hashable:
     return str(value) if isinstance(value, np.generic) else value
 
 
-def input_of(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
+def build_input(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
     """Build a value of a type with constant sizes, as the interpreter represents it."""
     match type:
         case ArrayType() | VectorType():
             places = range(type.length.constant)
-            return [input_of(type.element, origin.at(place), leaf) for place in places]
+            return [build_input(type.element, origin.at(place), leaf) for place in places]
         case TupleType():
             one, other = components(type)
-            return input_of(one, origin.at("fst"), leaf), input_of(other, origin.at("snd"), leaf)
+            return build_input(one, origin.at("fst"), leaf), build_input(
+                other, origin.at("snd"), leaf
+            )
         case FunType():
-            return lambda argument: input_of(type.output, origin.applied(argument), leaf)
+            return lambda argument: build_input(type.output, origin.apply_to(argument), leaf)
         case _:
             return leaf(type, origin)
 
@@ -129,9 +133,9 @@ class Inputs:
     def symbol(self, type: RiseType, origin: Origin) -> Any:
         if isinstance(type, IdxType):
             return self._index(type, origin)
-        return self.unknown(origin)
+        return self.symbol_for(origin)
 
-    def unknown(self, origin: Origin) -> Symbol:
+    def symbol_for(self, origin: Origin) -> Symbol:
         return self._symbols.setdefault(origin, Symbol(origin))
 
     def number(self, type: RiseType, origin: Origin) -> Any:
@@ -140,8 +144,8 @@ class Inputs:
         assert isinstance(type, ScalarType)
         source = self._source(origin)
         if is_float(type):
-            return scalars.constant(source.standard_normal(), type)
-        return scalars.constant(int(source.integers(-(2**40), 2**40)), type)
+            return scalars.make_constant(source.standard_normal(), type)
+        return scalars.make_constant(int(source.integers(-(2**40), 2**40)), type)
 
     def _index(self, type: IdxType, origin: Origin) -> int:
         if type.bound.constant <= 0:

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.types import uncurry
 from riselang.nat import Facts, NatError, is_nonnegative
-from riselang.rewrite.proving.checking import Law
+from riselang.rewrite.proving.checking import Equation
 from riselang.rewrite.proving.comparison import Comparison, Unequal
-from riselang.rewrite.proving.conditions import Condition, required
-from riselang.rewrite.proving.evaluation import Evaluation
-from riselang.rewrite.proving.solver import Outcome, Solver, load
+from riselang.rewrite.proving.conditions import Condition, required_conditions
+from riselang.rewrite.proving.evaluation import Evaluator
+from riselang.rewrite.proving.solver import Outcome, Solver, load_z3
 from riselang.rewrite.proving.symbols import Symbols
 from riselang.rewrite.proving.trials import Trial
 from riselang.rewrite.proving.values import Opaque, apply
 from riselang.rewrite.proving.verdict import Status, Verdict
 from riselang.support.errors import LimitationError, UserError
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import DepLambda, Term
-from riselang.term.sizes import names_in, opened_binder
+from riselang.term.sizes import open_term_binder, term_names
 
 TIMEOUT_MS = 2_000
 """The time limit for one question to z3."""
 
 
-@deep
+@with_deep_stack
 def prove(
     left: Term,
     right: Term,
@@ -36,19 +36,19 @@ def prove(
     The sizes are those for which the patterns of both sides are defined and the assumptions hold.
     `timeout_ms` limits one question to z3.
     """
-    load()
-    left, right = opened(left, right)
+    load_z3()
+    left, right = strip_type_parameters(left, right)
     if left.type != right.type:
         raise UserError(f"the sides of a law differ in type: {left.type} and {right.type}")
     return Proof(left, right, assumptions, timeout_ms).verdict()
 
 
-def opened(left: Term, right: Term) -> tuple[Term, Term]:
+def strip_type_parameters(left: Term, right: Term) -> tuple[Term, Term]:
     """Return both sides without the functions of sizes and data types around them."""
     while isinstance(left, DepLambda) and isinstance(right, DepLambda):
-        others = names_in(left) | names_in(right)
-        name, left = opened_binder(left, others)
-        _, right = opened_binder(DepLambda(right.kind, name, right.body, right.binder), others)
+        others = term_names(left) | term_names(right)
+        name, left = open_term_binder(left, others)
+        _, right = open_term_binder(DepLambda(right.kind, name, right.body, right.binder), others)
     return left, right
 
 
@@ -57,39 +57,39 @@ class Proof:
 
     def __init__(self, left: Term, right: Term, assumptions: Sequence[Condition], timeout_ms: int):
         self._sides = (left, right)
-        self._conditions = (*assumptions, *required(self._sides))
-        self._law = Law(left, right, self._conditions)
+        self._conditions = (*assumptions, *required_conditions(self._sides))
+        self._law = Equation(left, right, self._conditions)
         self._timeout_ms = timeout_ms
 
     def verdict(self) -> Verdict:
         trial = Trial(self._law)
-        return trial.small() or self._proved(trial)
+        return trial.run_small() or self._try_to_prove(trial)
 
-    def _proved(self, trial: Trial) -> Verdict:
+    def _try_to_prove(self, trial: Trial) -> Verdict:
         try:
             self.compare()
         except Unequal as unequal:
-            return trial.at_sizes(unequal.sizes) or trial.large(unequal.reason)
+            return trial.run_at_sizes(unequal.sizes) or trial.run_large(unequal.reason)
         except LimitationError as error:
-            return trial.large(error.message)
+            return trial.run_large(error.message)
         except NatError as error:
-            return trial.large(str(error))
-        return Verdict(Status.PROVED, f"for all sizes{self._where()}")
+            return trial.run_large(str(error))
+        return Verdict(Status.PROVED, f"for all sizes{self._format_conditions()}")
 
     def compare(self) -> None:
         """Raise Unequal unless the sides are the same at all sizes."""
         symbols = Symbols()
         solver = Solver(symbols, self._law.sizes, self._conditions, self._timeout_ms)
-        if solver.possible(()).outcome is Outcome.IMPOSSIBLE:
+        if solver.satisfy(()).outcome is Outcome.IMPOSSIBLE:
             raise Unequal("no sizes satisfy the conditions of the law", {})
-        left, right = (Evaluation(symbols).value(side) for side in self._sides)
+        left, right = (Evaluator(symbols).evaluate(side) for side in self._sides)
         inputs, result = uncurry(self._sides[0].type)
         for name, type in zip(self._law.inputs, inputs, strict=True):
             argument = Opaque(type, name)
             left, right = apply(left, argument), apply(right, argument)
-        Comparison(symbols, solver).equal(result, left, right, ())
+        Comparison(symbols, solver).check_equal(result, left, right, ())
 
-    def _where(self) -> str:
+    def _format_conditions(self) -> str:
         """Format the conditions, except those that lengths are not negative."""
         said = [c for c in self._conditions if not is_nonnegative(c.left - c.right, Facts())]
         return f" with {', '.join(map(str, said))}" if said else ""

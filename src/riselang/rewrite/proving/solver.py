@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from riselang.nat import Atom, FloorDiv, Max, Min, Mod, Nat, Variable
-from riselang.rewrite.proving.arithmetic import Query, least, simplified
+from riselang.rewrite.proving.arithmetic import Query, lower_bounds, simplify_query
 from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
 from riselang.rewrite.proving.symbols import Symbols
 from riselang.support.errors import LimitationError
@@ -38,7 +38,7 @@ class Answer:
 IMPOSSIBLE = Answer(Outcome.IMPOSSIBLE)
 
 
-def load() -> Any:
+def load_z3() -> Any:
     """Import z3, which has no type annotations and is large, only when it is needed."""
     try:
         return import_module("z3")
@@ -58,22 +58,22 @@ class Solver:
         always: Sequence[Condition],
         timeout_ms: int,
     ):
-        self._z3 = load()
+        self._z3 = load_z3()
         self._symbols = symbols
         self._sizes = tuple(sizes)
         self._always = (*always, *(at_least(Nat.var(size), 0) for size in sizes))
         self._timeout_ms = timeout_ms
         self._known: dict[tuple[Condition, ...], Answer] = {}
 
-    def possible(self, path: tuple[Condition, ...]) -> Answer:
+    def satisfy(self, path: tuple[Condition, ...]) -> Answer:
         """Ask whether all conditions of the path can hold together."""
         if path not in self._known:
             self._known[path] = self._ask(path)
         return self._known[path]
 
     def _ask(self, path: tuple[Condition, ...]) -> Answer:
-        query = simplified(self._query(path))
-        if any(condition.decided is False for condition in query.conditions):
+        query = simplify_query(self._query(path))
+        if any(condition.constant_value is False for condition in query.conditions):
             return IMPOSSIBLE
         solver = self._z3.Solver()
         # Limited by steps, not by time: a proof must not depend on how busy the machine is.
@@ -88,14 +88,16 @@ class Solver:
             return Answer(Outcome.UNKNOWN)
         model = solver.model()
         sizes = {
-            size: model.eval(encoding.nat(query.at(Nat.var(size))), model_completion=True).as_long()
+            size: model.eval(
+                encoding.nat(query.express(Nat.var(size))), model_completion=True
+            ).as_long()
             for size in self._sizes
         }
         return Answer(Outcome.POSSIBLE, sizes)
 
     def _query(self, path: tuple[Condition, ...]) -> Query:
         conditions = [*self._always, *path]
-        unknown = self._mentioned(path)
+        unknown = self._unknown_indices(path)
         for name in unknown:
             conditions.extend(in_range(Nat.var(name), self._symbols.bounds[name]))
         bounds: dict[str, Nat | None] = dict.fromkeys(self._sizes)
@@ -105,9 +107,9 @@ class Solver:
             for name, bound in self._symbols.bounds.items()
             if name not in self._symbols.unknown and _occurs(name, path)
         )
-        return Query(tuple(conditions), bounds, least(self._always))
+        return Query(tuple(conditions), bounds, lower_bounds(self._always))
 
-    def _mentioned(self, path: tuple[Condition, ...]) -> list[str]:
+    def _unknown_indices(self, path: tuple[Condition, ...]) -> list[str]:
         """The unknown indices in a path, and those that they depend on."""
         pending = [name for condition in path for name in condition.variables]
         found: dict[str, None] = {}
@@ -175,7 +177,7 @@ class _Encoding:
         if head not in self._functions:
             sorts = [self._z3.IntSort()] * (len(arguments) + 1)
             self._functions[head] = self._z3.Function(f"$f{len(self._functions)}", *sorts)
-        return self._functions[head](*[self.nat(self._query.at(part)) for part in arguments])
+        return self._functions[head](*[self.nat(self._query.express(part)) for part in arguments])
 
     def _division(self, dividend: Nat, divisor: Nat) -> tuple[Any, Any]:
         whole, by = self.nat(dividend), self.nat(divisor)

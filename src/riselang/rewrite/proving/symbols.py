@@ -25,19 +25,19 @@ class Symbols:
         self.unknown: dict[str, Opaque] = {}
         """The unknown index that each name stands for."""
 
-    def index(self, length: Nat) -> Nat:
+    def fresh_index(self, length: Nat) -> Nat:
         """Return an arbitrary index of an array."""
         name = f"$i{next(self._numbers)}"
         self.bounds[name] = length
         return Nat.var(name)
 
-    def value(self, type: RiseType) -> Opaque:
+    def fresh_value(self, type: RiseType) -> Opaque:
         """Return an arbitrary value of a type."""
         return Opaque(type, ("any", next(self._numbers)))
 
-    def number(self, opaque: Opaque) -> Number:
+    def number_for(self, opaque: Opaque) -> Number:
         """Return the natural for an index that is an input or the result of an unknown function."""
-        settled = tuple(self._settled(argument) for argument in opaque.arguments)
+        settled = tuple(self._normalize_argument(argument) for argument in opaque.arguments)
         opaque = replace(opaque, arguments=settled)
         name = self._indices.get(opaque)
         if name is None:
@@ -48,10 +48,10 @@ class Symbols:
             self.bounds[name] = opaque.type.bound
         return Number(Nat.var(name))
 
-    def _settled(self, argument: Typed) -> Typed:
+    def _normalize_argument(self, argument: Typed) -> Typed:
         """Convert an argument that is an unknown index to a natural, in whatever form it is."""
         if isinstance(argument.value, Opaque) and isinstance(argument.type, IdxType):
-            return Typed(argument.type, self.number(argument.value))
+            return Typed(argument.type, self.number_for(argument.value))
         return argument
 
     def congruence(self, name: str) -> tuple[Hashable, tuple[Nat, ...]] | None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.rewrite.proving.checking import CANNOT_RUN, LARGEST, Difference, Law, Sizes, shown
+from riselang.rewrite.proving.checking import (
+    CANNOT_RUN,
+    MAX_SIZE,
+    Difference,
+    Equation,
+    Sizes,
+    format_sizes,
+)
 from riselang.rewrite.proving.verdict import Status, Verdict
 
-SMALL = 3
+SMALL_SIZE = 3
 SMALL_VALUATIONS = 40
 """The runs before a proof is attempted: they find most errors, at small sizes."""
 CANDIDATES = 40_000
 VALUATIONS = 1_200
 """How many choices of sizes are considered, and how many of these are run."""
-FOLD_VALUATIONS = 300
+REDUCTION_VALUATIONS = 300
 """The same for reductions, whose symbolic values are as deep as the array is long."""
-AFFORDABLE = 100_000
+MAX_ELEMENTS = 100_000
 """The number of elements up to which a counterexample from z3 is run."""
 SEEDS = 4
 """How many random choices of indices are tried at each choice of sizes."""
@@ -24,53 +31,53 @@ SEEDS = 4
 class Trial:
     """Runs of one law; returns a verdict if they decide it."""
 
-    def __init__(self, law: Law):
+    def __init__(self, law: Equation):
         self._law = law
         self._is_complete = True
         """Whether each run covered all inputs."""
 
-    def small(self) -> Verdict | None:
+    def run_small(self) -> Verdict | None:
         """Return the verdict if the law fails at small sizes."""
-        largest = _largest(len(self._law.sizes), SMALL, CANDIDATES)
-        return self._all(list(self._law.valuations(largest))[:SMALL_VALUATIONS])
+        largest = _largest_size(len(self._law.sizes), SMALL_SIZE, CANDIDATES)
+        return self._run_all(list(self._law.valuations(largest))[:SMALL_VALUATIONS])
 
-    def at_sizes(self, sizes: Sizes) -> Verdict | None:
+    def run_at_sizes(self, sizes: Sizes) -> Verdict | None:
         """Return the verdict if the law fails at these sizes."""
         if not sizes:
             return None
-        if self._law.cost(sizes) > AFFORDABLE:
-            detail = f"the sides seem to differ at {shown(sizes)}, which is too large to run"
+        if self._law.cost(sizes) > MAX_ELEMENTS:
+            detail = f"the sides seem to differ at {format_sizes(sizes)}, which is too large to run"
             return _out_of_reach(detail)
-        return self._all([sizes])
+        return self._run_all([sizes])
 
-    def large(self, reason: str) -> Verdict:
+    def run_large(self, reason: str) -> Verdict:
         """Return the verdict on a law that was not proved for this reason."""
-        largest = _largest(len(self._law.sizes), LARGEST, CANDIDATES)
+        largest = _largest_size(len(self._law.sizes), MAX_SIZE, CANDIDATES)
         valuations = list(self._law.valuations(largest))
-        most = FOLD_VALUATIONS if self._law.has_folds else VALUATIONS
+        most = REDUCTION_VALUATIONS if self._law.has_reductions else VALUATIONS
         while len(valuations) > most:
             largest -= 1
             valuations = [each for each in valuations if max(each.values()) <= largest]
         if not self._is_complete:
             # More runs with random inputs would add no information.
-            return self._all(valuations[:SMALL_VALUATIONS]) or _out_of_reach(reason)
-        found = self._all(valuations)
+            return self._run_all(valuations[:SMALL_VALUATIONS]) or _out_of_reach(reason)
+        found = self._run_all(valuations)
         if found is not None or not self._is_complete or not valuations:
             return found or _out_of_reach(reason)
-        return Verdict(Status.CHECKED, f"{reason}; {self._runs(largest, len(valuations))}")
+        return Verdict(Status.CHECKED, f"{reason}; {self._describe_runs(largest, len(valuations))}")
 
-    def _runs(self, largest: int, count: int) -> str:
+    def _describe_runs(self, largest: int, count: int) -> str:
         """Describe the runs that found no difference."""
         if not self._law.sizes:
             return "the same for all inputs"
         sizes = f"{count} choices of {', '.join(self._law.sizes)} up to {largest}"
-        return f"the same for all inputs up to {LARGEST} long, at all {sizes}"
+        return f"the same for all inputs up to {MAX_SIZE} long, at all {sizes}"
 
-    def _all(self, valuations: Sequence[Sizes]) -> Verdict | None:
+    def _run_all(self, valuations: Sequence[Sizes]) -> Verdict | None:
         for sizes in valuations:
             difference = self._difference(sizes)
             if difference is not None:
-                return self._differing(difference)
+                return self._difference_verdict(difference)
         return None
 
     def _difference(self, sizes: Sizes) -> Difference | None:
@@ -85,7 +92,7 @@ class Trial:
                 return difference
         return None
 
-    def _differing(self, difference: Difference) -> Verdict:
+    def _difference_verdict(self, difference: Difference) -> Verdict:
         if self._law.is_real(difference):
             return Verdict(Status.REFUTED, str(difference))
         return _out_of_reach(f"only facts about functions could make this equal: {difference}")
@@ -95,7 +102,7 @@ def _out_of_reach(detail: str) -> Verdict:
     return Verdict(Status.OUT_OF_REACH, detail)
 
 
-def _largest(count: int, limit: int, candidates: int) -> int:
+def _largest_size(count: int, limit: int, candidates: int) -> int:
     """The largest size, up to a limit, for which `count` sizes have few enough choices."""
     largest = limit
     while largest > 1 and (largest + 1) ** count > candidates:

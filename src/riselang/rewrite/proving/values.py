@@ -73,7 +73,7 @@ class Opaque:
     arguments: tuple[Typed, ...] = ()
     place: Place = ()
 
-    def inside(self, type: RiseType, step: Nat | str) -> Opaque:
+    def component(self, type: RiseType, step: Nat | str) -> Opaque:
         return replace(self, type=type, place=(*self.place, step))
 
 
@@ -87,7 +87,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class Reduction:
     """The part at a path of the accumulator after `length` steps, each of which gets its index."""
 
     type: RiseType
@@ -97,24 +97,24 @@ class Fold:
     step: Callable[[Nat, Value], Value]
     place: Place = ()
 
-    def inside(self, type: RiseType, step: Nat | str) -> Fold:
+    def component(self, type: RiseType, step: Nat | str) -> Reduction:
         return replace(self, type=type, place=(*self.place, step))
 
 
-Value: TypeAlias = Array | Pair | Function | Number | Opaque | Choice | Fold
+Value: TypeAlias = Array | Pair | Function | Number | Opaque | Choice | Reduction
 
 
 def choose(condition: Condition, yes: Value, no: Value) -> Value:
-    decided = condition.decided
+    decided = condition.constant_value
     if decided is None:
         return Choice(condition, yes, no)
     return yes if decided else no
 
 
-def spread(value: Value, function: Callable[[Value], Value]) -> Value:
+def distribute(value: Value, function: Callable[[Value], Value]) -> Value:
     """Apply a function to both alternatives of a choice."""
     if isinstance(value, Choice):
-        yes, no = spread(value.yes, function), spread(value.no, function)
+        yes, no = distribute(value.yes, function), distribute(value.no, function)
         return Choice(value.condition, yes, no)
     return function(value)
 
@@ -126,30 +126,30 @@ def element(array: Value, index: Nat) -> Value:
                 return array.element(index)
             case (
                 Opaque(type=ArrayType() | VectorType() as type)
-                | Fold(type=ArrayType() | VectorType() as type)
+                | Reduction(type=ArrayType() | VectorType() as type)
             ):
-                return array.inside(type.element, index)
+                return array.component(type.element, index)
             case _:
                 raise TypeError(f"{array} is not an array")
 
-    return spread(array, read)
+    return distribute(array, read)
 
 
 def first(pair: Value) -> Value:
-    return spread(pair, lambda pair: _component(pair, "fst"))
+    return distribute(pair, lambda pair: _component(pair, "fst"))
 
 
 def second(pair: Value) -> Value:
-    return spread(pair, lambda pair: _component(pair, "snd"))
+    return distribute(pair, lambda pair: _component(pair, "snd"))
 
 
 def _component(pair: Value, name: str) -> Value:
     match pair:
         case Pair():
             return pair.first if name == "fst" else pair.second
-        case Opaque(type=TupleType() as type) | Fold(type=TupleType() as type):
+        case Opaque(type=TupleType() as type) | Reduction(type=TupleType() as type):
             one, other = components(type)
-            return pair.inside(one if name == "fst" else other, name)
+            return pair.component(one if name == "fst" else other, name)
         case _:
             raise TypeError(f"{pair} is not a pair")
 
@@ -165,7 +165,7 @@ def apply(function: Value, argument: Value) -> Value:
             raise TypeError(f"{function} is not a function")
 
 
-def at_place(value: Value, place: Place) -> Value:
+def value_at(value: Value, place: Place) -> Value:
     """Return the part of a value at a path."""
     for step in place:
         if isinstance(step, Nat):
@@ -175,8 +175,8 @@ def at_place(value: Value, place: Place) -> Value:
     return value
 
 
-def fold(
+def reduction(
     accumulator: RiseType, length: Nat, init: Value, step: Callable[[Nat, Value], Value]
-) -> Fold:
+) -> Reduction:
     """Return the accumulator after `length` steps from `init` on."""
-    return Fold(accumulator, accumulator, length, init, step)
+    return Reduction(accumulator, accumulator, length, init, step)

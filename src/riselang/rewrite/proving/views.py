@@ -16,7 +16,7 @@ from riselang.dialects.rise.types import (
     components,
     uncurry,
 )
-from riselang.dialects.rise.views import Path, Side, View, route
+from riselang.dialects.rise.views import Path, Side, View, make_route
 from riselang.nat import Nat
 from riselang.rewrite.proving.conditions import less
 from riselang.rewrite.proving.values import (
@@ -25,10 +25,10 @@ from riselang.rewrite.proving.values import (
     Pair,
     Value,
     apply,
-    at_place,
     choose,
     element,
-    fold,
+    reduction,
+    value_at,
 )
 from riselang.term.nodes import Pattern
 
@@ -61,30 +61,32 @@ def _map(pattern: Pattern, function: Value, array: Value) -> Value:
 
 
 def _reduce(pattern: Pattern, function: Value, init: Value, array: Value) -> Value:
-    return _folded(pattern, size_argument(pattern, "n"), function, init, array)
+    return _reduce_steps(pattern, size_argument(pattern, "n"), function, init, array)
 
 
 def _scan(pattern: Pattern, function: Value, init: Value, array: Value) -> Value:
-    return Array(lambda i: _folded(pattern, i + 1, function, init, array))
+    return Array(lambda i: _reduce_steps(pattern, i + 1, function, init, array))
 
 
-def _folded(pattern: Pattern, length: Nat, function: Value, init: Value, array: Value) -> Value:
+def _reduce_steps(
+    pattern: Pattern, length: Nat, function: Value, init: Value, array: Value
+) -> Value:
     def step(i: Nat, accumulator: Value) -> Value:
         return apply(apply(function, accumulator), element(array, i))
 
-    return fold(_type(pattern, "t"), length, init, step)
+    return reduction(_type(pattern, "t"), length, init, step)
 
 
 def _iterate(pattern: Pattern, function: Value, value: Value) -> Value:
     times = size_argument(pattern, "k")
-    return fold(_type(pattern, "t"), times, value, lambda _, value: apply(function, value))
+    return reduction(_type(pattern, "t"), times, value, lambda _, value: apply(function, value))
 
 
 def _zip(pattern: Pattern, left: Value, right: Value) -> Value:
     return Array(lambda i: Pair(element(left, i), element(right, i)))
 
 
-def _joined(array: Value, length: Nat) -> Value:
+def _join(array: Value, length: Nat) -> Value:
     return Array(lambda i: element(element(array, _quotient(i, length)), _remainder(i, length)))
 
 
@@ -97,7 +99,7 @@ def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
     return Array(lambda i: choose(less(i, length), element(left, i), element(right, i - length)))
 
 
-def _padded(
+def _pad_with(
     pattern: Pattern,
     array: Value,
     before: Callable[[Nat], Value],
@@ -115,59 +117,65 @@ def _padded(
 
 def _pad(pattern: Pattern, array: Value) -> Value:
     last = size_argument(pattern, "n") - 1
-    return _padded(pattern, array, lambda i: element(array, ZERO), lambda i: element(array, last))
+    return _pad_with(pattern, array, lambda i: element(array, ZERO), lambda i: element(array, last))
 
 
 def _pad_const(pattern: Pattern, value: Value, array: Value) -> Value:
-    return _padded(pattern, array, lambda i: value, lambda i: value)
+    return _pad_with(pattern, array, lambda i: value, lambda i: value)
 
 
 def _pad_wrap(pattern: Pattern, array: Value) -> Value:
     last = size_argument(pattern, "n") - 1
-    return _padded(pattern, array, lambda i: element(array, last - i), lambda i: element(array, i))
+    return _pad_with(
+        pattern, array, lambda i: element(array, last - i), lambda i: element(array, i)
+    )
 
 
 def _pad_reflect(pattern: Pattern, array: Value) -> Value:
     last = size_argument(pattern, "n") - 1
-    return _padded(
+    return _pad_with(
         pattern, array, lambda i: element(array, i + 1), lambda i: element(array, last - 1 - i)
     )
 
 
-def _shown(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
+def _view_meaning(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
     """Return the meaning of a view, from the route that reads it."""
-    path = route(spec.parameters, view.read)
+    path = make_route(spec.parameters, view.read)
     _, result = uncurry(spec.type)
 
     def meaning(pattern: Pattern, argument: Value) -> Value:
         sizes = [size_argument(pattern, name) for name in path.sizes]
-        return _built(result, path.parts, lambda parts: _found(argument, path(sizes, parts)))
+        return _build_value(
+            result, path.parts, lambda parts: _value_at_path(argument, path(sizes, parts))
+        )
 
     return meaning
 
 
-def _built(type: RiseType, count: int, at: Callable[[Path], Value], parts: Path = ()) -> Value:
+def _build_value(
+    type: RiseType, count: int, at: Callable[[Path], Value], parts: Path = ()
+) -> Value:
     """Build a value of a type from the values at the paths of `count` parts in it."""
     if len(parts) == count:
         return at(parts)
     if isinstance(type, TupleType):
         one, other = (
-            _built(each, count, at, (*parts, side))
+            _build_value(each, count, at, (*parts, side))
             for each, side in zip(components(type), Side, strict=True)
         )
         return Pair(one, other)
     assert isinstance(type, ArrayType | VectorType)
-    return Array(lambda i: _built(type.element, count, at, (*parts, i)))
+    return Array(lambda i: _build_value(type.element, count, at, (*parts, i)))
 
 
-def _found(value: Value, path: Path) -> Value:
+def _value_at_path(value: Value, path: Path) -> Value:
     names = {Side.FIRST: "fst", Side.SECOND: "snd"}
-    return at_place(value, tuple(part if isinstance(part, Nat) else names[part] for part in path))
+    return value_at(value, tuple(part if isinstance(part, Nat) else names[part] for part in path))
 
 
 VIEWS: Mapping[str, Callable[..., Value]] = {
     **{
-        name: _shown(spec, spec.view)
+        name: _view_meaning(spec, spec.view)
         for name, spec in PATTERNS.items()
         if spec.view is not None
     },
@@ -184,8 +192,8 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
     "zip": _zip,
     "tuple": lambda pattern, one, other: Pair(one, other),
-    "join": lambda pattern, array: _joined(array, size_argument(pattern, "m")),
-    "asScalar": lambda pattern, array: _joined(array, size_argument(pattern, "k")),
+    "join": lambda pattern, array: _join(array, size_argument(pattern, "m")),
+    "asScalar": lambda pattern, array: _join(array, size_argument(pattern, "k")),
     "concat": _concat,
     "pad": _pad,
     "padConst": _pad_const,

@@ -12,36 +12,36 @@ from __future__ import annotations
 from riselang.dialects.rise.pattern_registry import FST, REDUCE, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import RiseType, TupleType, components
 from riselang.rewrite.matching import NoMatch
-from riselang.rewrite.rule import Found, law, rule
-from riselang.rewrite.rules.storing import nest_of, unless_taken
-from riselang.rewrite.terms import applied, generalised
+from riselang.rewrite.rule import Bindings, law, rule
+from riselang.rewrite.rules.storing import match_map_nest, remove_unused
+from riselang.rewrite.terms import abstract_over, pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
 from riselang.term.substitution import shift
 
-BESIDE = "x : n.s, y : m.t, c : n.m.u, f : s -> t -> u -> v"
+UNKNOWNS = "x : n.s, y : m.t, c : n.m.u, f : s -> t -> u -> v"
 
 
-@rule(BESIDE)
-def interchange_beside(term: Term) -> Found:
+@rule(UNKNOWNS)
+def interchange_beside(term: Term) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(y, c |> transpose) |> map(fun(q,
       zip(x, snd(q)) |> map(fun(p, f(fst(p), fst(q), snd(p)))))) |> transpose"""
-    return _found(term)
+    return _match_unknowns(term)
 
 
 @rule("x : n.s, y : (m + 1).t, c : n.(m + 1).u, f : s -> t -> u -> v", choose="k")
-def fill_beside(term: Term, **given: object) -> Found:
+def fill_beside(term: Term, **given: object) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(x, c |> map(fun(row, row |> pad(0, k))))
       |> map(fun(p, zip(y |> pad(0, k), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
       |> map(fun(row, row |> take(m + 1)))
 
     The second array is padded to whole tiles, and the padding is dropped at the end."""
-    return _found(term)
+    return _match_unknowns(term)
 
 
 @rule("x : (n * k).s, y : (m * l).t, c : (n * k).(m * l).u, f : s -> t -> u -> v", choose="k l")
-def tile_beside(term: Term, **given: object) -> Found:
+def tile_beside(term: Term, **given: object) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(x |> split(k), c |> split(k) |> map(fun(rows,
         rows |> transpose |> split(l) |> map(fun(columns, columns |> transpose)))))
@@ -51,7 +51,7 @@ def tile_beside(term: Term, **given: object) -> Found:
       |> map(fun(tiles, tiles |> map(fun(tile, tile |> transpose)) |> join |> transpose)) |> join
 
     Maps over tiles, and maps inside each tile."""
-    return _found(term)
+    return _match_unknowns(term)
 
 
 # Reductions that start from the elements of a matrix.
@@ -67,22 +67,22 @@ def start_from_matrix() -> None:
 
 
 @rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : u -> (s x t) -> u")
-def starts_first(term: Term) -> Found:
+def starts_first(term: Term) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, g(snd(q)))))))
     ~> zip(x, c |> map(fun(row, row |> map(g)))) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
       zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
     The initial values of the reductions are computed first."""
-    nest = nest_of(term)
-    (x, c), (y, _) = _zipped(nest.xs), _zipped(nest.ys)
-    fold = applied(nest.inner.body, REDUCE.name)
+    nest = match_map_nest(term)
+    (x, c), (y, _) = _zip_arguments(nest.xs), _zip_arguments(nest.ys)
+    fold = pattern_arguments(nest.inner.body, REDUCE.name)
     if fold is None:
         raise NoMatch("expected reductions")
-    element = _part(SND, nest.inner.parameter, 0)
-    start = unless_taken(unless_taken(generalised(fold[1], element), 2), 1)
-    function = unless_taken(unless_taken(fold[0], 1), 0)
-    return {"x": x, "c": c, "y": unless_taken(y, 0), "g": Lambda("e", element.type, start),
+    element = _component(SND, nest.inner.parameter, 0)
+    start = remove_unused(remove_unused(abstract_over(fold[1], element), 2), 1)
+    function = remove_unused(remove_unused(fold[0], 1), 0)
+    return {"x": x, "c": c, "y": remove_unused(y, 0), "g": Lambda("e", element.type, start),
             "f": function}  # fmt: skip
 
 
@@ -112,42 +112,42 @@ def peel_folds() -> None:
     The first elements are reduced before the others, so that the chunk size divides the rest."""
 
 
-def has_matrix_beside(term: Term) -> bool:
+def has_matrix_operand(term: Term) -> bool:
     """Whether a term has the form of the left-hand sides."""
     try:
-        _found(term)
+        _match_unknowns(term)
     except NoMatch:
         return False
     return True
 
 
-def _found(term: Term) -> Found:
-    nest = nest_of(term)
-    x, c = _zipped(nest.xs)
-    y, beside = _zipped(nest.ys)
-    if beside != _part(SND, nest.outer.parameter, 0):
+def _match_unknowns(term: Term) -> Bindings:
+    nest = match_map_nest(term)
+    x, c = _zip_arguments(nest.xs)
+    y, beside = _zip_arguments(nest.ys)
+    if beside != _component(SND, nest.outer.parameter, 0):
         raise NoMatch("expected a zip with the second component of the outer element")
     parts = (
-        _part(FST, nest.outer.parameter, 1),
-        _part(FST, nest.inner.parameter, 0),
-        _part(SND, nest.inner.parameter, 0),
+        _component(FST, nest.outer.parameter, 1),
+        _component(FST, nest.inner.parameter, 0),
+        _component(SND, nest.inner.parameter, 0),
     )
     body = nest.inner.body
     for count, part in enumerate(parts):
-        body = generalised(body, shift(part, count))
-    body = unless_taken(unless_taken(body, 4), 3)
+        body = abstract_over(body, shift(part, count))
+    body = remove_unused(remove_unused(body, 4), 3)
     for part in reversed(parts):
         body = Lambda("e", part.type, body)
-    return {"x": x, "c": c, "y": unless_taken(y, 0), "f": body}
+    return {"x": x, "c": c, "y": remove_unused(y, 0), "f": body}
 
 
-def _zipped(term: Term) -> list[Term]:
-    found = applied(term, ZIP.name)
+def _zip_arguments(term: Term) -> list[Term]:
+    found = pattern_arguments(term, ZIP.name)
     if found is None:
         raise NoMatch("expected a zip")
     return found
 
 
-def _part(spec: PatternSpec, type: RiseType, index: int) -> Term:
+def _component(spec: PatternSpec, type: RiseType, index: int) -> Term:
     assert isinstance(type, TupleType)
     return Apply(Pattern(spec, components(type)), Bound(index, type))

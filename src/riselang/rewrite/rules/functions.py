@@ -18,20 +18,20 @@ from riselang.dialects.rise.pattern_registry import (
 )
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TupleType, components
 from riselang.rewrite.conditions import EXACT, RELAXED, relaxed
-from riselang.rewrite.eta import eta_expanded, eta_reduced, mentions, without
+from riselang.rewrite.eta import drop_lambda, eta_expand, eta_reduce, mentions
 from riselang.rewrite.laws import Form
 from riselang.rewrite.matching import NoMatch
-from riselang.rewrite.rule import Found, Permission, Unmet, law, rule
+from riselang.rewrite.rule import Bindings, Permission, Unmet, law, rule
 from riselang.rewrite.terms import (
-    applied,
-    costs_something,
-    generalised,
-    outside,
-    rewrapped,
-    under,
-    viewed,
+    abstract_over,
+    has_cost,
+    move_outside,
+    pattern_arguments,
+    split_lambdas,
+    view_source,
+    wrap_in_lambdas,
 )
-from riselang.term.fusion import beta as named_beta
+from riselang.term.fusion import beta_reduce as named_beta
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -62,13 +62,13 @@ def eta_expansion(term: Term) -> Term:
     """x |> map(f) ~> x |> map(fun(e, f(e)))
 
     The function arguments of patterns become lambdas."""
-    return _with_functions(term, eta_expanded)
+    return _rewrite_functions(term, eta_expand)
 
 
 @rule("f : s -> t, x : n.s", form=Form.WRITTEN)
 def eta_reduction(term: Term) -> Term:
     """x |> map(fun(e, f(e))) ~> x |> map(f)"""
-    return _with_functions(term, eta_reduced)
+    return _rewrite_functions(term, eta_reduce)
 
 
 # Names
@@ -77,7 +77,7 @@ def eta_reduction(term: Term) -> Term:
 @rule("f : s -> t, a : s")
 def inline_let(term: Term) -> Term:
     """let y = a; f(y) ~> f(a)"""
-    value, function = _let(term)
+    value, function = _let_arguments(term)
     return instantiate(function.body, value)
 
 
@@ -86,7 +86,7 @@ def inline_free_let(term: Term) -> Term:
     """let y = a; f(y) ~> f(a)
 
     Inlining repeats no computation."""
-    value, function = _let(term)
+    value, function = _let_arguments(term)
     inlined = named_beta(function, value)
     if inlined == term:
         raise Unmet("the value is computed, and used several times")
@@ -94,12 +94,12 @@ def inline_free_let(term: Term) -> Term:
 
 
 @rule("c : s, h : t -> s -> u, x : n.t", condition="c is computed, and the same in all iterations")
-def hoist_from_map(term: Term) -> Found:
+def hoist_from_map(term: Term) -> Bindings:
     """x |> map(fun(e, h(e, c))) ~> let y = c; x |> map(fun(e, h(e, y)))
 
     Computes a loop-invariant value before the loop."""
     (function,), xs = loop_parts(term, MAP.name)
-    value, rest = _invariant(function, 1)
+    value, rest = _find_invariant(function, 1)
     return {"c": value, "h": rest, "x": xs}
 
 
@@ -107,23 +107,23 @@ def hoist_from_map(term: Term) -> Found:
     "c : s, h : u -> t -> s -> u, a : u, x : n.t",
     condition="c is computed, and the same in all iterations",
 )
-def hoist_from_reduce(term: Term) -> Found:
+def hoist_from_reduce(term: Term) -> Bindings:
     """x |> reduce(fun((acc, e), h(acc, e, c)), a)
     ~> let y = c; x |> reduce(fun((acc, e), h(acc, e, y)), a)"""
     (function, start), xs = loop_parts(term, REDUCE.name)
-    value, rest = _invariant(function, 2)
+    value, rest = _find_invariant(function, 2)
     return {"c": value, "h": rest, "a": start, "x": xs}
 
 
 @rule("f : s -> t, a : s")
-def name_stored(term: Term) -> Found:
+def name_stored(term: Term) -> Bindings:
     """f(a |> toMem(heap)) ~> let y = a |> toMem(heap); f(y)
 
     Names the values that the computation of a value stores, the innermost first."""
     if isinstance(term.type, FunType | DepFunType):
         raise NoMatch("expected data")
-    stored, value = _stored_part(term)
-    return {"a": value, "f": Lambda("y", stored.type, generalised(term, stored))}
+    stored, value = _find_stored(term)
+    return {"a": value, "f": Lambda("y", stored.type, abstract_over(term, stored))}
 
 
 @law("a : u, b : u -> s, f : s -> t")
@@ -135,69 +135,74 @@ def let_of_let() -> None:
 
 
 @rule("f : t -> u, g : s -> t, x : n.s")
-def map_fission(term: Term) -> Found:
+def map_fission(term: Term) -> Bindings:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
     The first map computes the operand of the outermost operation."""
     (function,), xs = loop_parts(term, MAP.name)
-    rest, part = _fission(function)
+    rest, part = _split_function(function)
     return {"f": rest, "g": part, "x": xs}
 
 
 @rule("f : t -> u, g : s -> t, x : n.s")
-def folds_first(term: Term) -> Found:
+def folds_first(term: Term) -> Bindings:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
     The first map computes the reductions of each element, the second everything else."""
     (function,), xs = loop_parts(term, MAP.name)
-    (layer,), body = under(function, 1)
-    part = folds_in(body)
-    rest = Lambda("v", part.type, _rest(body, part, 0))
-    return {"f": rest, "g": rewrapped([layer], part), "x": xs}
+    (layer,), body = split_lambdas(function, 1)
+    part = find_reductions(body)
+    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    return {"f": rest, "g": wrap_in_lambdas([layer], part), "x": xs}
 
 
 @rule("f : t -> v -> u, g : s -> t, h : s -> v, x : n.s")
-def folds_first_with(term: Term) -> Found:
+def folds_first_with(term: Term) -> Bindings:
     """x |> map(fun(e, f(g(e), h(e))))
     ~> zip(x |> map(g), x |> map(h)) |> map(fun(p, f(fst(p), snd(p))))
 
     The same if the second map also needs the element, or a component of it."""
     (function,), xs = loop_parts(term, MAP.name)
-    (layer,), body = under(function, 1)
-    part = folds_in(body)
-    other, rest = _other_part(generalised(body, part), layer.parameter)
+    (layer,), body = split_lambdas(function, 1)
+    part = find_reductions(body)
+    other, rest = _find_other_component(abstract_over(body, part), layer.parameter)
     made = Lambda("v", part.type, Lambda("w", other.type, rest))
-    return {"f": made, "g": rewrapped([layer], part), "h": rewrapped([layer], other), "x": xs}
+    return {
+        "f": made,
+        "g": wrap_in_lambdas([layer], part),
+        "h": wrap_in_lambdas([layer], other),
+        "x": xs,
+    }
 
 
 @rule("g : s -> t, f : u -> t -> u, a : u, x : n.s")
-def reduce_map_fission(term: Term) -> Found:
+def reduce_map_fission(term: Term) -> Bindings:
     """x |> reduce(fun((acc, e), f(acc, g(e))), a) ~> x |> map(g) |> reduce(f, a)
 
     The map computes everything that does not depend on the accumulator."""
     (function, start), xs = loop_parts(term, REDUCE.name)
-    rest, part = _fission_of_fold(function)
+    rest, part = _split_reduction_function(function)
     return {"f": rest, "g": part, "a": start, "x": xs}
 
 
 @rule("f : s -> u, x : n.s, y : n.t")
-def map_of_firsts(term: Term) -> Found:
+def map_of_firsts(term: Term) -> Bindings:
     """zip(x, y) |> map(fun(p, f(fst(p)))) ~> x |> map(f)
 
     Removes a zip whose second component is not used."""
-    function, xs, ys = _of_component(term, FST)
+    function, xs, ys = _function_of_component(term, FST)
     return {"f": function, "x": xs, "y": ys}
 
 
 @rule("f : t -> u, x : n.s, y : n.t")
-def map_of_seconds(term: Term) -> Found:
+def map_of_seconds(term: Term) -> Bindings:
     """zip(x, y) |> map(fun(p, f(snd(p)))) ~> y |> map(f)"""
-    function, xs, ys = _of_component(term, SND)
+    function, xs, ys = _function_of_component(term, SND)
     return {"f": function, "x": xs, "y": ys}
 
 
 @rule("h : sz.s -> t, g : sz.t -> u, x : (n + sz - 1).(m + sz - 1).s")
-def share_rows(term: Term) -> Found:
+def share_rows(term: Term) -> Bindings:
     """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
       |> map(fun(rows, rows |> transpose |> map(fun(window, g(window |> map(h))))))
     ~> x |> map(fun(row, row |> slide(sz, 1) |> map(h))) |> slide(sz, 1)
@@ -205,11 +210,11 @@ def share_rows(term: Term) -> Found:
 
     Results for the rows of a window are computed once, instead of in every window with that
     row."""
-    return _shared(term, lambda xs: xs)
+    return _share_results(term, lambda xs: xs)
 
 
 @rule("h : sz.s -> t, g : sz.t -> u, x : (n + sz - 1).(m + sz - 1).s")
-def share_columns(term: Term) -> Found:
+def share_columns(term: Term) -> Bindings:
     """x |> map(fun(row, row |> slide(sz, 1))) |> slide(sz, 1)
       |> map(fun(rows, rows |> transpose |> map(fun(window, g(window |> transpose |> map(h))))))
     ~> x |> slide(sz, 1)
@@ -218,10 +223,10 @@ def share_columns(term: Term) -> Found:
     The same for columns: the windows of a line share the results for their columns."""
 
     def columns(xs: Term) -> Term | None:
-        found = applied(xs, TRANSPOSE.name)
+        found = pattern_arguments(xs, TRANSPOSE.name)
         return None if found is None else found[0]
 
-    return _shared(term, columns)
+    return _share_results(term, columns)
 
 
 # Scalars
@@ -249,7 +254,7 @@ sum_as_fma = fma_as_sum.reversed("sum_as_fma")
 sum_as_fma_f64 = fma_as_sum_f64.reversed("sum_as_fma_f64")
 
 
-def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
+def _rewrite_functions(term: Term, change: Callable[[Term], Term]) -> Term:
     """Rewrite the function arguments of a pattern."""
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments:
@@ -263,44 +268,44 @@ def _with_functions(term: Term, change: Callable[[Term], Term]) -> Term:
     return apply_all(head, changed)
 
 
-def _of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
+def _function_of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
     """Convert a function of pairs to a function of one component; also return the zipped arrays."""
-    found = applied(term, MAP.name)
-    pair = None if found is None else applied(found[1], ZIP.name)
+    found = pattern_arguments(term, MAP.name)
+    pair = None if found is None else pattern_arguments(found[1], ZIP.name)
     if found is None or pair is None:
         raise NoMatch("expected a map over pairs")
-    (layer,), body = under(eta_expanded(found[0]), 1)
+    (layer,), body = split_lambdas(eta_expand(found[0]), 1)
     if mentions(body, 0) and not has_pattern(body, spec.name):
         raise NoMatch("the element is also used elsewhere")
     part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
-    return Lambda(layer.name, part.type, _rest(body, part, 0)), pair[0], pair[1]
+    return Lambda(layer.name, part.type, _abstract_over_part(body, part, 0)), pair[0], pair[1]
 
 
 def _windows_2d(term: Term) -> tuple[Term, Term]:
     """Return the function and the grid of a map over all windows of a grid."""
-    lines = applied(term, MAP.name)
-    slide = applied(lines[1], SLIDE.name) if lines is not None else None
-    rows = applied(slide[0], MAP.name) if slide is not None else None
+    lines = pattern_arguments(term, MAP.name)
+    slide = pattern_arguments(lines[1], SLIDE.name) if lines is not None else None
+    rows = pattern_arguments(slide[0], MAP.name) if slide is not None else None
     if lines is None or rows is None:
         raise NoMatch("expected a map over the windows of a grid")
-    windows = applied(under(eta_expanded(lines[0]), 1)[1], MAP.name)
+    windows = pattern_arguments(split_lambdas(eta_expand(lines[0]), 1)[1], MAP.name)
     if windows is None:
         raise NoMatch("expected a map over the windows of a grid")
-    function = eta_expanded(windows[0])
+    function = eta_expand(windows[0])
     if mentions(function, 0):
         raise NoMatch("the function of a window uses more than the window")
-    return without(function, 0), rows[1]
+    return drop_lambda(function, 0), rows[1]
 
 
-def _shared(term: Term, before: Callable[[Term], Term | None]) -> Found:
+def _share_results(term: Term, before: Callable[[Term], Term | None]) -> Bindings:
     """Abstract over the results for each row of a window, or for each row of a view of it."""
     grid = _windows_2d(term)
-    _, body = under(grid[0], 1)
+    _, body = split_lambdas(grid[0], 1)
     part = _map_of_rows(body, before)
-    rest = Lambda("v", part.type, _rest(body, part, 0))
-    found = applied(part, MAP.name)
+    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    found = pattern_arguments(part, MAP.name)
     assert found is not None
-    (row,) = (without(eta_expanded(each), 0) for each in found[:1])
+    (row,) = (drop_lambda(eta_expand(each), 0) for each in found[:1])
     return {"h": row, "g": rest, "x": grid[1]}
 
 
@@ -309,7 +314,7 @@ def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
     stack = [body]
     while stack:
         part = stack.pop()
-        found = applied(part, MAP.name)
+        found = pattern_arguments(part, MAP.name)
         window = None if found is None else before(found[1])
         is_window = window is not None and window == Bound(0, window.type)
         if found is not None and is_window and not mentions(found[0], 0):
@@ -319,7 +324,7 @@ def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
     raise NoMatch("no value is computed from each row or column of a window")
 
 
-def _let(term: Term) -> tuple[Term, Lambda]:
+def _let_arguments(term: Term) -> tuple[Term, Lambda]:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec is not LET or len(arguments) != 2:
         raise NoMatch("expected a let")
@@ -331,39 +336,39 @@ def _let(term: Term) -> tuple[Term, Lambda]:
 
 def loop_parts(term: Term, name: str) -> tuple[list[Term], Term]:
     """Return the functions and values that are arguments of a pattern, and its array."""
-    found = applied(term, name)
+    found = pattern_arguments(term, name)
     if found is None:
         raise NoMatch(f"expected {name}")
-    return [eta_expanded(found[0]), *found[1:-1]], found[-1]
+    return [eta_expand(found[0]), *found[1:-1]], found[-1]
 
 
-def _invariant(function: Term, parameters: int) -> tuple[Term, Term]:
+def _find_invariant(function: Term, parameters: int) -> tuple[Term, Term]:
     """Find the largest computed subterm of a function that is loop-invariant; abstract over it."""
-    layers, body = under(function, parameters)
+    layers, body = split_lambdas(function, parameters)
     stack: list[tuple[Term, int]] = [(body, parameters)]
     while stack:
         part, inside = stack.pop()
-        value = outside(part, inside) if _is_computed(part) else None
+        value = move_outside(part, inside) if _is_computed(part) else None
         if value is not None:
-            rest = generalised(body, shift(value, parameters))
-            return value, rewrapped(layers, Lambda("y", value.type, rest))
+            rest = abstract_over(body, shift(value, parameters))
+            return value, wrap_in_lambdas(layers, Lambda("y", value.type, rest))
         inner = inside + 1 if isinstance(part, Lambda) else inside
         stack.extend((child, inner) for child in reversed(part.children))
     raise Unmet("no computed value is the same in all iterations")
 
 
-def _stored_part(term: Term) -> tuple[Term, Term]:
+def _find_stored(term: Term) -> tuple[Term, Term]:
     """Return the innermost stored subterm outside of functions, and the value that it stores.
 
     The value of a `let` already has a name."""
-    named = applied(term, LET.name)
+    named = pattern_arguments(term, LET.name)
     whole = term if named is None else named[0]
     stack, found = [whole], None
     while stack:
         part = stack.pop()
         if not has_pattern(part, TO_MEM.name):
             continue
-        value = None if part is whole else _on_heap(part)
+        value = None if part is whole else _heap_value(part)
         if value is not None:
             # Other stored subterms are independent of this one; only those inside it come first.
             found, stack = (part, value), []
@@ -374,7 +379,7 @@ def _stored_part(term: Term) -> tuple[Term, Term]:
     return found
 
 
-def _on_heap(term: Term) -> Term | None:
+def _heap_value(term: Term) -> Term | None:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec is not TO_MEM or not arguments:
         return None
@@ -383,45 +388,47 @@ def _on_heap(term: Term) -> Term | None:
 
 def _is_computed(term: Term) -> bool:
     """Whether a term is computed data, and not a view of some."""
-    if not costs_something(term) or isinstance(term.type, FunType | DepFunType):
+    if not has_cost(term) or isinstance(term.type, FunType | DepFunType):
         return False
-    if term.head is not None and term.given < term.head.arity:
+    if term.head is not None and term.argument_count < term.head.arity:
         return False
-    return viewed(term) is None
+    return view_source(term) is None
 
 
-def _fission(function: Term) -> tuple[Term, Term]:
+def _split_function(function: Term) -> tuple[Term, Term]:
     """Split a function at the operand of its outermost operation; return both functions."""
-    (layer,), body = under(function, 1)
+    (layer,), body = split_lambdas(function, 1)
     used = [child for child in body.children if mentions(child, 0)]
     if len(used) != 1 or isinstance(used[0], Bound | Lambda) or isinstance(body, Lambda):
         raise NoMatch("the outermost operation does not have exactly one computed operand")
     (part,) = used
     if isinstance(part.type, FunType):
         raise NoMatch("the value between the maps would be a function")
-    return Lambda("v", part.type, _rest(body, part, 0)), rewrapped([layer], part)
+    return Lambda("v", part.type, _abstract_over_part(body, part, 0)), wrap_in_lambdas(
+        [layer], part
+    )
 
 
-def folds_in(body: Term) -> Term:
+def find_reductions(body: Term) -> Term:
     """Find a reduction, or maps to one, that is an operand of something else."""
     stack = [child for child in body.children if not isinstance(child, Lambda)]
     while stack:
         part = stack.pop()
-        if is_nest_of_fold(part) and mentions(part, 0):
+        if is_reduction_nest(part) and mentions(part, 0):
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
     raise NoMatch("there is no reduction whose result is used")
 
 
-def is_nest_of_fold(term: Term) -> bool:
+def is_reduction_nest(term: Term) -> bool:
     """Whether a term is a reduction, or a map to one."""
-    while (found := applied(term, MAP.name)) is not None and isinstance(found[0], Lambda):
+    while (found := pattern_arguments(term, MAP.name)) is not None and isinstance(found[0], Lambda):
         term = found[0].body
-    return applied(term, REDUCE.name) is not None
+    return pattern_arguments(term, REDUCE.name) is not None
 
 
-def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
+def _find_other_component(body: Term, type: RiseType) -> tuple[Term, Term]:
     """Find what a body, under a lambda for a part of the element, uses of the rest of it.
 
     Returns the smallest component that suffices, and the body under a lambda for it as well.
@@ -434,29 +441,29 @@ def _other_part(body: Term, type: RiseType) -> tuple[Term, Term]:
             parts = components(each.type)
             candidates += [apply_all(Pattern(spec, parts), [each]) for spec in (FST, SND)]
     for each in reversed(candidates):
-        rest = generalised(body, shift(each, 1))
+        rest = abstract_over(body, shift(each, 1))
         if not mentions(rest, 2):
-            return each, without(rest, 2)
+            return each, drop_lambda(rest, 2)
     raise NoMatch("nothing else of the element is used")
 
 
-def _fission_of_fold(function: Term) -> tuple[Term, Term]:
+def _split_reduction_function(function: Term) -> tuple[Term, Term]:
     """Split the function of a reduction at the part that does not depend on the accumulator."""
-    (accumulator, layer), body = under(function, 2)
-    part = _of_element_alone(body)
-    rest = Lambda("v", part.type, _rest(body, part, 0))
-    return rewrapped([accumulator], rest), rewrapped([layer], without(part, 1))
+    (accumulator, layer), body = split_lambdas(function, 2)
+    part = _find_element_part(body)
+    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    return wrap_in_lambdas([accumulator], rest), wrap_in_lambdas([layer], drop_lambda(part, 1))
 
 
-def _rest(body: Term, part: Term, element: int) -> Term:
+def _abstract_over_part(body: Term, part: Term, element: int) -> Term:
     """Abstract a body over a part, and remove the variable of the element."""
-    rest = generalised(body, part)
+    rest = abstract_over(body, part)
     if mentions(rest, element + 1):
         raise NoMatch("the element is also used elsewhere")
-    return without(rest, element + 1)
+    return drop_lambda(rest, element + 1)
 
 
-def _of_element_alone(body: Term) -> Term:
+def _find_element_part(body: Term) -> Term:
     """Find the largest part of a reduction's function that depends on the element alone."""
     stack = [body]
     while stack:

@@ -7,7 +7,7 @@ from riselang.rewrite.core import Failure, Setting
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import law, rule
 from riselang.rewrite.rules.algorithmic import map_fusion
-from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.terms import pattern_arguments, view_source
 from riselang.term.nodes import Term
 
 
@@ -182,7 +182,7 @@ def map_of_views_fusion(term: Term, setting: Setting) -> Term:
 
     The same for every other view instead of transpose: the layout of the elements is changed where
     they are computed."""
-    if applied(term, MAP.name) is None or viewed(term) is None:
+    if pattern_arguments(term, MAP.name) is None or view_source(term) is None:
         raise NoMatch("expected a map whose function is a view")
     fused = map_fusion.run(term, setting)
     if isinstance(fused, Failure):

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import FST, MAP, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import components
-from riselang.rewrite.eta import mentions, without
+from riselang.rewrite.eta import drop_lambda, mentions
 from riselang.rewrite.matching import NoMatch
-from riselang.rewrite.rule import Found, law, rule
-from riselang.rewrite.rules.functions import folds_in, loop_parts
-from riselang.rewrite.terms import applied, generalised
+from riselang.rewrite.rule import Bindings, law, rule
+from riselang.rewrite.rules.functions import find_reductions, loop_parts
+from riselang.rewrite.terms import abstract_over, pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
-from riselang.term.substitution import shift, swapped
+from riselang.term.substitution import shift, swap_variables
 
 
 @law("x : n.s, g : s -> t, h : s -> t -> u")
@@ -29,60 +29,60 @@ def store_between() -> None:
 
 
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
-def store_folds(term: Term) -> Found:
+def store_folds(term: Term) -> Bindings:
     """x |> map(fun(e, z |> map(fun(c, g(e, f(e, c))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
 
     The reductions are computed and stored first; then everything that uses them and the element."""
-    nest = nest_of(term)
-    fold = folds_in(nest.inner.body)
-    function = nest.of_column(fold, Bound(0, nest.inner.parameter))
-    rest = unless_taken(generalised(nest.inner.body, fold), 1)
-    made = nest.of_element(Lambda("y", fold.type, rest))
-    return {"x": nest.xs, "z": unless_taken(nest.ys, 0), "f": function, "g": made}
+    nest = match_map_nest(term)
+    fold = find_reductions(nest.inner.body)
+    function = nest.abstract_column(fold, Bound(0, nest.inner.parameter))
+    rest = remove_unused(abstract_over(nest.inner.body, fold), 1)
+    made = nest.abstract_element(Lambda("y", fold.type, rest))
+    return {"x": nest.xs, "z": remove_unused(nest.ys, 0), "f": function, "g": made}
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
-def store_folds_of_firsts(term: Term) -> Found:
+def store_folds_of_firsts(term: Term) -> Bindings:
     """x |> map(fun(e, zip(z, y(e)) |> map(fun(q, g(e, snd(q), f(e, fst(q)))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))
 
     The same if the second loop zips the operands of the reductions with other values."""
-    return _of_pairs(term, FST, SND)
+    return _match_pairs(term, FST, SND)
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
-def store_folds_of_seconds(term: Term) -> Found:
+def store_folds_of_seconds(term: Term) -> Bindings:
     """x |> map(fun(e, zip(y(e), z) |> map(fun(q, g(e, fst(q), f(e, snd(q)))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))"""
-    return _of_pairs(term, SND, FST)
+    return _match_pairs(term, SND, FST)
 
 
-def _of_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Found:
-    nest = nest_of(term)
-    zipped = applied(nest.ys, ZIP.name)
+def _match_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Bindings:
+    nest = match_map_nest(term)
+    zipped = pattern_arguments(nest.ys, ZIP.name)
     if zipped is None:
         raise NoMatch("expected a zip")
     columns, others = zipped if column is FST else reversed(zipped)
     body, parts = nest.inner.body, components(nest.inner.parameter)
     pair = Bound(0, nest.inner.parameter)
-    fold = folds_in(body)
-    function = nest.of_column(fold, Apply(Pattern(column, parts), pair))
-    of_fold = generalised(body, fold)
+    fold = find_reductions(body)
+    function = nest.abstract_column(fold, Apply(Pattern(column, parts), pair))
+    of_fold = abstract_over(body, fold)
     taken = Apply(Pattern(other, parts), pair)
-    of_both = swapped(unless_taken(generalised(of_fold, shift(taken, 1)), 2))
+    of_both = swap_variables(remove_unused(abstract_over(of_fold, shift(taken, 1)), 2))
     made = Lambda("t", taken.type, Lambda("y", fold.type, of_both))
     return {
-        "x": nest.xs, "z": unless_taken(columns, 0), "y": nest.of_element(others),
-        "f": function, "g": nest.of_element(made),
+        "x": nest.xs, "z": remove_unused(columns, 0), "y": nest.abstract_element(others),
+        "f": function, "g": nest.abstract_element(made),
     }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Nest:
+class MapNest:
     """`xs |> map(fun(e, ys |> map(fun(c, body))))`; `ys` is as in the term, under `e`."""
 
     xs: Term
@@ -90,25 +90,25 @@ class Nest:
     ys: Term
     inner: Lambda
 
-    def of_element(self, term: Term) -> Term:
+    def abstract_element(self, term: Term) -> Term:
         """Wrap a term from under the outer lambda in that lambda."""
         return Lambda(self.outer.name, self.outer.parameter, term)
 
-    def of_column(self, fold: Term, column: Term) -> Term:
+    def abstract_column(self, fold: Term, column: Term) -> Term:
         """Abstract a reduction in the body over the first element and a part of the second."""
-        taken = unless_taken(generalised(fold, column), 1)
-        return self.of_element(Lambda("c", column.type, taken))
+        taken = remove_unused(abstract_over(fold, column), 1)
+        return self.abstract_element(Lambda("c", column.type, taken))
 
 
-def nest_of(term: Term) -> Nest:
+def match_map_nest(term: Term) -> MapNest:
     (outer,), xs = loop_parts(term, MAP.name)
     assert isinstance(outer, Lambda)
     (inner,), ys = loop_parts(outer.body, MAP.name)
     assert isinstance(inner, Lambda)
-    return Nest(xs, outer, ys, inner)
+    return MapNest(xs, outer, ys, inner)
 
 
-def unless_taken(term: Term, index: int) -> Term:
+def remove_unused(term: Term, index: int) -> Term:
     if mentions(term, index):
         raise NoMatch("an element is used by more than the reduction and the value zipped with it")
-    return without(term, index)
+    return drop_lambda(term, index)

@@ -6,11 +6,11 @@ from riselang.dialects.rise.pattern_registry import AS_SCALAR, MAP
 from riselang.dialects.rise.types import ArrayType, ScalarType, VectorType
 from riselang.nat import Nat
 from riselang.rewrite.conditions import scalar
-from riselang.rewrite.eta import eta_expanded
-from riselang.rewrite.lanes import Lifting, vectors_of
+from riselang.rewrite.eta import eta_expand
+from riselang.rewrite.lanes import Vectorizer, vectorize_array
 from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import law, rule
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.term.nodes import Apply, Lambda, Pattern, Term, apply_all
 
 
@@ -22,7 +22,7 @@ def vectorize_map(term: Term, k: Nat) -> Term:
     """x |> map(f) ~> x |> asVector(k) |> map(g) |> asScalar
 
     Elements may be pairs of scalars: then each component is an array of vectors."""
-    return _vectorised(term, k, of_arrays=False)
+    return _vectorize(term, k, of_arrays=False)
 
 
 @rule(
@@ -34,20 +34,20 @@ def vectorize_map_of_arrays(term: Term, k: Nat) -> Term:
     ~> x |> transpose |> map(fun(column, column |> asVector(k))) |> transpose |> map(g) |> asScalar
 
     Elements may be pairs, and arrays of arrays as well: windows of any dimension."""
-    return _vectorised(term, k, of_arrays=True)
+    return _vectorize(term, k, of_arrays=True)
 
 
-def _vectorised(term: Term, k: Nat, *, of_arrays: bool) -> Term:
-    arguments = applied(term, MAP.name)
+def _vectorize(term: Term, k: Nat, *, of_arrays: bool) -> Term:
+    arguments = pattern_arguments(term, MAP.name)
     if arguments is None:
         raise NoMatch("expected map")
-    function, xs = eta_expanded(arguments[0]), arguments[1]
+    function, xs = eta_expand(arguments[0]), arguments[1]
     assert isinstance(function, Lambda)
     if not isinstance(function.body.type, ScalarType):
         raise NoMatch("the function does not return a scalar")
-    vectors = vectors_of(xs, k, of_arrays=of_arrays)
+    vectors = vectorize_array(xs, k, of_arrays=of_arrays)
     assert isinstance(vectors.type, ArrayType)
-    lifted = Lifting(k, of_arrays).function(function)
+    lifted = Vectorizer(k, of_arrays).vectorize_function(function)
     assert isinstance(lifted.body.type, VectorType)
     sizes = vectors.type.length, vectors.type.element, lifted.body.type
     mapped = apply_all(Pattern(MAP, sizes), [lifted, vectors])

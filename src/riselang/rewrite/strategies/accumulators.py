@@ -8,9 +8,9 @@ from riselang.rewrite.rules.movement import pad_before_zip
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import (
     at_sums,
-    epilogue_in_vectors,
-    pairs_of_tiles,
-    sums_apart,
+    sums_before_epilogue,
+    tile_pairs,
+    vectorize_epilogue,
 )
 from riselang.rewrite.strategies.schedules import (
     fill,
@@ -24,30 +24,30 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.traversals import argument
 
 
-def accumulators(lanes: int, kept: bool) -> Strategy:
+def vector_accumulators(lanes: int, kept: bool) -> Strategy:
     """Convert a map of a map of a reduction to a reduction with vector accumulators."""
-    steps = [try_(sums_apart), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
+    steps = [try_(sums_before_epilogue), at_sums(reorder(3, 1, 2)), at_sums(vectorize(lanes))]
     if kept:
         steps.append(at_sums(keep(lanes)))
-    return seq(*steps, try_(epilogue_in_vectors(lanes)))
+    return seq(*steps, try_(vectorize_epilogue(lanes)))
 
 
-def filled_tiles(rows: int, columns: int, block: int) -> Strategy:
+def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
     """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
     return seq(
         fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         fill(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
-        try_(pairs_of_tiles @ loop(2)),
+        try_(tile_pairs @ loop(2)),
     )
 
 
-def columns_outside(columns: int) -> Strategy:
+def tile_columns(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
     return seq(
         fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         interchange() @ loop(1),
         split(columns) @ loop(1),
-        try_(pairs_of_tiles @ loop(1)),
+        try_(tile_pairs @ loop(1)),
         interchange() @ loop(2),
     )

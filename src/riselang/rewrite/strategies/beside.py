@@ -15,30 +15,30 @@ from riselang.rewrite.combinators import Guard, Identity, choice, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.rules.accumulate_into import (
     fill_beside,
-    has_matrix_beside,
+    has_matrix_operand,
     interchange_beside,
     tile_beside,
 )
 from riselang.rewrite.rules.movement import pad_before_zip, zip_swapped
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.epilogues import pairs_of_tiles
+from riselang.rewrite.strategies.epilogues import tile_pairs
 from riselang.rewrite.strategies.schedules import fill, interchange, simplify, split
 from riselang.rewrite.traversals import argument, inside
 from riselang.term.nodes import Term
 
-_swapped = zip_swapped >> simplify()
-_is_beside = Guard("two arrays are zipped with a matrix", has_matrix_beside)
+_swap = zip_swapped >> simplify()
+_has_matrix = Guard("two arrays are zipped with a matrix", has_matrix_operand)
 matrix_second: Strategy = choice(
-    _is_beside,
-    _swapped >> _is_beside,
-    inside(_swapped) >> _is_beside,
-    _swapped >> inside(_swapped) >> _is_beside,
+    _has_matrix,
+    _swap >> _has_matrix,
+    inside(_swap) >> _has_matrix,
+    _swap >> inside(_swap) >> _has_matrix,
 )
 """Brings zips into the order of the laws."""
 
 
 @dataclass(frozen=True, repr=False)
-class _FilledColumns(Strategy):
+class _PadColumns(Strategy):
     """Pads the columns; the amount is computed when the number of columns is known."""
 
     size: int
@@ -55,23 +55,23 @@ class _FilledColumns(Strategy):
         return f"filled_columns({self.size})"
 
 
-def _filled(rows: int, columns: int) -> Strategy:
+def _pad_to_tiles(rows: int, columns: int) -> Strategy:
     """Pad rows and columns to multiples of the tile sizes."""
     above = fill(rows) >> try_(argument(pad_before_zip) @ loop(1))
-    return matrix_second >> _FilledColumns(columns) >> above @ loop(1)
+    return matrix_second >> _PadColumns(columns) >> above @ loop(1)
 
 
-def tiles_beside(rows: int, columns: int, block: int) -> Strategy:
+def pad_and_tile_with_matrix(rows: int, columns: int, block: int) -> Strategy:
     """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
-    return _filled(rows * block, columns) >> tile_beside(rows, columns) @ loop(1)
+    return _pad_to_tiles(rows * block, columns) >> tile_beside(rows, columns) @ loop(1)
 
 
-_swapped_pairs = pairs_of_tiles @ loop(1) >> interchange_beside @ loop(2)
-columns_of_block: Strategy = choice(_swapped_pairs, interchange() @ loop(2))
+_swap_pairs = tile_pairs @ loop(1) >> interchange_beside @ loop(2)
+columns_of_block: Strategy = choice(_swap_pairs, interchange() @ loop(2))
 """In blocks of tiles, makes the loop over the columns the outer one."""
 
 
-def columns_beside(columns: int) -> Strategy:
+def tile_columns_with_matrix(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
     swapped = interchange_beside @ loop(1)
-    return _filled(1, columns) >> swapped >> split(columns) @ loop(1) >> _swapped_pairs
+    return _pad_to_tiles(1, columns) >> swapped >> split(columns) @ loop(1) >> _swap_pairs

@@ -31,20 +31,24 @@ from riselang.rewrite.rules.lowering import (
 )
 from riselang.rewrite.rules.movement import drop_before_zip, take_before_zip
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.accumulators import accumulators, columns_outside, filled_tiles
-from riselang.rewrite.strategies.beside import columns_beside, columns_of_block, tiles_beside
+from riselang.rewrite.strategies.accumulators import pad_and_tile, tile_columns, vector_accumulators
+from riselang.rewrite.strategies.beside import (
+    columns_of_block,
+    pad_and_tile_with_matrix,
+    tile_columns_with_matrix,
+)
 from riselang.rewrite.strategies.epilogues import (
     at_columns,
-    pairs_of_tiles,
-    stored_in_each_round,
+    store_in_each_iteration,
+    tile_pairs,
 )
 from riselang.rewrite.strategies.products import (
-    applied_in,
+    arguments_in_body,
     bytes_of,
     contraction_shape,
+    is_row_major,
     length_of,
-    lies_in_rows,
-    product_in,
+    match_product,
 )
 from riselang.rewrite.strategies.schedules import (
     hoist,
@@ -59,9 +63,15 @@ from riselang.rewrite.strategies.schedules import (
     vectorize,
 )
 from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
-from riselang.rewrite.strategies.tile_sizes import Shape, Tiles, chosen_tiles, keeps, registers
-from riselang.rewrite.strategies.transposition import in_squares
-from riselang.rewrite.terms import applied
+from riselang.rewrite.strategies.tile_sizes import (
+    MatmulShape,
+    Tiles,
+    can_load_rows_in_vectors,
+    choose_tiles,
+    register_count,
+)
+from riselang.rewrite.strategies.transposition import transpose_in_squares
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Term
@@ -71,12 +81,12 @@ GROUPS = (4, 3, 2, 1)
 addresses that differ by a power of two."""
 
 
-def tiled(tiles: Tiles) -> Strategy:
+def strategy_for_tiles(tiles: Tiles) -> Strategy:
     """Return the strategy with these tile sizes."""
     if tiles.is_by_columns:
         return column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
-            kept=tiles.is_kept, turned=tiles.is_turned, threads=tiles.is_parallel,
+            kept=tiles.loads_rows_in_vectors, turned=tiles.is_transposed, threads=tiles.is_parallel,
         )  # fmt: skip
     if tiles.depth:
         return streamed_tiles(
@@ -85,7 +95,7 @@ def tiled(tiles: Tiles) -> Strategy:
         )  # fmt: skip
     return register_tiles(
         tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
-        kept=tiles.is_kept, packed=tiles.is_packed, turned=tiles.is_turned,
+        kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, turned=tiles.is_transposed,
         threads=tiles.is_parallel,
     )  # fmt: skip
 
@@ -105,14 +115,14 @@ def register_tiles(
     """Register tiles for a map of a map of a reduction; `block` counts tiles."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
-        choice(tiles_beside(rows, columns, block), filled_tiles(rows, columns, block)),
-        accumulators(lanes, kept) @ loop(3),
+        choice(pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)),
+        vector_accumulators(lanes, kept) @ loop(3),
     ]
     if packed:
-        copies = _PackedColumns(lanes, map_in_parallel if threads else map_as_loop)
+        copies = _PackColumns(lanes, map_in_parallel if threads else map_as_loop)
         steps += [split(block) @ loop(1), columns_of_block]
         steps += [at_columns(copies) @ loop(2), hoist()]
-        steps += [at_columns(_packed_rows(lanes, turned)) @ loop(3), hoist()]
+        steps += [at_columns(_pack_rows(lanes, turned)) @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
 
@@ -130,36 +140,36 @@ def column_tiles(
     """Register tiles, for some columns with all rows; the remaining rows are a smaller tile."""
     return seq(
         try_(parallel_as_map),
-        choice(columns_beside(columns), columns_outside(columns)),
-        stored_in_each_round(pack_vectors_of_each_block(lanes)) @ loop(1),
+        choice(tile_columns_with_matrix(columns), tile_columns(columns)),
+        store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
         _RowTiles(rows, lanes, kept, turned) @ loop(2),
         hoist(),
         (parallel() if threads else sequential()) @ loop(1),
     )
 
 
-def _packed_rows(lanes: int, turned: bool) -> Strategy:
+def _pack_rows(lanes: int, turned: bool) -> Strategy:
     """Pack blocks of rows."""
-    return pack_blocks >> _in_blocks(in_squares(lanes)) if turned else pack_blocks
+    return pack_blocks >> _in_blocks(transpose_in_squares(lanes)) if turned else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
-class _PackedColumns(Strategy):
+class _PackColumns(Strategy):
     """Packs blocks of columns in vectors; row by row if the source is row-major."""
 
     lanes: int
-    arrange: Strategy
+    loop_strategy: Strategy
     """How the outermost loop of the copy runs."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         depth = _third_length(term.type)
         if depth is None:
             return Failure(self, "expected blocks of columns", term, closeness=CONDITION)
-        if not depth.is_constant or not lies_in_rows(term):
-            blocks = argument(argument(self.arrange))
+        if not depth.is_constant or not is_row_major(term):
+            blocks = argument(argument(self.loop_strategy))
             return (pack_vectors_of_blocks(self.lanes) >> blocks).run(term, setting)
         group = next(each for each in GROUPS if depth.constant % each == 0)
-        groups = argument(argument(argument(argument(self.arrange))))
+        groups = argument(argument(argument(argument(self.loop_strategy))))
         return (pack_vectors_by_rows(self.lanes, group) >> groups).run(term, setting)
 
     def __str__(self) -> str:
@@ -185,25 +195,25 @@ class _RowTiles(Strategy):
     turned: bool
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "map")
+        found = pattern_arguments(term, "map")
         length = None if found is None else length_of(found[1].type)
         if length is None or not length.is_constant:
             return Failure(self, "expected a map over an array of constant length", term)
         whole, rest = divmod(length.constant, self.rows)
         if not rest or not whole:
-            return self._of(rest or self.rows).run(term, setting)
-        of_whole = try_(argument(take_before_zip)) >> self._of(self.rows)
-        of_rest = try_(argument(drop_before_zip)) >> self._of(rest)
+            return self._tile_rows(rest or self.rows).run(term, setting)
+        of_whole = try_(argument(take_before_zip)) >> self._tile_rows(self.rows)
+        of_rest = try_(argument(drop_before_zip)) >> self._tile_rows(rest)
         parts = function(argument(of_whole)) >> argument(of_rest)
         return (peel_map(whole * self.rows) >> parts).run(term, setting)
 
-    def _of(self, rows: int) -> Strategy:
+    def _tile_rows(self, rows: int) -> Strategy:
         divides = rows % self.lanes == 0
         return seq(
             split(rows),
-            try_(pairs_of_tiles @ loop(1)),
-            accumulators(self.lanes, self.kept and divides) @ loop(2),
-            at_columns(_packed_rows(self.lanes, self.turned and divides)) @ loop(1),
+            try_(tile_pairs @ loop(1)),
+            vector_accumulators(self.lanes, self.kept and divides) @ loop(2),
+            at_columns(_pack_rows(self.lanes, self.turned and divides)) @ loop(1),
             sequential() @ loop(1),
         )
 
@@ -242,18 +252,18 @@ class Panels:
     rows: int
     columns: int
     bytes: int
-    shape: Shape | None
+    shape: MatmulShape | None
     """The shape, if all sizes are constants."""
 
     def fits(self, machine: Machine) -> bool:
         lanes = machine.lanes(self.bytes)
         vectors, rest = divmod(self.columns, lanes)
-        return not rest and registers(self.rows, vectors, lanes, machine) <= machine.registers
+        return not rest and register_count(self.rows, vectors, lanes, machine) <= machine.registers
 
     def strategy(self, machine: Machine) -> Strategy:
         lanes = machine.lanes(self.bytes)
         is_parallel = self.shape is None or self.shape.is_parallel
-        kept = keeps(self.rows, lanes, machine)
+        kept = can_load_rows_in_vectors(self.rows, lanes, machine)
         return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
 
     def __str__(self) -> str:
@@ -272,7 +282,9 @@ class Contraction(Strategy):
         if shape is None:
             reason = "expected a map of a map of a reduction, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        return tiled(chosen_tiles(shape, this_machine(), ahead=setting.ahead)).run(term, setting)
+        return strategy_for_tiles(
+            choose_tiles(shape, this_machine(), ahead=setting.precompute)
+        ).run(term, setting)
 
     def __str__(self) -> str:
         return "contraction()"
@@ -286,20 +298,20 @@ def contraction() -> Strategy:
 
 def panels_of(term: Term) -> Panels | None:
     """Return the panels of both matrices of a matrix multiplication; None if they have none."""
-    found = product_in(term)
+    found = match_product(term)
     if found is None or not found.is_bare or found.has_matrix:
         return None
-    rows, columns = _panel(found.rows), _panel(found.columns)
+    rows, columns = _panel_rows(found.rows), _panel_rows(found.columns)
     if rows is None or columns is None:
         return None
     return Panels(rows, columns, bytes_of(found.type), found.shape)
 
 
-def _panel(matrix: Term) -> int | None:
+def _panel_rows(matrix: Term) -> int | None:
     """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
-    joined = applied(matrix, "join")
-    mapped = None if joined is None else applied(joined[0], "map")
-    turned = None if mapped is None else applied_in(mapped[0], "transpose")
+    joined = pattern_arguments(matrix, "join")
+    mapped = None if joined is None else pattern_arguments(joined[0], "map")
+    turned = None if mapped is None else arguments_in_body(mapped[0], "transpose")
     if mapped is None or turned is None or not isinstance(mapped[1], Bound):
         return None
     panel = mapped[1].type

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, leaves
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import whole
+from riselang.rewrite.registry import program_strategy
 from riselang.rewrite.rules.algorithmic import (
     map_fusion,
     overlapped_tiling,
@@ -52,21 +52,21 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.strategies.stencils import (
     LineInVectors,
-    block_for,
+    block_shape,
     fold_by_rows,
-    nest_of,
-    place_of,
+    loop_at,
+    match_scalar_nest,
     stencil,
 )
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, top_down
 from riselang.support.machine import this_machine
 from riselang.term.nodes import Term
 
-BAND = 4
+BAND_ROWS = 4
 """Rows of the result that are computed together if the rows of a window do not stay in the L1
 cache: each row is loaded once for all of them."""
-AT_ONCE = 4
+LINE_VECTORS = 4
 """Vectors of a line that are computed together: they share elements of windows in registers."""
 
 _sums = everywhere(choice(fma_as_sum, fma_as_sum_f64)) >> everywhere(reduce_map_fission)
@@ -76,7 +76,7 @@ _by_columns = top_down(
     separate_convolution_by_columns | _weights_first >> separate_convolution_by_columns
 )
 _products = everywhere(choice(sum_as_fma, sum_as_fma_f64))
-separated = whole(
+separated = program_strategy(
     "convolution.separated",
     fuse()
     >> _sums
@@ -86,7 +86,7 @@ separated = whole(
     >> _products,
     "A convolution over the columns after one over the rows, each computed once.",
 )
-direct = whole(
+direct = program_strategy(
     "convolution.direct",
     fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
     "Each window separately, vectorized, with accumulators in registers.",
@@ -103,11 +103,11 @@ class _Bands(Strategy):
             reason = "expected windows of rows, of known lengths"
             return Failure(self, reason, term, closeness=CONDITION)
         rows, height, bytes = shape
-        if height < BAND or height * bytes <= this_machine().cache(1):
+        if height < BAND_ROWS or height * bytes <= this_machine().cache_bytes(1):
             reason = f"{height} rows of {bytes} bytes are few, or stay in the L1 cache"
             return Failure(self, reason, term, closeness=CONDITION)
-        rest = rows % BAND
-        bands = overlapped_tiling(BAND) >> argument(inside(_band) >> parallel())
+        rest = rows % BAND_ROWS
+        bands = overlapped_tiling(BAND_ROWS) >> argument(inside(_band) >> parallel())
         if rest == 0:
             return bands.run(term, setting)
         return seq(
@@ -121,16 +121,16 @@ class _Bands(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
-class _SumsOfBand(Strategy):
+class _BandSums(Strategy):
     """Computes column sums of all rows of a band together, in registers; peels the last columns."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        nest, line = nest_of(term), place_of(term, 2)
+        nest, line = match_scalar_nest(term), loop_at(term, 2)
         if nest is None or line is None or not isinstance(line.type, ArrayType):
             reason = "expected rows of sums, of known lengths"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, most = block_for(nest.element, this_machine())
-        vectors = most // BAND
+        lanes, most = block_shape(nest.element, this_machine())
+        vectors = most // BAND_ROWS
         columns = line.type.length.constant
         rest = columns % (lanes * vectors)
         blocks = seq(
@@ -153,7 +153,7 @@ class _SumsOfBand(Strategy):
 
 def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
     """For a map over windows of rows: their number, the rows of each, and the bytes of a row."""
-    found = applied(term, "map")
+    found = pattern_arguments(term, "map")
     parts = [] if found is None else list(leaves(found[1].type))
     if len(parts) != 1 or len(parts[0][0]) != 3:
         return None
@@ -169,11 +169,11 @@ _band = seq(
     map_fission,
     argument(map_fission),
     map_fusion,
-    argument(_SumsOfBand() >> store_on_heap),
-    inside(LineInVectors(AT_ONCE)),
+    argument(_BandSums() >> store_on_heap),
+    inside(LineInVectors(LINE_VECTORS)),
     sequential(),
 )
-by_lines = whole(
+by_lines = program_strategy(
     "convolution.by_lines",
     fuse()
     >> _sums

@@ -17,17 +17,17 @@ from riselang.rewrite.rules.lowering import (
     store_on_stack,
 )
 from riselang.rewrite.strategies.products import bytes_of
-from riselang.rewrite.strategies.transposition import in_squares, in_tiles
-from riselang.rewrite.terms import applied, computes_nothing
+from riselang.rewrite.strategies.transposition import tile_transpose, transpose_in_squares
+from riselang.rewrite.terms import is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import argument, inside, run_at
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import DepLambda, Lambda, Term
 
-READ_AT_ONCE, WRITTEN_AT_ONCE = 1024, 256
+READ_BYTES, WRITE_BYTES = 1024, 256
 """Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
-ROWS_AHEAD = 4
+PREFETCH_FACTOR = 4
 """The prefetch distance, as a multiple of the rows that are transposed together."""
-SMALLEST = 1 << 16
+MIN_ELEMENTS = 1 << 16
 """Elements from which on it is worth the compile time."""
 
 
@@ -39,17 +39,17 @@ def turn(rows: int, columns: int, lanes: int) -> Strategy:
     far apart that a cache holds few of them. From there it is written row by row.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
-    squares = map_unrolled >> inside(in_squares(lanes, map_unrolled))
-    in_registers = in_tiles(lanes, line, map_as_loop, squares)
+    squares = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
+    in_registers = tile_transpose(lanes, line, map_as_loop, squares)
     some_rows = argument(argument(map_as_loop >> inside(in_registers)))
     copied = copy_rows_in_vectors(lanes)
     in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
-    tiles = in_tiles(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
-    return argument(fetch_ahead(ROWS_AHEAD * lanes)) >> tiles
+    tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    return argument(fetch_ahead(PREFETCH_FACTOR * lanes)) >> tiles
 
 
 @dataclass(frozen=True)
-class Turned:
+class TransposeTiles:
     """The tiles of a transposed copy."""
 
     rows: int
@@ -63,10 +63,10 @@ class Turned:
         return turn(self.rows, self.columns, self.lanes)
 
 
-def turned(term: Term, machine: Machine) -> Turned | None:
+def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
     """Choose tiles for a term that only transposes an array, if they divide it."""
-    found, type = applied(term, "transpose"), term.type
-    if found is None or not computes_nothing(found[0]) or not isinstance(type, ArrayType):
+    found, type = pattern_arguments(term, "transpose"), term.type
+    if found is None or not is_free_to_read(found[0]) or not isinstance(type, ArrayType):
         return None
     inner = type.element
     if not isinstance(inner, ArrayType) or not isinstance(inner.element, ScalarType):
@@ -76,14 +76,14 @@ def turned(term: Term, machine: Machine) -> Turned | None:
     columns, rows = type.length.constant, inner.length.constant
     bytes = bytes_of(inner.element)
     lanes = machine.lanes(bytes)
-    height = _divisor(rows, range(lanes, WRITTEN_AT_ONCE // bytes + 1, lanes))
-    width = _divisor(columns, range(lanes, READ_AT_ONCE // bytes + 1, lanes))
-    if rows * columns < SMALLEST or lanes == 1 or not height or not width:
+    height = _largest_divisor(rows, range(lanes, WRITE_BYTES // bytes + 1, lanes))
+    width = _largest_divisor(columns, range(lanes, READ_BYTES // bytes + 1, lanes))
+    if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
         return None
-    return Turned(height, width, lanes)
+    return TransposeTiles(height, width, lanes)
 
 
-def _divisor(size: int, candidates: range) -> int:
+def _largest_divisor(size: int, candidates: range) -> int:
     return max((each for each in candidates if size % each == 0), default=0)
 
 
@@ -96,12 +96,12 @@ def result_of(program: Term) -> tuple[Path, Term]:
 
 
 @dataclass(frozen=True, repr=False)
-class _Turn(Strategy):
+class _TransposeResult(Strategy):
     """Transposes the result of a program that does nothing else."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         path, part = result_of(term)
-        tiles = turned(part, this_machine())
+        tiles = choose_transpose_tiles(part, this_machine())
         if tiles is None:
             reason = "expected a transposed array of scalars that tiles divide"
             return Failure(self, reason, term, closeness=CONDITION)
@@ -114,4 +114,4 @@ class _Turn(Strategy):
 @schedule
 def turn_result() -> Strategy:
     """Transposes an array, the result of the program, in tiles for this machine."""
-    return _Turn()
+    return _TransposeResult()

@@ -15,51 +15,51 @@ from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.paths import Trail, at_path, path_of, written, written_places
+from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at, written_paths
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
-from riselang.rewrite.strategies.contractions import panels_of, tiled
-from riselang.rewrite.strategies.copies import result_of, turn_result, turned
-from riselang.rewrite.strategies.epilogues import FusedEpilogue, fold_in
+from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
+from riselang.rewrite.strategies.copies import choose_transpose_tiles, result_of, turn_result
+from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
 from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
-from riselang.rewrite.strategies.kernel_fission import KernelApart
+from riselang.rewrite.strategies.kernel_fission import KernelFission
 from riselang.rewrite.strategies.products import (
     bytes_of,
     contraction_shape,
+    is_row_major,
     length_of,
-    lies_in_rows,
 )
 from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.tile_sizes import (
     ROWS_AT_ONCE,
-    Shape,
-    chosen_tiles,
-    share_of,
+    MatmulShape,
+    choose_tiles,
+    columns_per_thread,
 )
-from riselang.rewrite.strategies.window_sums import arranged_windows
-from riselang.rewrite.terms import applied
+from riselang.rewrite.strategies.window_sums import schedule_windows
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Term, has_pattern
 from riselang.term.substitution import mentions
 
-SUMS = 4
+ACCUMULATORS = 4
 """Vectors of independent accumulators: as many as an addition takes cycles."""
-ROUNDS = 16
+MIN_ITERATIONS = 16
 """Iterations from which on more accumulators are worth the additions at the end."""
-SMALLEST_FOLD = 128
-LONG_FOLD = 1 << 18
+MIN_REDUCTION = 128
+LONG_REDUCTION = 1 << 18
 """Elements from which on a reduction may run in parallel."""
 BLOCKS = 64
-SHORTEST_LINE = 32
+MIN_LINE = 32
 """Elements of a line, and lines, from which on lines are reduced together."""
-SMALLEST_PRODUCT = 1 << 12
+MIN_PRODUCTS = 1 << 12
 """Multiplications from which on tiles are worth their code size."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class RecognizedKernel:
     """A recognized kernel, its path, and its schedule."""
 
     path: Path
@@ -68,31 +68,31 @@ class Choice:
     strategy: Strategy
 
     def __str__(self) -> str:
-        return f"{self.what} at {written(self.path)}: {self.how}"
+        return f"{self.what} at {format_path(self.path)}: {self.how}"
 
 
-Recognise = Callable[[Term, Setting], tuple[str, str, Strategy] | None]
+Recognize = Callable[[Term, Setting], tuple[str, str, Strategy] | None]
 
 
-def _contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+def _recognize_contraction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     shape = contraction_shape(term)
-    if shape is None or shape.products < SMALLEST_PRODUCT:
+    if shape is None or shape.products < MIN_PRODUCTS:
         return None
-    if shape.rows <= ROWS_AT_ONCE and not shape.is_in_rows and not setting.ahead:
+    if shape.rows <= ROWS_AT_ONCE and not shape.is_row_major and not setting.precompute:
         # Contiguous columns are lines, each of which is read once.
         return None
     what = f"contraction of {shape.depth} products for {shape.rows} x {shape.columns} elements"
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
-    tiles = chosen_tiles(shape, this_machine(), ahead=setting.ahead)
-    return what, str(tiles), tiled(tiles)
+    tiles = choose_tiles(shape, this_machine(), ahead=setting.precompute)
+    return what, str(tiles), strategy_for_tiles(tiles)
 
 
-def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     """Recognize a reduction of each row of a matrix, or of each column."""
-    found = applied(term, "map")
-    fold = None if found is None else fold_in(found[0])
+    found = pattern_arguments(term, "map")
+    fold = None if found is None else reduction_in(found[0])
     if found is None or fold is None or not mentions(fold[2], 0):
         return None
     lengths, type = [length_of(each.type) for each in (found[1], fold[2])], fold[1].type
@@ -100,9 +100,9 @@ def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | Non
         return None
     count, length = (each.constant for each in lengths)
     what = f"{count} reductions of {length} elements"
-    if lies_in_rows(found[1]):
-        shape = Shape(1, count, length, bytes_of(type))
-        return what, *_column_folds(shape)
+    if is_row_major(found[1]):
+        shape = MatmulShape(1, count, length, bytes_of(type))
+        return what, *_column_reductions(shape)
     if setting.float == "relaxed" or not is_float(type):
         # Each is reduced in vectors.
         return None
@@ -110,87 +110,95 @@ def _line_folds(term: Term, setting: Setting) -> tuple[str, str, Strategy] | Non
 
 
 def _is_long(length: Nat) -> bool:
-    return length.is_constant and length.constant >= SHORTEST_LINE
+    return length.is_constant and length.constant >= MIN_LINE
 
 
-def _column_folds(shape: Shape) -> tuple[str, Strategy]:
-    share = share_of(shape, this_machine())
+def _column_reductions(shape: MatmulShape) -> tuple[str, Strategy]:
+    share = columns_per_thread(shape, this_machine())
     is_parallel = share < shape.columns
     threads = "in parallel" if is_parallel else "on one thread"
     strategy = streamed_sums(ROWS_AT_ONCE, share=share, threads=is_parallel)
     return f"{ROWS_AT_ONCE} elements of each at a time, {threads}", strategy
 
 
-def _window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    found = arranged_windows(term, setting)
-    if found is None or found[0].shape.products < SMALLEST_PRODUCT:
+def _recognize_window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    found = schedule_windows(term, setting)
+    if found is None or found[0].shape.products < MIN_PRODUCTS:
         return None
     tiles, strategy = found
     return str(tiles.shape), str(tiles), strategy
 
 
-def _windows(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+def _recognize_windows(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     if not has_pattern(term, "slide"):
         return None
     # Strategies for images are imported only for programs with windows.
-    from riselang.rewrite.strategies.windows import windows_in
+    from riselang.rewrite.strategies.windows import recognize_windows
 
-    return windows_in(term, setting)
+    return recognize_windows(term, setting)
 
 
-def _fold(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    found = applied(term, "reduce")
+def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    found = pattern_arguments(term, "reduce")
     if found is None or setting.float != "relaxed" or not isinstance(found[1].type, ScalarType):
         return None
     length, type = length_of(found[2].type), found[1].type
-    if not is_float(type) or not length.is_constant or length.constant < SMALLEST_FOLD:
+    if not is_float(type) or not length.is_constant or length.constant < MIN_REDUCTION:
         return None
     lanes = this_machine().lanes(bytes_of(type))
-    sums = _sums_for(length.constant // lanes, this_machine())
+    sums = _accumulators_for(length.constant // lanes, this_machine())
     what, how = f"a reduction of {length} elements", f"{sums} vectors of {lanes} sums at a time"
-    if length.constant >= LONG_FOLD:
+    if length.constant >= LONG_REDUCTION:
         return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, sums, lanes)
     return what, how, partial_sums(sums, lanes)
 
 
-def _sums_for(vectors: int, machine: Machine) -> int:
+def _accumulators_for(vectors: int, machine: Machine) -> int:
     """The number of vector accumulators for a reduction of this many vectors.
 
     Long arrays are read from memory, where more accumulators keep more loads in flight.
     """
-    return machine.registers // 2 if vectors >= ROUNDS * machine.registers else SUMS
+    return machine.registers // 2 if vectors >= MIN_ITERATIONS * machine.registers else ACCUMULATORS
 
 
-KERNELS: tuple[Recognise, ...] = (_contraction, _window_sums, _windows, _line_folds, _fold)
+KERNELS: tuple[Recognize, ...] = (
+    _recognize_contraction,
+    _recognize_window_sums,
+    _recognize_windows,
+    _recognize_line_reductions,
+    _recognize_reduction,
+)
 """The kernels to look for at each subterm, in this order."""
-WRITTEN: tuple[Recognise, ...] = (_line_folds,)
+WRITTEN_KERNELS: tuple[Recognize, ...] = (_recognize_line_reductions,)
 """Kernels that compute several elements together, which pays if all elements are written to memory,
 and not if each is computed when it is read."""
 
 
-def choices(term: Term, setting: Setting) -> Iterator[Choice]:
+def find_kernels(term: Term, setting: Setting) -> Iterator[RecognizedKernel]:
     """Yield the kernels of a program, from the outside in."""
-    stored = set(written_places(term))
+    stored = set(written_paths(term))
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
         trail, part = stack.pop()
         for recognise in KERNELS:
             found = recognise(part, setting)
-            if found is not None and (recognise not in WRITTEN or path_of(trail) in stored):
-                yield Choice(path_of(trail), *found)
+            if found is not None and (
+                recognise not in WRITTEN_KERNELS or path_of_trail(trail) in stored
+            ):
+                yield RecognizedKernel(path_of_trail(trail), *found)
                 break
         else:
             stack += [((trail, index), child) for index, child in enumerate(part.children)][::-1]
 
 
 @dataclass(frozen=True, repr=False)
-class Arrange(Strategy):
+class ScheduleKernels(Strategy):
     """Schedules every kernel; one whose strategy does not apply stays unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
-        for found in choices(term, setting):
-            part = at_path(term, found.path)
+        for found in find_kernels(term, setting):
+            part = subterm_at(term, found.path)
             result = run_at(found.strategy, term, found.path, part, setting.quiet)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
@@ -202,29 +210,33 @@ class Arrange(Strategy):
 
 def _is_contraction(term: Term) -> bool:
     shape = contraction_shape(term)
-    return shape is not None and shape.products >= SMALLEST_PRODUCT
+    return shape is not None and shape.products >= MIN_PRODUCTS
 
 
 # Maps are not fused with each other, except that the elementwise uses of a kernel's results become
 # a part of the kernel.
-_fused = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
-_finished = everywhere(FusedEpilogue(_is_contraction))
+_fuse_reductions = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
+_fuse_epilogues = everywhere(FuseEpilogue(_is_contraction))
 # A stored array that a kernel reads has a name, so that it is not a part of the kernel.
-_named = everywhere(name_stored)
+_name_stored = everywhere(name_stored)
 # A kernel inside a loop of the program is stored first.
-_apart = repeat(top_down(KernelApart(_is_contraction)))
-prepared: Strategy = _fused >> _apart >> try_(_finished) >> _named
+_split_kernels = repeat(top_down(KernelFission(_is_contraction)))
+prepare_kernels: Strategy = (
+    _fuse_reductions >> _split_kernels >> try_(_fuse_epilogues) >> _name_stored
+)
 """The preparation before kernels are looked for."""
-arranged = prepared >> choice(Arrange() >> try_(on_threads()), on_threads(), turn_result())
+schedule_program = prepare_kernels >> choice(
+    ScheduleKernels() >> try_(on_threads()), on_threads(), turn_result()
+)
 
 
-def chosen_for(term: Term, setting: Setting) -> list[Choice]:
+def recognized_kernels(term: Term, setting: Setting) -> list[RecognizedKernel]:
     """Return the kernels that are recognized in a program as written."""
-    result = (data_flow_normal_form >> prepared).run(term, setting)
+    result = (data_flow_normal_form >> prepare_kernels).run(term, setting)
     if isinstance(result, Failure):
         return []
     path, part = result_of(result.term)
-    tiles = turned(part, this_machine())
+    tiles = choose_transpose_tiles(part, this_machine())
     if tiles is not None:
-        return [Choice(path, "a transposed array", str(tiles), tiles.strategy())]
-    return list(choices(result.term, setting))
+        return [RecognizedKernel(path, "a transposed array", str(tiles), tiles.strategy())]
+    return list(find_kernels(result.term, setting))

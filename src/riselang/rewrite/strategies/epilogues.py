@@ -19,7 +19,7 @@ from riselang.rewrite.rules.functions import (
     folds_first,
     folds_first_with,
     inline_let,
-    is_nest_of_fold,
+    is_reduction_nest,
     map_of_firsts,
     map_of_seconds,
     name_stored,
@@ -28,7 +28,7 @@ from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.rules.movement import split_before_zip
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS, vectorize
-from riselang.rewrite.terms import applied, computes_nothing, viewed
+from riselang.rewrite.terms import is_free_to_read, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, body, function, inside, normalize
 from riselang.term.nodes import Lambda, Literal, Scalar, Term
 
@@ -36,13 +36,13 @@ TIDY: Strategy = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds
 """Removes zips of which only one component is used."""
 
 
-def fold_in(function: Term) -> list[Term] | None:
+def reduction_in(function: Term) -> list[Term] | None:
     """Find the reduction in a function that returns scalars computed from it and the parameter."""
     folds: list[list[Term]] = []
     stack = [function.body] if isinstance(function, Lambda) else []
     while stack:
         part = stack.pop()
-        fold, named = applied(part, "reduce"), applied(part, "let")
+        fold, named = pattern_arguments(part, "reduce"), pattern_arguments(part, "let")
         if fold is not None:
             folds.append(fold)
         elif named is not None and isinstance(named[1], Lambda):
@@ -61,7 +61,7 @@ def _is_scalar_arithmetic(term: Term) -> bool:
     stack = [term]
     while stack:
         part = stack.pop()
-        named = applied(part, "let")
+        named = pattern_arguments(part, "let")
         if named is not None and isinstance(named[1], Lambda):
             stack += [named[0], named[1].body]
         elif isinstance(part, Scalar):
@@ -72,23 +72,23 @@ def _is_scalar_arithmetic(term: Term) -> bool:
 
 
 def _is_scalar(term: Term) -> bool:
-    is_known = isinstance(term, Literal) or computes_nothing(term)
+    is_known = isinstance(term, Literal) or is_free_to_read(term)
     return is_known and isinstance(term.type, ScalarType)
 
 
 def _is_epilogue(term: Term) -> bool:
     """Whether a map reads the sums of a kernel, and is not a part of it."""
-    found = applied(term, "map")
-    if found is None or is_nest_of_fold(term):
+    found = pattern_arguments(term, "map")
+    if found is None or is_reduction_nest(term):
         return False
     sums: Term | None = found[1]
-    while sums is not None and not is_nest_of_fold(sums):
-        sums = viewed(sums)
+    while sums is not None and not is_reduction_nest(sums):
+        sums = view_source(sums)
     return sums is not None
 
 
 def _is_zip(term: Term) -> bool:
-    return applied(term, "zip") is not None
+    return pattern_arguments(term, "zip") is not None
 
 
 def at_sums(strategy: Strategy) -> Strategy:
@@ -106,7 +106,7 @@ def at_columns(strategy: Strategy) -> Strategy:
     return choice(argument(is_paired >> either) >> name_stored, argument(strategy))
 
 
-def stored_in_each_round(strategy: Strategy) -> Strategy:
+def store_in_each_iteration(strategy: Strategy) -> Strategy:
     """Let the strategy store the columns of a map, each in the first iteration that uses it."""
     is_paired = Guard("it is a zip", _is_zip)
     first = argument(is_paired >> function(argument(strategy)) >> zip_of_map_first)
@@ -116,16 +116,16 @@ def stored_in_each_round(strategy: Strategy) -> Strategy:
     return choice(first, second, argument(strategy)) >> map_fusion >> named >> TIDY
 
 
-pairs_of_tiles: Strategy = argument(split_before_zip) >> map_fusion
+tile_pairs: Strategy = argument(split_before_zip) >> map_fusion
 """Tiles both components of a zip that a map reads: the columns, and their operand."""
-sums_apart: Strategy = seq(
+sums_before_epilogue: Strategy = seq(
     choice(folds_first_with, folds_first) @ loop(2) >> TIDY @ loop(2),
     folds_first,
 )
 """In a tile of a kernel, computes all sums before the epilogue."""
 
 
-def epilogue_in_vectors(lanes: int) -> Strategy:
+def vectorize_epilogue(lanes: int) -> Strategy:
     """Vectorize an epilogue whose sums are in vectors."""
     is_epilogue = Guard("it reads sums", _is_epilogue)
     return is_epilogue >> map_fusion >> vectorize(lanes) @ loop(2)
@@ -138,14 +138,14 @@ _into_rows = (
 
 
 @dataclass(frozen=True, repr=False)
-class FusedEpilogue(Strategy):
+class FuseEpilogue(Strategy):
     """Fuses an epilogue of stored sums into the kernel that computes them."""
 
     is_kernel: Callable[[Term], bool]
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "map")
-        stored = None if found is None else applied(found[1], "toMem")
+        found = pattern_arguments(term, "map")
+        stored = None if found is None else pattern_arguments(found[1], "toMem")
         if stored is None or not self.is_kernel(stored[0]):
             return Failure(self, "expected a map over the stored sums of a kernel", term)
         result = (_into_rows >> TIDY).run(term, setting)

@@ -31,7 +31,7 @@ from riselang.rewrite.rules.movement import (
 )
 from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
@@ -59,7 +59,7 @@ class _PartialSums(Strategy):
     lanes: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "reduce")
+        found = pattern_arguments(term, "reduce")
         if found is None or not isinstance(found[1].type, ScalarType):
             return Failure(self, "expected a reduction of scalars", term)
         assert isinstance(found[2].type, ArrayType)
@@ -110,7 +110,7 @@ class _BlocksOfSums(Strategy):
     sums: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "reduce")
+        found = pattern_arguments(term, "reduce")
         if found is None:
             return Failure(self, "expected a reduction", term)
         assert isinstance(found[2].type, ArrayType)

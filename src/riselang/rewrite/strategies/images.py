@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule, whole
+from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.algorithmic import map_unpairing, overlapped_tiling
 from riselang.rewrite.rules.functions import map_fission
 from riselang.rewrite.rules.lowering import circular_buffer, store_on_heap
 from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
-from riselang.rewrite.strategies.stencils import LineInVectors, scalars_of
-from riselang.rewrite.terms import applied, costs_something, viewed
+from riselang.rewrite.strategies.stencils import LineInVectors, scalar_count
+from riselang.rewrite.terms import has_cost, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, everywhere, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
 
-STRIP = range(16, 65)
+STRIP_ROWS = range(16, 65)
 """The number of rows of a strip."""
-FEWEST_SCALARS = 16
+MIN_SCALARS = 16
 """Shorter rows are not vectorized."""
 
 
@@ -46,7 +46,7 @@ def strips(rows: int | None = None) -> Strategy:
 @schedule
 def rings() -> Strategy:
     """Stores rows that windows share in line buffers, each with as many rows as a window."""
-    return normalize(_Ring())
+    return normalize(_LineBuffer())
 
 
 @schedule
@@ -54,10 +54,10 @@ def rows_in_vectors() -> Strategy:
     """Vectorizes all rows of scalars for this machine; rows of pairs become two rows."""
     slid = Guard("slide reads a row", _slides_over_row)
     kept = slid >> argument(_row >> store_on_heap)
-    return normalize(_unpaired) >> everywhere(choice(kept, _row))
+    return normalize(_unpair) >> everywhere(choice(kept, _row))
 
 
-_row = LineInVectors(fewest=FEWEST_SCALARS)
+_row = LineInVectors(fewest=MIN_SCALARS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +71,7 @@ class _Strips(Strategy):
         if not isinstance(type, ArrayType) or not type.length.is_constant:
             reason = "expected an array of a known length"
             return Failure(self, reason, term, closeness=CONDITION)
-        rows = self.rows or _strip_for(type.length.constant)
+        rows = self.rows or _strip_rows(type.length.constant)
         larger = normalize(choice(slide_before_map, slide_of_slide)) >> fuse()
         return seq(overlapped_tiling(rows), argument(argument(larger)), fuse()).run(term, setting)
 
@@ -80,13 +80,13 @@ class _Strips(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
-class _Ring(Strategy):
+class _LineBuffer(Strategy):
     """A line buffer as long as the windows that slide over the results of a map."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        slid, type = applied(term, "slide"), term.type
-        mapped = None if slid is None else applied(slid[0], "map")
-        if mapped is None or not costs_something(mapped[0]):
+        slid, type = pattern_arguments(term, "slide"), term.type
+        mapped = None if slid is None else pattern_arguments(slid[0], "map")
+        if mapped is None or not has_cost(mapped[0]):
             return Failure(self, "expected windows of a map that computes", term)
         window = type.element if isinstance(type, ArrayType) else None
         if not isinstance(window, ArrayType) or not isinstance(window.element, ArrayType):
@@ -100,37 +100,37 @@ class _Ring(Strategy):
         return "ring"
 
 
-def _strip_for(rows: int) -> int:
+def _strip_rows(rows: int) -> int:
     """The most rows that a strip may have and that divide all rows; all rows if none does."""
-    return max((size for size in STRIP if rows % size == 0), default=rows)
+    return max((size for size in STRIP_ROWS if rows % size == 0), default=rows)
 
 
 def _slides_over_views(term: Term) -> bool:
     """Whether a term slides over a map that returns views of computed values."""
-    slid = applied(term, "slide")
-    mapped = None if slid is None else applied(slid[0], "map")
+    slid = pattern_arguments(term, "slide")
+    mapped = None if slid is None else pattern_arguments(slid[0], "map")
     if mapped is None or not isinstance(mapped[0], Lambda):
         return False
     body = mapped[0].body
-    inner = viewed(body)
-    return inner is not None and applied(inner, "map") is not None
+    inner = view_source(body)
+    return inner is not None and pattern_arguments(inner, "map") is not None
 
 
 def _slides_over_row(term: Term) -> bool:
     """Whether a term slides over scalars that a map computes."""
-    slid = applied(term, "slide")
-    return slid is not None and scalars_of(slid[0]) is not None
+    slid = pattern_arguments(term, "slide")
+    return slid is not None and scalar_count(slid[0]) is not None
 
 
-def _gives_pairs(term: Term) -> bool:
-    found = applied(term, "map")
+def _returns_pairs(term: Term) -> bool:
+    found = pattern_arguments(term, "map")
     function = None if found is None else found[0]
-    return isinstance(function, Lambda) and applied(function.body, "tuple") is not None
+    return isinstance(function, Lambda) and pattern_arguments(function.body, "tuple") is not None
 
 
-_unpaired = Guard("the function of the map returns a new pair", _gives_pairs) >> map_unpairing
+_unpair = Guard("the function of the map returns a new pair", _returns_pairs) >> map_unpairing
 _strip = try_(rings()) >> sequential() @ loop(1) >> rows_in_vectors()
-line_buffers = whole(
+line_buffers = program_strategy(
     "images.line_buffers",
     fuse() >> keep_values() >> top_down(strips() >> argument(inside(_strip) >> parallel())),
     "Parallel strips of rows; in each, all stages fused, a row at a time, vectorized.",

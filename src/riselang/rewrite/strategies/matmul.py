@@ -8,7 +8,7 @@ of the tile sizes, except for the last version.
 
 from __future__ import annotations
 
-from riselang.rewrite.registry import whole
+from riselang.rewrite.registry import program_strategy
 from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.contractions import contraction
 from riselang.rewrite.strategies.schedules import (
@@ -32,8 +32,8 @@ LANES = 4
 ROWS, COLUMNS = 8, 8
 """A tile whose accumulators, in vectors, take half of the registers of a CPU."""
 
-baseline = whole("matmul.baseline", fuse(), "A reduction for each element.")
-blocking = whole(
+baseline = program_strategy("matmul.baseline", fuse(), "A reduction for each element.")
+blocking = program_strategy(
     "matmul.blocking",
     baseline
     >> tile(TILE, TILE) @ outermost("map", nest=2)
@@ -41,32 +41,32 @@ blocking = whole(
     >> split(STEPS) @ outermost("reduce"),
     "Tiles of accumulators that stay in the cache, with the columns in the innermost loop.",
 )
-vectorization = whole(
+vectorization = program_strategy(
     "matmul.vectorization",
     blocking >> vectorize(LANES) @ outermost("reduce"),
     "Vectorized accumulators.",
 )
-loop_permutation = whole(
+loop_permutation = program_strategy(
     "matmul.loop_permutation",
     blocking >> interchange() @ innermost("reduce") >> vectorize(LANES) @ outermost("reduce"),
     "Adds several products to a row of accumulators before the next row.",
 )
-array_packing = whole(
+array_packing = program_strategy(
     "matmul.array_packing",
     loop_permutation >> pack() @ outermost("map", over="columns") >> hoist(),
     "Packs the columns of a tile into a contiguous buffer.",
 )
-cache_blocks = whole(
+cache_blocks = program_strategy(
     "matmul.cache_blocks",
     array_packing >> unroll() @ innermost("reduce"),
     "Unrolls the products of a row of accumulators.",
 )
-parallel_blocks = whole(
+parallel_blocks = program_strategy(
     "matmul.parallel",
     cache_blocks >> parallel() @ outermost("map", over="rows"),
     "Computes the tiles in parallel.",
 )
-register_tiles = whole(
+register_tiles = program_strategy(
     "matmul.register_tiles",
     baseline
     >> tile(ROWS, COLUMNS) @ outermost("map", nest=2)
@@ -79,7 +79,7 @@ register_tiles = whole(
     >> parallel() @ outermost("map", over="rows"),
     "Register tiles, with both matrices packed, in parallel.",
 )
-goto = whole(
+goto = program_strategy(
     "matmul.goto",
     baseline >> top_down(contraction()),
     "Register tiles and blocks of sizes that suit the machine and the matrices, of any size.",

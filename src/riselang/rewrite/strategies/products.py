@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import FixedBitwidthType
 from riselang.dialects.rise.pattern_registry import FST, SND, PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, components
 from riselang.nat import Nat
-from riselang.rewrite.strategies.epilogues import fold_in
-from riselang.rewrite.strategies.tile_sizes import Shape
-from riselang.rewrite.terms import applied, generalised, viewed
+from riselang.rewrite.strategies.epilogues import reduction_in
+from riselang.rewrite.strategies.tile_sizes import MatmulShape
+from riselang.rewrite.terms import abstract_over, pattern_arguments, view_source
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
 from riselang.term.substitution import mentions
 
@@ -35,37 +35,39 @@ class Product:
     """Whether each sum starts from an element of a matrix."""
 
     @property
-    def shape(self) -> Shape | None:
+    def shape(self) -> MatmulShape | None:
         """The shape, if all sizes are constants."""
         sizes = [length_of(each.type) for each in (self.rows, self.columns, self.pairs)]
         if not all(size.is_constant and size.constant > 0 for size in sizes):
             return None
         rows, columns, depth = (size.constant for size in sizes)
-        return Shape(rows, columns, depth, bytes_of(self.type), lies_in_rows(self.columns))
+        return MatmulShape(rows, columns, depth, bytes_of(self.type), is_row_major(self.columns))
 
 
-def product_in(term: Term) -> Product | None:
-    outer = applied(term, "map", "mapPar")
-    inner = None if outer is None else applied_in(outer[0], "map")
-    fold = None if inner is None else fold_in(inner[0])
+def match_product(term: Term) -> Product | None:
+    outer = pattern_arguments(term, "map", "mapPar")
+    inner = None if outer is None else arguments_in_body(outer[0], "map")
+    fold = None if inner is None else reduction_in(inner[0])
     if outer is None or inner is None or fold is None:
         return None
-    pair, type = applied(fold[2], "zip"), fold[1].type
-    if pair is None or not isinstance(type, ScalarType) or not _is_of_both(pair):
+    pair, type = pattern_arguments(fold[2], "zip"), fold[1].type
+    if pair is None or not isinstance(type, ScalarType) or not _depends_on_both(pair):
         return None
-    is_bare = applied_in(inner[0], "reduce") is not None
+    is_bare = arguments_in_body(inner[0], "reduce") is not None
     if mentions(inner[1], 0):
-        both = _beside_matrix(outer[1], inner, fold) if is_bare else None
+        both = _match_matrix_operand(outer[1], inner, fold) if is_bare else None
         return None if both is None else Product(*both, fold[2], type, True, True)
-    if _takes_row(inner[0], fold):
+    if _uses_row(inner[0], fold):
         return None
     return Product(outer[1], inner[1], fold[2], type, is_bare)
 
 
-def _beside_matrix(outer: Term, inner: list[Term], fold: list[Term]) -> tuple[Term, Term] | None:
+def _match_matrix_operand(
+    outer: Term, inner: list[Term], fold: list[Term]
+) -> tuple[Term, Term] | None:
     """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
     each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
-    pairs, zipped = applied(outer, "zip"), applied(inner[1], "zip")
+    pairs, zipped = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
     if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
         return None
     for at, beside in enumerate(zipped):
@@ -73,9 +75,9 @@ def _beside_matrix(outer: Term, inner: list[Term], fold: list[Term]) -> tuple[Te
         if component is None or mentions(zipped[1 - at], 0):
             continue
         row = 1 - PARTS.index(component)
-        takes_row = _takes_only(inner[0].body, PARTS[row], 1)
-        takes_column = _takes_only(fold[2], PARTS[1 - at], 0)
-        if takes_row and takes_column and _takes_only(fold[1], PARTS[at], 0):
+        takes_row = _uses_only(inner[0].body, PARTS[row], 1)
+        takes_column = _uses_only(fold[2], PARTS[1 - at], 0)
+        if takes_row and takes_column and _uses_only(fold[1], PARTS[at], 0):
             return pairs[row], zipped[1 - at]
     return None
 
@@ -88,13 +90,13 @@ def _component(term: Term) -> PatternSpec | None:
     return head.spec if isinstance(arguments[0], Bound) and not arguments[0].index else None
 
 
-def _takes_only(term: Term, part: PatternSpec, index: int) -> bool:
+def _uses_only(term: Term, part: PatternSpec, index: int) -> bool:
     """Whether a term uses at most one component of a pair."""
     pair = _bound(term, index)
     if pair is None:
         return True
     taken = Apply(Pattern(part, components(pair.type)), pair)
-    return not mentions(generalised(term, taken), index + 1)
+    return not mentions(abstract_over(term, taken), index + 1)
 
 
 def _bound(term: Term, index: int) -> Bound | None:
@@ -109,7 +111,7 @@ def _bound(term: Term, index: int) -> Bound | None:
     return None
 
 
-def _takes_row(function: Term, fold: list[Term]) -> bool:
+def _uses_row(function: Term, fold: list[Term]) -> bool:
     """Whether an epilogue uses more of the row than the sum."""
     assert isinstance(function, Lambda)
     parts: list[tuple[Term, int]] = [(function.body, 1)]
@@ -117,34 +119,36 @@ def _takes_row(function: Term, fold: list[Term]) -> bool:
         part, row = parts.pop()
         if part == Bound(row, part.type):
             return True
-        if applied(part, "reduce") != fold:
+        if pattern_arguments(part, "reduce") != fold:
             inner = row + isinstance(part, Lambda)
             parts += [(child, inner) for child in part.children]
     return False
 
 
-def contraction_shape(term: Term) -> Shape | None:
+def contraction_shape(term: Term) -> MatmulShape | None:
     """The shape of a contraction of two matrices, with any epilogue."""
-    found = product_in(term)
+    found = match_product(term)
     return None if found is None else found.shape
 
 
-def lies_in_rows(columns: Term) -> bool:
+def is_row_major(columns: Term) -> bool:
     """Whether columns are those of a stored row-major array, even if zipped with others."""
     stack: list[Term] = [columns]
     while stack:
         part = stack.pop()
-        if applied(part, "transpose") is not None:
+        if pattern_arguments(part, "transpose") is not None:
             return True
-        stack += applied(part, "zip") or [each for each in [viewed(part)] if each is not None]
+        stack += pattern_arguments(part, "zip") or [
+            each for each in [view_source(part)] if each is not None
+        ]
     return False
 
 
-def applied_in(function: Term, name: str) -> list[Term] | None:
-    return applied(function.body, name) if isinstance(function, Lambda) else None
+def arguments_in_body(function: Term, name: str) -> list[Term] | None:
+    return pattern_arguments(function.body, name) if isinstance(function, Lambda) else None
 
 
-def _is_of_both(pair: list[Term]) -> bool:
+def _depends_on_both(pair: list[Term]) -> bool:
     """Whether one of the two depends on the row alone, and the other on the column."""
     of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
     return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]

@@ -91,7 +91,7 @@ from riselang.rewrite.rules.vectorisation import (
     vectors_of_one_scalar,
 )
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.terms import applied, computes_nothing, viewed
+from riselang.rewrite.terms import is_free_to_read, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, function, inside, normalize, top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine
@@ -141,7 +141,7 @@ def reorder(*order: int) -> Strategy:
     """Reorders nested loops, which are numbered from 1, from the outside in."""
     if not order or sorted(order) != list(range(1, len(order) + 1)):
         raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
-    return seq(*(_Interchange() @ loop(level) for level in _exchanges(order)))
+    return seq(*(_Interchange() @ loop(level) for level in _adjacent_swaps(order)))
 
 
 @schedule
@@ -167,7 +167,7 @@ def vectorize(length: int) -> Strategy:
     """Vectorizes a map, or the accumulators of a reduction, with vectors of a length."""
     of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
-    return choice(of_map, of_fold) >> _lanes(length)
+    return choice(of_map, of_fold) >> _vectorize_lanes(length)
 
 
 @schedule
@@ -226,7 +226,7 @@ class _Fill(Strategy):
     size: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "map")
+        found = pattern_arguments(term, "map")
         if found is None:
             return Failure(self, "expected map", term)
         assert isinstance(found[1].type, ArrayType)
@@ -243,15 +243,15 @@ class _Fill(Strategy):
 
 def _maps_maps(term: Term) -> bool:
     """Whether the function of a map is another map."""
-    found = applied(term, "map")
+    found = pattern_arguments(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         return False
-    return applied(found[0].body, "map") is not None
+    return pattern_arguments(found[0].body, "map") is not None
 
 
 def _pairs_scalars(term: Term) -> bool:
     """Whether a term is a zip of an array of scalars with one of arrays of vectors."""
-    found = applied(term, "zip")
+    found = pattern_arguments(term, "zip")
     if found is None:
         return False
     first, second = (element_of(part.type) for part in found)
@@ -267,13 +267,13 @@ class _Tile(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         if len(self.sizes) > 1 and _result_is_view(term) and not _maps_maps(term):
             return seq(map_fission, argument(self)).run(term, setting)
-        return _tiled(self.sizes).run(term, setting)
+        return _tile_nest(self.sizes).run(term, setting)
 
     def __str__(self) -> str:
         return f"tile({', '.join(map(str, self.sizes))})"
 
 
-def _tiled(sizes: tuple[int, ...]) -> Strategy:
+def _tile_nest(sizes: tuple[int, ...]) -> Strategy:
     """Tile nested maps: split the outer map, tile the others, and move the map over a block inside.
 
     `x |> map(a => nest)` becomes `x |> split |> map(block => block |> map(a => tiled nest))`, and
@@ -282,16 +282,16 @@ def _tiled(sizes: tuple[int, ...]) -> Strategy:
     outer, *others = sizes
     if not others:
         return split_join(outer)
-    below = inside(inside(_tiled(tuple(others))))
-    moved = inside(_sunk(len(others)))
+    below = inside(inside(_tile_nest(tuple(others))))
+    moved = inside(_sink_map(len(others)))
     return split_join(outer) >> argument(below) >> argument(moved)
 
 
-def _sunk(times: int) -> Strategy:
+def _sink_map(times: int) -> Strategy:
     """Move a map inside this many loops."""
     if times == 0:
         return Identity()
-    return _Interchange() >> _sunk(times - 1) @ loop(2)
+    return _Interchange() >> _sink_map(times - 1) @ loop(2)
 
 
 def _reads_pairing(term: Term) -> bool:
@@ -299,12 +299,12 @@ def _reads_pairing(term: Term) -> bool:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or head.spec.name not in ("map", "reduce", "zip"):
         return False
-    return any(_pairs(argument) for argument in arguments)
+    return any(_only_pairs(argument) for argument in arguments)
 
 
-def _pairs(term: Term) -> bool:
-    found = applied(term, "map")
-    return found is not None and isinstance(found[0], Lambda) and computes_nothing(found[0].body)
+def _only_pairs(term: Term) -> bool:
+    found = pattern_arguments(term, "map")
+    return found is not None and isinstance(found[0], Lambda) and is_free_to_read(found[0].body)
 
 
 _PAIRING = Guard("the elements are only paired", _reads_pairing) >> choice(
@@ -319,7 +319,7 @@ _TIDY = normalize(
 """Simplifies the operands of a reduction, so that all its iterations take the same parts."""
 
 
-def _lanes(length: int) -> Strategy:
+def _vectorize_lanes(length: int) -> Strategy:
     """Move vectors to the maps that compute their lanes, and vectorize these maps."""
     is_computed = Guard("a map computes the lanes", _is_vector_of_map)
     return normalize(
@@ -332,8 +332,12 @@ def _lanes(length: int) -> Strategy:
 
 
 def _is_vector_of_map(term: Term) -> bool:
-    found = applied(term, "asVector")
-    return found is not None and applied(found[0], "map") is not None and not _pairs(found[0])
+    found = pattern_arguments(term, "asVector")
+    return (
+        found is not None
+        and pattern_arguments(found[0], "map") is not None
+        and not _only_pairs(found[0])
+    )
 
 
 _SWAP = map_interchange | choice(map_interchange_of_rows, map_interchange_with) >> _TIDY
@@ -359,10 +363,10 @@ def _result_is_view(term: Term) -> bool:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments or not isinstance(arguments[0], Lambda):
         return False
-    return viewed(arguments[0].body) is not None
+    return view_source(arguments[0].body) is not None
 
 
-def _exchanges(order: Sequence[int]) -> list[int]:
+def _adjacent_swaps(order: Sequence[int]) -> list[int]:
     """Return the adjacent swaps, by the number of the outer loop, that produce an order."""
     current = sorted(order)
     swaps: list[int] = []

@@ -29,10 +29,14 @@ from riselang.rewrite.rules.storing import (
     store_folds_of_seconds,
 )
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.accumulators import accumulators, columns_outside
-from riselang.rewrite.strategies.beside import columns_beside, matrix_second, tiles_beside
+from riselang.rewrite.strategies.accumulators import tile_columns, vector_accumulators
+from riselang.rewrite.strategies.beside import (
+    matrix_second,
+    pad_and_tile_with_matrix,
+    tile_columns_with_matrix,
+)
 from riselang.rewrite.strategies.epilogues import TIDY
-from riselang.rewrite.strategies.products import length_of, product_in
+from riselang.rewrite.strategies.products import length_of, match_product
 from riselang.rewrite.strategies.schedules import (
     fill,
     interchange,
@@ -42,7 +46,7 @@ from riselang.rewrite.strategies.schedules import (
     split,
     unroll,
 )
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside, top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
@@ -57,8 +61,8 @@ def streamed_tiles(
     if min(rows, columns, lanes, depth, share) < 1:
         raise UserError("streamed_tiles needs sizes, a depth and a share of 1 or more")
     tiles = seq(
-        tiles_beside(rows, columns, 1),
-        accumulators(lanes, False) @ loop(3),
+        pad_and_tile_with_matrix(rows, columns, 1),
+        vector_accumulators(lanes, False) @ loop(3),
         sequential() @ loop(1),
         sequential() @ loop(2),
     )
@@ -68,7 +72,7 @@ def streamed_tiles(
         _Chunks(depth, tiles),
     )
     if threads:
-        shares = choice(columns_beside(share), columns_outside(share))
+        shares = choice(tile_columns_with_matrix(share), tile_columns(share))
         sums = shares >> sums @ loop(2) >> parallel() @ loop(1)
     sums = try_(parallel_as_map) >> sums
     stored = choice(store_folds, store_folds_of_firsts, store_folds_of_seconds) >> TIDY
@@ -90,17 +94,17 @@ def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
     sums = interchange() >> _Blocks(depth)
     if threads:
         sums = split(share) >> sums @ loop(2) >> parallel() @ loop(1)
-    return _at_folds(sums)
+    return _at_reductions(sums)
 
 
 @schedule
 def folds_at_once(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
     folds = fill(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
-    return _at_folds(folds)
+    return _at_reductions(folds)
 
 
-def _at_folds(strategy: Strategy) -> Strategy:
+def _at_reductions(strategy: Strategy) -> Strategy:
     """Apply a strategy to a map of reductions; if they have an epilogue, they are stored."""
     stored = TIDY >> strategy >> store_on_heap
     first = folds_first >> argument(stored)
@@ -116,7 +120,7 @@ class _Blocks(Strategy):
     depth: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = applied(term, "reduce")
+        found = pattern_arguments(term, "reduce")
         length = None if found is None else length_of(found[2].type)
         if length is None or not length.is_constant:
             reason = "expected a reduction of constant length"
@@ -137,7 +141,7 @@ class _Blocks(Strategy):
 
 
 def _is_bare_product(term: Term) -> bool:
-    found = product_in(term)
+    found = match_product(term)
     return found is not None and found.is_bare
 
 
@@ -150,7 +154,7 @@ class _Chunks(Strategy):
     """How all reductions process one chunk."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = product_in(term)
+        found = match_product(term)
         length = None if found is None else length_of(found.pairs.type)
         if length is None or not length.is_constant:
             reason = "expected a contraction of constant length"

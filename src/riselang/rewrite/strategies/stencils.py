@@ -13,7 +13,7 @@ from math import prod
 from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule, whole
+from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.algorithmic import (
     overlapped_tiling,
     overlapped_tiling_2d,
@@ -36,18 +36,18 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.terms import applied
+from riselang.rewrite.terms import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Lambda, Term
 
-MOST_WRITTEN_OUT = 32
+MAX_UNROLLED = 32
 """Iterations of nested reductions that are unrolled."""
-MOST_APART = 4
+MAX_SEPARATE_VECTORS = 4
 """Vectors of a block that are computed one at a time, not in the iterations of a reduction."""
 SLICES = 2
 """Slices of a volume that are computed together, and vectors of each; more of them are slower."""
-PARALLEL_FROM = 1 << 16
+MIN_PARALLEL_ELEMENTS = 1 << 16
 """Elements from which on parallel loops are worth their overhead."""
 
 
@@ -87,12 +87,14 @@ class _InVectors(Strategy):
     on_threads: bool = False
 
     def run(self, term: Term, setting: Setting) -> Result:
-        length = scalars_of(term)
+        length = scalar_count(term)
         if length is None:
             reason = "expected a map of scalars, of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
-        is_fold = _fold_in(term) is not None
-        vectors = self.vectors(length, self.most if is_fold else min(self.most, MOST_APART))
+        is_fold = _reduction_of_elements(term) is not None
+        vectors = self.vectors_per_block(
+            length, self.most if is_fold else min(self.most, MAX_SEPARATE_VECTORS)
+        )
         if vectors == 0:
             return sequential().run(term, setting)
         whole = length - length % (vectors * self.lanes)
@@ -100,14 +102,14 @@ class _InVectors(Strategy):
             vectorize(self.lanes),
             split(vectors) @ loop(1),
             (parallel() if self.on_threads else sequential()) @ loop(1),
-            _Registers() @ loop(2),
+            _BlockInRegisters() @ loop(2),
         )
         if whole == length:
             return blocks.run(term, setting)
         rest = argument(sequential())
         return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
 
-    def vectors(self, length: int, most: int) -> int:
+    def vectors_per_block(self, length: int, most: int) -> int:
         """The number of vectors in a block: many, with few elements left."""
         most = min(most, length // self.lanes)
         sizes = range(max(1, (most + 1) // 2), most + 1)
@@ -125,13 +127,13 @@ class LineInVectors(Strategy):
     fewest: int = 0
 
     def run(self, term: Term, setting: Setting) -> Result:
-        length, type = scalars_of(term), term.type
+        length, type = scalar_count(term), term.type
         if length is None or length < self.fewest:
             reason = f"expected a map of {self.fewest or 'zero'} scalars or more"
             return Failure(self, reason, term)
         assert isinstance(type, ArrayType)
         assert isinstance(type.element, ScalarType)
-        lanes, most = block_for(type.element, this_machine())
+        lanes, most = block_shape(type.element, this_machine())
         return in_vectors(lanes, self.at_once or most).run(term, setting)
 
     def __str__(self) -> str:
@@ -139,18 +141,18 @@ class LineInVectors(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
-class _Registers(Strategy):
+class _BlockInRegisters(Strategy):
     """A block of vectors: reductions of each become one reduction, anything else is unrolled."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        if _fold_in(term) is None:
+        if _reduction_of_elements(term) is None:
             return seq(everywhere(reduce_unrolled), unroll()).run(term, setting)
-        rounds = _rounds(term)
+        rounds = _reduction_lengths(term)
         steps: list[Strategy] = [interchange() @ loop(level + 1) for level in range(len(rounds))]
         written = 1
         for level in reversed(range(len(rounds))):
             written *= rounds[level]
-            if written <= MOST_WRITTEN_OUT:
+            if written <= MAX_UNROLLED:
                 steps.append(unroll() @ loop(level + 1))
         return seq(*steps).run(term, setting)
 
@@ -163,15 +165,19 @@ class _Stencil(Strategy):
     """Vectorizes the innermost of nested maps, and runs the outermost in parallel."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        nest = nest_of(term)
+        nest = match_scalar_nest(term)
         if nest is None:
             reason = "expected nested maps of scalars, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, most = block_for(nest.element, this_machine())
-        is_large = nest.elements >= PARALLEL_FROM
+        lanes, most = block_shape(nest.element, this_machine())
+        is_large = nest.elements >= MIN_PARALLEL_ELEMENTS
         if nest.depth == 1:
             return _InVectors(lanes, most, is_large).run(term, setting)
-        if is_large and _shares_slices(nest, lanes) and _fold_in(place_of(term, 3)) is None:
+        if (
+            is_large
+            and _shares_slices(nest, lanes)
+            and _reduction_of_elements(loop_at(term, 3)) is None
+        ):
             return _two_slices(lanes).run(term, setting)
         rows = parallel() if is_large else sequential()
         return seq(in_vectors(lanes, most) @ loop(nest.depth), rows @ loop(1)).run(term, setting)
@@ -180,12 +186,12 @@ class _Stencil(Strategy):
         return "stencil()"
 
 
-def _shares_slices(nest: Nest, lanes: int) -> bool:
+def _shares_slices(nest: ScalarNest, lanes: int) -> bool:
     """Whether slices of a volume can be paired, and are read from a slower cache each time."""
     if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
         return False
     bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
-    return bytes > this_machine().cache(1)
+    return bytes > this_machine().cache_bytes(1)
 
 
 def _two_slices(lanes: int) -> Strategy:
@@ -205,21 +211,21 @@ def stencil() -> Strategy:
     return _Stencil()
 
 
-def block_for(type: ScalarType, machine: Machine) -> tuple[int, int]:
+def block_shape(type: ScalarType, machine: Machine) -> tuple[int, int]:
     """The lanes of a vector, and the most vectors of a block."""
     return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
 
 
-def scalars_of(term: Term) -> int | None:
+def scalar_count(term: Term) -> int | None:
     """The number of scalars that a map returns, if it is a constant."""
-    found, type = applied(term, "map"), term.type
+    found, type = pattern_arguments(term, "map"), term.type
     if found is None or not isinstance(type, ArrayType) or not type.length.is_constant:
         return None
     return type.length.constant if isinstance(type.element, ScalarType) else None
 
 
 @dataclass(frozen=True)
-class Nest:
+class ScalarNest:
     """Nested maps that return scalars."""
 
     lengths: tuple[int, ...]
@@ -234,51 +240,51 @@ class Nest:
         return prod(self.lengths)
 
 
-def nest_of(term: Term) -> Nest | None:
+def match_scalar_nest(term: Term) -> ScalarNest | None:
     """Return the nested maps of which a term is the outermost."""
-    if place_of(term, 1) is not term:
+    if loop_at(term, 1) is not term:
         return None
     lengths: list[int] = []
     while True:
-        at = place_of(term, len(lengths) + 1)
-        if at is None or applied(at, "map") is None or not isinstance(at.type, ArrayType):
+        at = loop_at(term, len(lengths) + 1)
+        if at is None or pattern_arguments(at, "map") is None or not isinstance(at.type, ArrayType):
             return None
         if not at.type.length.is_constant:
             return None
         lengths.append(at.type.length.constant)
         if isinstance(at.type.element, ScalarType):
-            return Nest(tuple(lengths), at.type.element)
+            return ScalarNest(tuple(lengths), at.type.element)
 
 
-def place_of(term: Term, number: int) -> Term | None:
+def loop_at(term: Term, number: int) -> Term | None:
     """Return one of several nested loops, counted from 1 from the outside in."""
     found = loop(number).find(term)
     return None if found is None else found[1]
 
 
-def _fold_in(term: Term | None) -> list[Term] | None:
+def _reduction_of_elements(term: Term | None) -> list[Term] | None:
     """Return the arguments of the reduction that computes each element of a map."""
-    found = None if term is None else applied(term, "map")
+    found = None if term is None else pattern_arguments(term, "map")
     if found is None or not isinstance(found[0], Lambda):
         return None
-    return applied(found[0].body, "reduce")
+    return pattern_arguments(found[0].body, "reduce")
 
 
-def _rounds(term: Term) -> list[int]:
+def _reduction_lengths(term: Term) -> list[int]:
     """The lengths of the nested reductions that compute each element of a map."""
-    fold, rounds = _fold_in(term), list[int]()
+    fold, rounds = _reduction_of_elements(term), list[int]()
     while fold is not None:
         type = fold[2].type
         assert isinstance(type, ArrayType)
-        rounds.append(type.length.constant if type.length.is_constant else MOST_WRITTEN_OUT + 1)
+        rounds.append(type.length.constant if type.length.is_constant else MAX_UNROLLED + 1)
         inner = fold[0]
         while isinstance(inner, Lambda):
             inner = inner.body
-        fold = applied(inner, "reduce")
+        fold = pattern_arguments(inner, "reduce")
     return rounds
 
 
-vectors = whole(
+vectors = program_strategy(
     "stencils.vectors",
     fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
     "Vectorized lines of windows, reductions in registers, a parallel outermost loop.",

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, FunType
 from riselang.nat import Nat
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
-from riselang.rewrite.paths import at_path
+from riselang.rewrite.paths import subterm_at
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.lowering import map_in_parallel
-from riselang.rewrite.terms import applied, costs_something
+from riselang.rewrite.terms import has_cost, pattern_arguments
 from riselang.rewrite.traversals import run_at
 from riselang.term.cost import cost
 from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern
 
-PARALLEL = ("mapPar", "reducePar")
-ENOUGH = 1 << 18
+PARALLEL_PATTERNS = ("mapPar", "reducePar")
+MIN_PARALLEL_COST = 1 << 18
 """Operations and bytes from which on a parallel loop is worth its overhead."""
-OF_A_FUNCTION = 8
+TRANSCENDENTAL_COST = 8
 """The approximate cost of a transcendental function, in operations."""
 
 
@@ -34,9 +34,9 @@ class _OnThreads(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for path in list(outermost_maps(term)):
-            if not _is_large(at_path(term, path)):
+            if not _is_large(subterm_at(term, path)):
                 continue
-            result = run_at(map_in_parallel, term, path, at_path(term, path), setting)
+            result = run_at(map_in_parallel, term, path, subterm_at(term, path), setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
         return Success(term, steps) if steps else Failure(self, "no outermost map is large", term)
@@ -55,18 +55,18 @@ def outermost_maps(program: Term) -> Iterator[Path]:
         path, term = stack.pop()
         if isinstance(term, Lambda | DepLambda):
             stack.append(((*path, 0), term.children[0]))
-        elif (mapped := applied(term, "map")) is not None and costs_something(mapped[0]):
+        elif (mapped := pattern_arguments(term, "map")) is not None and has_cost(mapped[0]):
             if _is_single(mapped[1]):
                 stack.append(((*path, 0, 1), mapped[0]))
             else:
                 yield path
-        elif applied(term, *PARALLEL) is None:
+        elif pattern_arguments(term, *PARALLEL_PATTERNS) is None:
             stack += _arguments(path, term)
 
 
 def _arguments(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
     """Yield the arguments of a pattern except its functions, which are its loop; let has none."""
-    is_let = applied(term, "let") is not None
+    is_let = pattern_arguments(term, "let") is not None
     while isinstance(term, Apply):
         if is_let or not isinstance(term.argument.type, FunType):
             yield (*path, 1), term.argument
@@ -79,9 +79,9 @@ def _is_single(xs: Term) -> bool:
 
 
 def _is_large(term: Term) -> bool:
-    if has_pattern(term, *PARALLEL):
+    if has_pattern(term, *PARALLEL_PATTERNS):
         return False
     costs = cost(term)
-    counts = (costs.flops, OF_A_FUNCTION * costs.transcendentals, costs.bytes_written)
+    counts = (costs.flops, TRANSCENDENTAL_COST * costs.transcendentals, costs.bytes_written)
     known = [count for count in counts if isinstance(count, int)]
-    return len(known) == len(counts) and sum(known) >= ENOUGH
+    return len(known) == len(counts) and sum(known) >= MIN_PARALLEL_COST

@@ -8,13 +8,13 @@ from riselang.rewrite.rules.lowering import map_as_loop, map_unrolled, transpose
 from riselang.rewrite.traversals import argument, inside
 
 
-def in_tiles(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
+def tile_transpose(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
     """Transpose in tiles, with an outer loop over strips of columns and an inner one over tiles."""
     of_strip = argument(argument(inner))
     return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
 
 
-def in_squares(lanes: int, strips: Strategy = map_as_loop) -> Strategy:
+def transpose_in_squares(lanes: int, strips: Strategy = map_as_loop) -> Strategy:
     """Transpose in strips of as many columns as a vector has lanes, each unrolled."""
     square = map_unrolled >> inside(transpose_in_registers)
-    return in_tiles(lanes, lanes, strips, square)
+    return tile_transpose(lanes, lanes, strips, square)

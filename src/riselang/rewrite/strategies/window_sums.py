@@ -28,15 +28,15 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.strategies.tile_sizes import PARALLEL_FROM
-from riselang.rewrite.terms import applied, viewed
+from riselang.rewrite.strategies.tile_sizes import MIN_PARALLEL_PRODUCTS
+from riselang.rewrite.terms import pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, function
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Lambda, Term
 from riselang.term.substitution import mentions
 
-MOST_ROWS = 14
-MOST_VECTORS = 8
+MAX_ROWS = 14
+MAX_VECTORS = 8
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class WindowShape:
     """The lengths of the maps around these two."""
     rows: int
     columns: int
-    rounds: tuple[int, ...]
+    reduction_lengths: tuple[int, ...]
     """The lengths of the nested reductions."""
     bytes: int
 
     @property
     def products(self) -> int:
-        return prod((*self.outer, self.rows, self.columns, *self.rounds))
+        return prod((*self.outer, self.rows, self.columns, *self.reduction_lengths))
 
     def __str__(self) -> str:
         places = " x ".join(map(str, (*self.outer, self.rows)))
-        elements = " x ".join(map(str, self.rounds))
+        elements = " x ".join(map(str, self.reduction_lengths))
         return f"windows of {elements} at {places} positions with {self.columns} kernels"
 
 
@@ -71,7 +71,7 @@ class WindowTiles:
     shape: WindowShape
 
     def __str__(self) -> str:
-        threads = "in parallel" if self._parallel is not None else "on one thread"
+        threads = "in parallel" if self._parallel_map is not None else "on one thread"
         return f"tiles of {self.rows} x {self.vectors} vectors of {self.lanes}, {threads}"
 
     def strategy(self) -> Strategy:
@@ -82,26 +82,26 @@ class WindowTiles:
             vectorize(self.lanes) @ loop(line + 1),
             argument(store_on_heap) @ loop(line + 1),
             hoist(),
-            self._tiled() @ loop(line),
+            self._tile_windows() @ loop(line),
         ]
-        if self._parallel is not None:
-            steps.append(parallel() @ loop(self._parallel))
+        if self._parallel_map is not None:
+            steps.append(parallel() @ loop(self._parallel_map))
         return seq(*steps)
 
-    def _tiled(self) -> Strategy:
+    def _tile_windows(self) -> Strategy:
         """Tile the windows; those that are left are a smaller tile."""
         rest = self.shape.rows % self.rows
         if rest == 0:
-            return self._tile_of(self.rows)
+            return self._tile_rows(self.rows)
         whole = self.shape.rows - rest
         return seq(
             peel_map(whole),
-            function(argument(self._tile_of(self.rows))),
-            argument(self._tile_of(rest)),
+            function(argument(self._tile_rows(self.rows))),
+            argument(self._tile_rows(rest)),
         )
 
-    def _tile_of(self, rows: int) -> Strategy:
-        folds = [5 + level for level in range(len(self.shape.rounds))]
+    def _tile_rows(self, rows: int) -> Strategy:
+        folds = [5 + level for level in range(len(self.shape.reduction_lengths))]
         return seq(
             tile(rows, self.vectors),
             reorder(1, 2, *folds, 3, 4),
@@ -110,20 +110,20 @@ class WindowTiles:
         )
 
     @property
-    def _parallel(self) -> int | None:
+    def _parallel_map(self) -> int | None:
         """The number of the map that runs in parallel."""
-        if self.shape.products < PARALLEL_FROM:
+        if self.shape.products < MIN_PARALLEL_PRODUCTS:
             return None
         return next((at for at, length in enumerate(self.shape.outer, 1) if length > 1), None)
 
 
-def chosen_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
+def choose_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
     """Choose the tile that takes the fewest cycles."""
     lanes = machine.lanes(shape.bytes)
-    most = min(MOST_VECTORS, -(-shape.columns // lanes))
+    most = min(MAX_VECTORS, -(-shape.columns // lanes))
     fitting = [
         (rows, vectors)
-        for rows in range(1, min(MOST_ROWS, shape.rows) + 1)
+        for rows in range(1, min(MAX_ROWS, shape.rows) + 1)
         for vectors in range(1, most + 1)
         if rows * vectors + vectors + 2 <= machine.registers
     ]
@@ -134,28 +134,30 @@ def chosen_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
 def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
     """Estimate the cycles, with two multiplications and two vector loads per cycle."""
     whole, rest = divmod(shape.rows, rows)
-    lines = whole * _round(rows, vectors) + (_round(rest, vectors) if rest else 0)
+    lines = whole * _iteration_cycles(rows, vectors) + (
+        _iteration_cycles(rest, vectors) if rest else 0
+    )
     # Of two equally fast tiles, prefer the one with less code.
     return lines * -(-shape.columns // (vectors * lanes)) * (1 + rows * vectors / 256)
 
 
-def _round(rows: int, vectors: int) -> float:
+def _iteration_cycles(rows: int, vectors: int) -> float:
     loads = rows + vectors
     return max(rows * vectors / 2, loads / 2, 4) + loads / 6
 
 
 def window_shape(term: Term) -> WindowShape | None:
     """The shape of `... |> map(window => kernels |> map(kernel => reductions of both))`."""
-    nest = _nest(term)
+    nest = _match_nest(term)
     if nest is None or not nest.has_kernels_inside:
         return None
     *outer, rows, columns = nest.lengths
-    return WindowShape(tuple(outer), rows, columns, nest.rounds, bytes_of(nest.type))
+    return WindowShape(tuple(outer), rows, columns, nest.reduction_lengths, bytes_of(nest.type))
 
 
-def kernels_inside(term: Term) -> Strategy | None:
+def move_kernels_inside(term: Term) -> Strategy | None:
     """Return a strategy that moves the map over kernels inside the maps over windows, if needed."""
-    nest = _nest(term)
+    nest = _match_nest(term)
     if nest is None or nest.has_kernels_inside or nest.kernels is None:
         return None
     depth = len(nest.lengths)
@@ -167,7 +169,7 @@ class _Nest:
     """Nested maps, and reductions inside them."""
 
     lengths: tuple[int, ...]
-    rounds: tuple[int, ...]
+    reduction_lengths: tuple[int, ...]
     type: ScalarType
     kernels: int | None
     """The number of the map over the operand that is zipped with elements of the innermost map."""
@@ -175,25 +177,25 @@ class _Nest:
     """Whether the innermost map is over the same kernels for all windows."""
 
 
-def _nest(term: Term) -> _Nest | None:
+def _match_nest(term: Term) -> _Nest | None:
     lengths: list[int] = []
     around: Lambda | None = None
-    while (found := applied(term, "map")) is not None:
+    while (found := pattern_arguments(term, "map")) is not None:
         length, made = length_of(found[1].type), found[0]
         if not length.is_constant or not isinstance(made, Lambda):
             return None
         lengths.append(length.constant)
-        fold = applied(made.body, "reduce")
+        fold = pattern_arguments(made.body, "reduce")
         if fold is not None:
             break
-        around, term = made, _computed(made.body)
+        around, term = made, _skip_views_and_lets(made.body)
     else:
         return None
-    rounds, type = _rounds(fold), fold[1].type
+    rounds, type = _reduction_lengths(fold), fold[1].type
     if rounds is None or len(rounds) < 2 or around is None or not isinstance(type, ScalarType):
         return None
-    is_direct = applied(around.body, "map") is not None and not mentions(found[1], 0)
-    partner = _partner(fold[2], len(lengths))
+    is_direct = pattern_arguments(around.body, "map") is not None and not mentions(found[1], 0)
+    partner = _zipped_map_distance(fold[2], len(lengths))
     return _Nest(
         tuple(lengths), rounds, type,
         None if partner is None else len(lengths) - partner,
@@ -201,9 +203,9 @@ def _nest(term: Term) -> _Nest | None:
     )  # fmt: skip
 
 
-def _partner(pairs: Term, depth: int) -> int | None:
+def _zipped_map_distance(pairs: Term, depth: int) -> int | None:
     """Find the map whose elements a reduction zips with those of the innermost: its distance."""
-    pair = applied(pairs, "zip")
+    pair = pattern_arguments(pairs, "zip")
     others = [] if pair is None else [part for part in pair if not mentions(part, 0)]
     if pair is None or len(others) != 1:
         return None
@@ -214,10 +216,10 @@ def _partner(pairs: Term, depth: int) -> int | None:
     return used[0]
 
 
-def _computed(term: Term) -> Term:
+def _skip_views_and_lets(term: Term) -> Term:
     """Return the computed term under views and lets."""
     while True:
-        shown, named = viewed(term), applied(term, "let")
+        shown, named = view_source(term), pattern_arguments(term, "let")
         if shown is not None:
             term = shown
         elif named is not None and isinstance(named[1], Lambda):
@@ -226,7 +228,7 @@ def _computed(term: Term) -> Term:
             return term
 
 
-def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
+def _reduction_lengths(fold: list[Term]) -> tuple[int, ...] | None:
     """The lengths of nested reductions, each of which continues the sum of the one around it."""
     rounds: list[int] = []
     found: list[Term] | None = fold
@@ -237,15 +239,15 @@ def _rounds(fold: list[Term]) -> tuple[int, ...] | None:
         rounds.append(length.constant)
         if not isinstance(made, Lambda) or not isinstance(made.body, Lambda):
             return None
-        found = applied(made.body.body, "reduce")
+        found = pattern_arguments(made.body.body, "reduce")
         if found is not None and found[1] != Bound(1, found[1].type):
             return None
     return tuple(rounds)
 
 
-def arranged_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strategy] | None:
+def schedule_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strategy] | None:
     """Choose the tiles of a term, and the strategy to apply them."""
-    moved = kernels_inside(term)
+    moved = move_kernels_inside(term)
     if moved is not None:
         result = moved.run(term, setting)
         shape = window_shape(result.term) if isinstance(result, Success) else None
@@ -253,7 +255,7 @@ def arranged_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strateg
         shape = window_shape(term)
     if shape is None:
         return None
-    tiles = chosen_window_tiles(shape, this_machine())
+    tiles = choose_window_tiles(shape, this_machine())
     strategy = tiles.strategy()
     return tiles, strategy if moved is None else moved >> strategy
 
@@ -263,7 +265,7 @@ class _WindowSums(Strategy):
     """Register tiles for the shape of the term and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = arranged_windows(term, setting)
+        found = schedule_windows(term, setting)
         if found is None:
             reason = "expected nested reductions of windows and kernels, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)

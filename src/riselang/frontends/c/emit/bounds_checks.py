@@ -35,31 +35,31 @@ from riselang.frontends.c.parse.syntax import (
     Expression,
     Literal,
     Variable,
-    expressions_of,
-    inside,
-    statements_of,
+    direct_expressions,
+    walk_expression,
+    walk_statement,
 )
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 
-FAILURE = MemRefType(i64, [4])
+FAILURE_RECORD_SIZE = MemRefType(i64, [4])
 """The number of failed checks, the number of the first one, its index, and the bound of that."""
-REPORT = "rise_c_report"
+REPORT_FUNCTION = "rise_c_report"
 """The function that a failed check calls."""
-MOST_DIMENSIONS = 64
+MAX_DIMENSIONS = 64
 """The factor of the check number in a code that also encodes the dimension."""
 
-Checked = tuple[str, Access]
+CheckedAccess = tuple[str, Access]
 """The name of a statement, and one of its accesses."""
 
 
 @dataclass(frozen=True)
-class Check:
+class RuntimeCheck:
     """A check, and its location in the source; without an array it is a division."""
 
     place: SourceLocation
     array: Variable | None
 
-    def error(self, dimension: int, index: int, bound: int) -> UserError:
+    def make_error(self, dimension: int, index: int, bound: int) -> UserError:
         if self.array is None:
             return UserError("the divisor of this division is zero", self.place)
         rank = len(self.array.extents)
@@ -67,20 +67,24 @@ class Check:
         return OutOfRangeError(index, bound, self.place, f"array {self.array.name}{where}")
 
 
-def checked(scop: Scop, unproven: AbstractSet[Checked] = frozenset()) -> Scop:
+def add_checks(scop: Scop, unproven: AbstractSet[CheckedAccess] = frozenset()) -> Scop:
     """Return a region whose accesses are checked at run time: data-dependent and `unproven`
     ones."""
-    statements = tuple(_checked(each, unproven) for each in scop.statements)
+    statements = tuple(_add_checks_to_statement(each, unproven) for each in scop.statements)
     return replace(scop, statements=statements, is_checked=True)
 
 
-def _checked(statement: ModelStatement, unproven: AbstractSet[Checked]) -> ModelStatement:
+def _add_checks_to_statement(
+    statement: ModelStatement, unproven: AbstractSet[CheckedAccess]
+) -> ModelStatement:
     checks = frozenset(
         access
-        for access, subscript in statement.subscripts.items()
+        for access, subscript in statement.access_relations.items()
         if access.indices and (not subscript.is_exact or (statement.name, access) in unproven)
     )
-    return replace(statement, checks=checks, certain=statement.certain - checks)
+    return replace(
+        statement, checked_accesses=checks, must_accesses=statement.must_accesses - checks
+    )
 
 
 def is_trapping(expression: Expression) -> bool:
@@ -93,37 +97,37 @@ def is_trapping(expression: Expression) -> bool:
 
 
 @lru_cache(maxsize=64)
-def checks_of(scop: Scop) -> tuple[Check, ...]:
+def runtime_checks(scop: Scop) -> tuple[RuntimeCheck, ...]:
     """Return all checks of a region in order; equal texts have equal checks."""
-    return tuple(_check(node) for node in _checked_nodes(scop))
+    return tuple(_make_check(node) for node in _expressions_to_check(scop))
 
 
-def numbers_of(scop: Scop) -> Mapping[int, int]:
+def check_numbers(scop: Scop) -> Mapping[int, int]:
     """Return the numbers of checks, by the identities of the expressions that they are for."""
-    return {id(node): number for number, node in enumerate(_checked_nodes(scop))}
+    return {id(node): number for number, node in enumerate(_expressions_to_check(scop))}
 
 
-def _check(node: Expression) -> Check:
-    return Check(node.place, node.variable if isinstance(node, Access) else None)
+def _make_check(node: Expression) -> RuntimeCheck:
+    return RuntimeCheck(node.place, node.variable if isinstance(node, Access) else None)
 
 
-def _checked_nodes(scop: Scop) -> Iterator[Expression]:
+def _expressions_to_check(scop: Scop) -> Iterator[Expression]:
     if not scop.is_checked:
         return
     for statement in scop.statements:
-        for inner in statements_of(statement.body):
-            for expression in expressions_of(inner):
-                for part in inside(expression):
-                    if part in statement.checks or is_trapping(part):
+        for inner in walk_statement(statement.body):
+            for expression in direct_expressions(inner):
+                for part in walk_expression(expression):
+                    if part in statement.checked_accesses or is_trapping(part):
                         yield part
-    for part in inside(scop.result) if scop.result is not None else ():
+    for part in walk_expression(scop.result) if scop.result is not None else ():
         if is_trapping(part):
             yield part
 
 
-def open_arrays(scop: Scop) -> Sequence[Variable]:
+def arrays_of_unknown_length(scop: Scop) -> Sequence[Variable]:
     """Return the arrays whose lengths are not declared, so that the caller must pass them."""
-    if not checks_of(scop):
+    if not runtime_checks(scop):
         return ()
     views = {each: scop.views.get(each) for each in scop.inputs if each.is_array}
     return [
@@ -136,21 +140,21 @@ def raise_failure(scop: Scop, failure: Sequence[int]) -> None:
     """Raise the error of the first check that failed, if any."""
     if not failure[0]:
         return
-    number, dimension = divmod(int(failure[1]), MOST_DIMENSIONS)
-    raise checks_of(scop)[number].error(dimension, int(failure[2]), int(failure[3]))
+    number, dimension = divmod(int(failure[1]), MAX_DIMENSIONS)
+    raise runtime_checks(scop)[number].make_error(dimension, int(failure[2]), int(failure[3]))
 
 
 def report_function() -> func.FuncOp:
     """Build the function that counts failures and stores the first one. Regions run on one
     thread."""
     index = IndexType()
-    types: list[Attribute] = [FAILURE, i64, index, index]
+    types: list[Attribute] = [FAILURE_RECORD_SIZE, i64, index, index]
     block = Block(arg_types=types)
     failure, number, found, bound = block.args
     builder = Builder(InsertPoint.at_end(block))
     place = builder.insert(arith.ConstantOp.from_int_and_width(0, index)).results[0]
     earlier = builder.insert(memref.LoadOp.get(failure, [place])).results[0]
-    one, none = (_integer(builder, value) for value in (1, 0))
+    one, none = (_i64_constant(builder, value) for value in (1, 0))
     count = builder.insert(arith.AddiOp(earlier, one)).results[0]
     builder.insert(memref.StoreOp.get(count, failure, [place]))
     is_first = builder.insert(arith.CmpiOp(earlier, none, "eq")).results[0]
@@ -164,8 +168,10 @@ def report_function() -> func.FuncOp:
     builder.insert(scf.IfOp(is_first, [], Region(body)))
     builder.insert(func.ReturnOp())
     function_type = FunctionType.from_lists(types, [])
-    return func.FuncOp(REPORT, function_type, Region(block), visibility=StringAttr("private"))
+    return func.FuncOp(
+        REPORT_FUNCTION, function_type, Region(block), visibility=StringAttr("private")
+    )
 
 
-def _integer(builder: Builder, value: int) -> SSAValue:
+def _i64_constant(builder: Builder, value: int) -> SSAValue:
     return builder.insert(arith.ConstantOp(IntegerAttr(value, i64))).results[0]

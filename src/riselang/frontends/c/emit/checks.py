@@ -8,8 +8,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from riselang.frontends.c.emit.bounds_checks import MOST_DIMENSIONS, REPORT, numbers_of
-from riselang.frontends.c.emit.output import Output
+from riselang.frontends.c.emit.bounds_checks import MAX_DIMENSIONS, REPORT_FUNCTION, check_numbers
+from riselang.frontends.c.emit.output import OpInserter
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import Access, Binary, Expression, Literal
 
@@ -17,44 +17,44 @@ from riselang.frontends.c.parse.syntax import Access, Binary, Expression, Litera
 class CheckEmitter:
     """Emits accesses and operations with their checks."""
 
-    def __init__(self, out: Output):
+    def __init__(self, out: OpInserter):
         self._out = out
-        self._numbers = numbers_of(out.scop)
+        self._numbers = check_numbers(out.scop)
 
     # Accesses
 
     def load(self, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """Load an element, or zero if it is out of bounds."""
-        out, type = self._out, access.variable.type.stored
+        out, type = self._out, access.variable.type.stored_type
 
-        def failed() -> SSAValue:
+        def report_and_zero() -> SSAValue:
             self._report_indices(access, buffer, indices)
-            return self._zero(type)
+            return self._zero_constant(type)
 
-        is_inside = self._is_inside(buffer, indices)
-        return out.choice(
-            is_inside, type, lambda: out.add(memref.LoadOp.get(buffer, indices)), failed
+        is_inside = self._emit_in_bounds(buffer, indices)
+        return out.emit_choice(
+            is_inside, type, lambda: out.add(memref.LoadOp.get(buffer, indices)), report_and_zero
         )
 
     def store(
         self, value: SSAValue, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]
     ) -> None:
         out = self._out
-        is_inside = self._is_inside(buffer, indices)
+        is_inside = self._emit_in_bounds(buffer, indices)
         stored, failed = Block(), Block()
-        with out.inside(stored):
+        with out.inside_block(stored):
             out.insert(memref.StoreOp.get(value, buffer, indices))
             out.insert(scf.YieldOp())
-        with out.inside(failed):
+        with out.inside_block(failed):
             self._report_indices(access, buffer, indices)
             out.insert(scf.YieldOp())
         out.insert(scf.IfOp(is_inside, [], Region(stored), Region(failed)))
 
-    def _is_inside(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    def _emit_in_bounds(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """Emit whether all indices are below the lengths of a buffer."""
         out = self._out
         tests = [
-            out.add(arith.CmpiOp(index, self._length(buffer, at), "ult"))
+            out.add(arith.CmpiOp(index, self._dimension_length(buffer, at), "ult"))
             for at, index in enumerate(indices)
         ]
         total = tests[0]
@@ -62,8 +62,8 @@ class CheckEmitter:
             total = out.add(arith.AndIOp(total, test))
         return total
 
-    def _length(self, buffer: SSAValue, dimension: int) -> SSAValue:
-        return self._out.add(memref.DimOp(buffer, self._out.indices.constant(dimension)))
+    def _dimension_length(self, buffer: SSAValue, dimension: int) -> SSAValue:
+        return self._out.add(memref.DimOp(buffer, self._out.indices.emit_constant(dimension)))
 
     # Reports
 
@@ -73,13 +73,13 @@ class CheckEmitter:
         """Report the first dimension that is out of bounds; the report keeps the first call."""
         out = self._out
         for at, index in enumerate(indices):
-            length = self._length(buffer, at)
+            length = self._dimension_length(buffer, at)
             if len(indices) == 1:
                 self._report(access, at, index, length)
                 return
             outside = out.add(arith.CmpiOp(index, length, "uge"))
             block = Block()
-            with out.inside(block):
+            with out.inside_block(block):
                 self._report(access, at, index, length)
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(outside, [], Region(block)))
@@ -89,23 +89,23 @@ class CheckEmitter:
     ) -> None:
         out = self._out
         assert out.failure is not None
-        number = self._numbers[id(expression)] * MOST_DIMENSIONS + dimension
+        number = self._numbers[id(expression)] * MAX_DIMENSIONS + dimension
         check = out.add(arith.ConstantOp.from_int_and_width(number, 64))
-        out.insert(func.CallOp(REPORT, [out.failure, check, index, bound], []))
+        out.insert(func.CallOp(REPORT_FUNCTION, [out.failure, check, index, bound], []))
 
-    def _zero(self, type: Attribute) -> SSAValue:
+    def _zero_constant(self, type: Attribute) -> SSAValue:
         if isinstance(type, IntegerType):
             return self._out.add(arith.ConstantOp.from_int_and_width(0, type))
         return self._out.add(arith.ConstantOp(FloatAttr(0.0, type)))  # type: ignore[arg-type]
 
     # Operations
 
-    def distance(self, right: SSAValue, type: CType) -> SSAValue:
+    def emit_shift_distance(self, right: SSAValue, type: CType) -> SSAValue:
         """Emit a shift distance in range: LLVM leaves the result of others undefined."""
         most = self._out.add(arith.ConstantOp.from_int_and_width(type.bits - 1, type.bits))
         return self._out.add(arith.AndIOp(right, most))
 
-    def division(
+    def emit_division(
         self,
         expression: Binary,
         left: SSAValue,
@@ -117,16 +117,16 @@ class CheckEmitter:
         The least number divided by -1 wraps around, as other operations do; some CPUs trap.
         """
         out, type = self._out, expression.type
-        zero = self._zero(type.mlir)
+        zero = self._zero_constant(type.mlir_type)
 
         def failed() -> SSAValue:
             if out.failure is None:
                 return zero  # a length, which is checked before the call
-            none = out.indices.constant(0)
+            none = out.indices.emit_constant(0)
             self._report(expression, 0, none, none)
             return zero
 
-        def divided() -> SSAValue:
+        def divide() -> SSAValue:
             if not type.is_signed:
                 return out.add(operation(left, right))
             ones, least, one = (
@@ -139,11 +139,11 @@ class CheckEmitter:
             return out.add(operation(left, out.add(arith.SelectOp(wraps, one, right))))
 
         if isinstance(expression.right, Literal) and expression.right.value != 0:
-            return divided()
+            return divide()
         is_right = out.add(arith.CmpiOp(right, zero, "ne"))
-        return out.choice(is_right, type.mlir, divided, failed)
+        return out.emit_choice(is_right, type.mlir_type, divide, failed)
 
-    def integer(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
+    def emit_float_to_integer(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
         """Emit a float-to-integer conversion; a float out of range becomes the least integer, as on
         CPUs, since LLVM may give a different result at each use."""
         out = self._out
@@ -152,13 +152,13 @@ class CheckEmitter:
         low = float(-(1 << (bits - 1))) if is_signed else 0.0
         high = float(1 << (bits - int(is_signed)))
         first, end = (
-            out.add(arith.ConstantOp(FloatAttr(each, source.mlir)))  # type: ignore[arg-type]
+            out.add(arith.ConstantOp(FloatAttr(each, source.mlir_type)))  # type: ignore[arg-type]
             for each in (low, high)
         )
         above = out.add(arith.CmpfOp(value, first, "oge"))
         below = out.add(arith.CmpfOp(value, end, "olt"))
         fits = out.add(arith.AndIOp(above, below))
-        safe = out.add(arith.SelectOp(fits, value, self._zero(source.mlir)))
+        safe = out.add(arith.SelectOp(fits, value, self._zero_constant(source.mlir_type)))
         op = arith.FPToSIOp if is_signed else arith.FPToUIOp
         least = out.add(arith.ConstantOp.from_int_and_width(-(1 << (bits - 1)), bits))
         found = out.add(arith.SelectOp(fits, out.add(op(safe, IntegerType(bits))), least))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.parse.substitution import with_operands
+from riselang.frontends.c.parse.substitution import map_operands
 from riselang.frontends.c.parse.syntax import (
     Assign,
     Binary,
@@ -24,52 +24,52 @@ from riselang.frontends.c.parse.syntax import (
 )
 
 
-def contracted(scop: Scop) -> Scop:
+def contract_scop(scop: Scop) -> Scop:
     """Contract products and sums in a region."""
     result = scop.result
     return replace(
         scop,
-        statements=tuple(_statement(each) for each in scop.statements),
-        result=None if result is None else contracted_value(result),
+        statements=tuple(_contract_statement(each) for each in scop.statements),
+        result=None if result is None else contract_expression(result),
     )
 
 
-def _statement(statement: ModelStatement) -> ModelStatement:
-    return replace(statement, body=_body(statement.body))
+def _contract_statement(statement: ModelStatement) -> ModelStatement:
+    return replace(statement, body=_contract_body(statement.body))
 
 
-def _body(statement: Statement) -> Statement:
+def _contract_body(statement: Statement) -> Statement:
     match statement:
         case Assign():
-            return replace(statement, value=contracted_value(statement.value))
+            return replace(statement, value=contract_expression(statement.value))
         case Declare(value=Expression() as value):
-            return replace(statement, value=contracted_value(value))
+            return replace(statement, value=contract_expression(value))
         case Block():
-            return replace(statement, statements=tuple(map(_body, statement.statements)))
+            return replace(statement, statements=tuple(map(_contract_body, statement.statements)))
         case If():
             otherwise = statement.otherwise
             return replace(
                 statement,
-                condition=contracted_value(statement.condition),
-                then=_body(statement.then),
-                otherwise=None if otherwise is None else _body(otherwise),
+                condition=contract_expression(statement.condition),
+                then=_contract_body(statement.then),
+                otherwise=None if otherwise is None else _contract_body(otherwise),
             )
         case For():
-            return replace(statement, body=_body(statement.body))
+            return replace(statement, body=_contract_body(statement.body))
         case _:
             return statement
 
 
-def contracted_value(expression: Expression) -> Expression:
-    found = with_operands(expression, contracted_value)
+def contract_expression(expression: Expression) -> Expression:
+    found = map_operands(expression, contract_expression)
     if not isinstance(found, Binary) or not found.type.is_float or found.operator not in "+-":
         return found
     left, right, place = found.left, found.right, found.place
     is_minus = found.operator == "-"
     if _is_product(left):
-        return Fma(place, found.type, left.left, left.right, _signed(right, is_minus))
+        return Fma(place, found.type, left.left, left.right, _apply_sign(right, is_minus))
     if _is_product(right):
-        return Fma(place, found.type, _signed(right.left, is_minus), right.right, left)
+        return Fma(place, found.type, _apply_sign(right.left, is_minus), right.right, left)
     return found
 
 
@@ -77,7 +77,7 @@ def _is_product(expression: Expression) -> TypeGuard[Binary]:
     return isinstance(expression, Binary) and expression.operator == "*"
 
 
-def _signed(expression: Expression, is_minus: bool) -> Expression:
+def _apply_sign(expression: Expression, is_minus: bool) -> Expression:
     if not is_minus:
         return expression
     return Unary(expression.place, expression.type, "-", expression)

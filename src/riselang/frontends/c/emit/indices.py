@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from riselang.frontends.c.emit.trees import Bindings, number, operation
+from riselang.frontends.c.emit.trees import Bindings, operation_name, read_number
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 
 INDEX = IndexType()
 
 
-class Indices:
+class IndexEmitter:
     """Values of loops and parameters by name, and expressions of them."""
 
     def __init__(self, insert: Callable[[Operation], Operation]):
@@ -35,9 +35,9 @@ class Indices:
     def is_affine(self, values: Sequence[Linear]) -> bool:
         if any(name in self.others for value in values for name in value.names()):
             return False
-        return not any(self._is_folded_wrongly(value) for value in values)
+        return not any(self._is_misfolded(value) for value in values)
 
-    def _is_folded_wrongly(self, linear: Linear) -> bool:
+    def _is_misfolded(self, linear: Linear) -> bool:
         """Whether a loop variable is subtracted in a dividend.
 
         MLIR simplifies `-i mod 2` to 1 where it knows only that i is negative.
@@ -48,11 +48,11 @@ class Indices:
             terms = atom.dividend.terms
             if any(factor < 0 and name in self.loops for name, factor in terms):
                 return True
-            if self._is_folded_wrongly(atom.dividend):
+            if self._is_misfolded(atom.dividend):
                 return True
         return False
 
-    def map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
+    def affine_map(self, values: Sequence[Linear]) -> tuple[AffineMapAttr, list[SSAValue]]:
         """Return a map of dimensions for loops and symbols for parameters, and its operands."""
         names = list(dict.fromkeys(name for value in values for name in value.names()))
         dims = [name for name in self.loops if name in names]
@@ -63,7 +63,7 @@ class Indices:
                 return AffineExpr.dimension(dims.index(name))
             return AffineExpr.symbol(symbols.index(name))
 
-        results = tuple(value.affine(resolve) for value in values)
+        results = tuple(value.to_affine(resolve) for value in values)
         operands = [self.loops[name] for name in dims] + [self.symbols[name] for name in symbols]
         return AffineMapAttr(AffineMap(len(dims), len(symbols), results)), operands
 
@@ -74,86 +74,90 @@ class Indices:
         known = {**self.loops, **self.symbols}
         dims = [name for name in known if name in names]
         results = tuple(
-            value.affine(lambda name: AffineExpr.dimension(dims.index(name))) for value in values
+            value.to_affine(lambda name: AffineExpr.dimension(dims.index(name))) for value in values
         )
         return AffineMapAttr(AffineMap(len(dims), 0, results)), [known[name] for name in dims]
 
-    def value(self, linear: Linear) -> SSAValue:
+    def emit_linear(self, linear: Linear) -> SSAValue:
         """Emit a quasi-affine expression as an index."""
         if len(linear.terms) == 1 and linear.constant == 0 and linear.terms[0][1] == 1:
             atom = linear.terms[0][0]
             if isinstance(atom, str):
-                return self._named(atom)
+                return self._value_of(atom)
         if linear.is_constant:
-            return self.constant(linear.constant)
+            return self.emit_constant(linear.constant)
         if self.is_affine([linear]):
-            map, operands = self.map([linear])
+            map, operands = self.affine_map([linear])
             return self.add(affine.ApplyOp(operands, map))
-        return self._arithmetic(linear)
+        return self._emit_arithmetic(linear)
 
-    def _named(self, name: str) -> SSAValue:
+    def _value_of(self, name: str) -> SSAValue:
         for known in (self.loops, self.symbols, self.others):
             if name in known:
                 return known[name]
         raise AssertionError(f"{name} has no value")
 
-    def constant(self, value: int) -> SSAValue:
+    def emit_constant(self, value: int) -> SSAValue:
         return self.add(arith.ConstantOp.from_int_and_width(value, INDEX))
 
-    def _arithmetic(self, linear: Linear) -> SSAValue:
-        total = self.constant(linear.constant)
+    def _emit_arithmetic(self, linear: Linear) -> SSAValue:
+        total = self.emit_constant(linear.constant)
         for atom, factor in linear.terms:
             if isinstance(atom, str):
-                part = self._named(atom)
+                part = self._value_of(atom)
             else:
-                dividend, divisor = self.value(atom.dividend), self.constant(atom.divisor)
+                dividend, divisor = (
+                    self.emit_linear(atom.dividend),
+                    self.emit_constant(atom.divisor),
+                )
                 part = self.add(arith.FloorDivSIOp(dividend, divisor))
                 if not isinstance(atom, Quotient):
                     whole = self.add(arith.MuliOp(part, divisor))
                     part = self.add(arith.SubiOp(dividend, whole))
-            scaled = self.add(arith.MuliOp(part, self.constant(factor)))
+            scaled = self.add(arith.MuliOp(part, self.emit_constant(factor)))
             total = self.add(arith.AddiOp(total, scaled))
         return total
 
     # Piecewise isl expressions
 
-    def truth(self, expression: Any, bindings: Bindings) -> SSAValue:
+    def emit_condition(self, expression: Any, bindings: Bindings) -> SSAValue:
         """Emit an isl condition as an i1."""
-        return self._truth(self.of_tree(expression, bindings))
+        return self._to_boolean(self.emit_isl_expression(expression, bindings))
 
-    def of_tree(self, expression: Any, bindings: Bindings) -> SSAValue:
+    def emit_isl_expression(self, expression: Any, bindings: Bindings) -> SSAValue:
         """Emit any isl expression as an index, or as an i1."""
         types = isl().ast_expr_type
         if expression.get_type() == types.id:
             name = expression.get_id().get_name()
-            return self.value(bindings.get(name, Linear.of(name)))
+            return self.emit_linear(bindings.get(name, Linear.of(name)))
         if expression.get_type() == types.int:
-            return self.constant(number(expression))
+            return self.emit_constant(read_number(expression))
         arguments = [
-            self.of_tree(expression.get_op_arg(at), bindings)
+            self.emit_isl_expression(expression.get_op_arg(at), bindings)
             for at in range(expression.get_op_n_arg())
         ]
-        kind = operation(expression)
+        kind = operation_name(expression)
         if kind in ("and_", "and_then", "or_", "or_else", "cond", "select"):
             arguments[: 1 if kind in ("cond", "select") else None] = [
-                self._truth(each) for each in arguments[: 1 if kind in ("cond", "select") else None]
+                self._to_boolean(each)
+                for each in arguments[: 1 if kind in ("cond", "select") else None]
             ]
         if kind in _COMPARISONS:
             return self.add(arith.CmpiOp(arguments[0], arguments[1], _COMPARISONS[kind]))
         if kind in ("cond", "select"):
             return self.add(arith.SelectOp(*arguments))
         if kind == "minus":
-            return self.add(arith.SubiOp(self.constant(0), arguments[0]))
+            return self.add(arith.SubiOp(self.emit_constant(0), arguments[0]))
         total = arguments[0]
         for argument in arguments[1:]:
             total = self.add(_OPERATIONS[kind](total, argument))
         return total
 
-    def _truth(self, value: SSAValue) -> SSAValue:
+    def _to_boolean(self, value: SSAValue) -> SSAValue:
         """Convert an isl condition that is an integer: zero is false."""
         if value.type != INDEX:
             return value
-        return self.add(arith.CmpiOp(value, self.constant(0), "ne"))
+        return self.add(arith.CmpiOp(value, self.emit_constant(0), "ne"))
 
 
 _COMPARISONS = {"eq": "eq", "ge": "sge", "gt": "sgt", "le": "sle", "lt": "slt"}

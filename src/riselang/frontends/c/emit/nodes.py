@@ -6,30 +6,30 @@ from typing import Any
 
 from riselang.frontends.c.model.isl_text import isl
 
-PARALLEL = "rise.parallel"
+PARALLEL_MARK = "rise.parallel"
 """The mark of loops whose iterations do not depend on each other."""
 
 
-def only_users(node: Any) -> list[Any]:
+def statement_calls(node: Any) -> list[Any]:
     """Return the statement calls in a body; none if there is anything else."""
     types = isl().ast_node_type
     kind = node.get_type()
     if kind == types.user:
         return [node.user_get_expr()]
     if kind == types.mark:
-        return only_users(node.mark_get_node())
+        return statement_calls(node.mark_get_node())
     if kind != types.block:
         return []
     children = node.block_get_children()
-    found = [only_users(children.get_at(at)) for at in range(children.n_ast_node())]
+    found = [statement_calls(children.get_at(at)) for at in range(children.n_ast_node())]
     return [call for calls in found for call in calls] if all(found) else []
 
 
-def callee(call: Any) -> str:
+def callee_name(call: Any) -> str:
     return str(call.get_op_arg(0).get_id().get_name())
 
 
-def first_user(node: Any) -> Any:
+def first_statement_call(node: Any) -> Any:
     """Return the first statement inside a node."""
     types = isl().ast_node_type
     while node.get_type() != types.user:
@@ -45,9 +45,9 @@ def first_user(node: Any) -> Any:
     return node
 
 
-def is_parallel(node: Any) -> bool:
+def is_parallel_loop(node: Any) -> bool:
     try:
         annotation = node.get_annotation()
     except isl().Error:
         return False  # it has no annotation
-    return bool(annotation.get_name() == PARALLEL)
+    return bool(annotation.get_name() == PARALLEL_MARK)

@@ -11,19 +11,19 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.locations import file_location
-from riselang.frontends.c.emit.indices import Indices
+from riselang.frontends.c.emit.indices import IndexEmitter
 from riselang.frontends.c.model.scop import Scop
 from riselang.support.errors import SourceLocation
 
 
-class Output:
+class OpInserter:
     """An insertion point in a function; all ops have locations in the C file."""
 
     def __init__(self, scop: Scop, block: Block):
         self.scop = scop
         self._builder = Builder(InsertPoint.at_end(block))
         self._place = scop.place
-        self.indices = Indices(self.insert)
+        self.indices = IndexEmitter(self.insert)
         self.failure: SSAValue | None = None
         """The buffer for failed checks, if there are any."""
 
@@ -35,7 +35,7 @@ class Output:
         return self.insert(op).results[0]
 
     @contextmanager
-    def at(self, place: SourceLocation) -> Generator[None]:
+    def at_location(self, place: SourceLocation) -> Generator[None]:
         """Set the location in the C file of the ops that are added in this context."""
         outer, self._place = self._place, place
         try:
@@ -44,14 +44,14 @@ class Output:
             self._place = outer
 
     @contextmanager
-    def inside(self, block: Block) -> Generator[None]:
+    def inside_block(self, block: Block) -> Generator[None]:
         outer, self._builder = self._builder, Builder(InsertPoint.at_end(block))
         try:
             yield
         finally:
             self._builder = outer
 
-    def choice(
+    def emit_choice(
         self,
         condition: SSAValue,
         type: Attribute,
@@ -61,7 +61,7 @@ class Output:
         regions: list[Region] = []
         for branch in (first, second):
             block = Block()
-            with self.inside(block):
+            with self.inside_block(block):
                 self.insert(scf.YieldOp(branch()))
             regions.append(Region(block))
         return self.add(scf.IfOp(condition, [type], regions[0], regions[1]))

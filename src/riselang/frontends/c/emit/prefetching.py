@@ -11,33 +11,35 @@ from collections.abc import Iterator, Sequence
 
 from riselang.dialects.memref import PrefetchOp
 from riselang.frontends.c.emit.registers import Element
-from riselang.frontends.c.emit.values import Emitter, substituted
-from riselang.frontends.c.emit.vectors import Instance, step_of
+from riselang.frontends.c.emit.values import ExpressionEmitter, substitute_names
+from riselang.frontends.c.emit.vectors import StatementInstance, access_stride
 from riselang.frontends.c.model.linear import Linear
 
-AHEAD = 8
+PREFETCH_DISTANCE = 8
 """The prefetch distance in iterations."""
-LONG = 4
+LONG_ITERATION = 4
 """The number of statements from which an iteration counts as long."""
 
 
-def ask_ahead(out: Emitter, instances: Sequence[Instance], loop: str, step: int) -> None:
+def prefetch_elements(
+    out: ExpressionEmitter, instances: Sequence[StatementInstance], loop: str, step: int
+) -> None:
     """Prefetch the elements that a later iteration of a loop accesses far from the others."""
-    if len(instances) < LONG:
+    if len(instances) < LONG_ITERATION:
         return
-    later = {loop: Linear.of(loop) + Linear(AHEAD * step)}
-    for variable, indices in _far(instances, loop):
-        places = [out.indices.value(substituted(index, later)) for index in indices]
+    later = {loop: Linear.of(loop) + Linear(PREFETCH_DISTANCE * step)}
+    for variable, indices in _far_elements(instances, loop):
+        places = [out.indices.emit_linear(substitute_names(index, later)) for index in indices]
         out.insert(PrefetchOp(out.memory[variable], places))
 
 
-def _far(instances: Sequence[Instance], loop: str) -> Iterator[Element]:
+def _far_elements(instances: Sequence[StatementInstance], loop: str) -> Iterator[Element]:
     """Yield the elements that move to other rows; of those in one row, the first and the last."""
     rows: dict[object, list[tuple[int, Element]]] = {}
     for instance in instances:
-        for access in instance.statement.subscripts:
+        for access in instance.statement.access_relations:
             indices = instance.indices(access)
-            if not indices or step_of(instance, access, loop) is not None:
+            if not indices or access_stride(instance, access, loop) is not None:
                 continue
             *outer, last = indices
             row = (access.variable, *outer, last - Linear(last.constant))

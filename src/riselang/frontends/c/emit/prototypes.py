@@ -18,23 +18,23 @@ from riselang.frontends.c.parse.syntax import (
 )
 
 
-def header(scops: Sequence[Scop], name: str) -> str:
+def format_header(scops: Sequence[Scop], name: str) -> str:
     """Format the declarations of the functions."""
     guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
         "/* Link with the C math library (-lm). */", "",
-        *[_prototype(scop) for scop in scops], "", "#endif", "",
+        *[_format_prototype(scop) for scop in scops], "", "#endif", "",
     ])  # fmt: skip
 
 
-def _prototype(scop: Scop) -> str:
+def _format_prototype(scop: Scop) -> str:
     result = "void" if scop.result is None else str(scop.result.type)
-    parameters = [_declared(scop, variable) for variable in scop.inputs]
+    parameters = [_format_parameter(scop, variable) for variable in scop.inputs]
     return f"{result} {scop.name}({', '.join(parameters) or 'void'});"
 
 
-def _declared(scop: Scop, variable: Variable) -> str:
+def _format_parameter(scop: Scop, variable: Variable) -> str:
     type = "_Bool" if variable.type.is_bool else str(variable.type)
     if not is_buffer(scop, variable):
         return f"{type} {variable.name}"
@@ -42,14 +42,14 @@ def _declared(scop: Scop, variable: Variable) -> str:
     if not variable.is_array:
         return f"{type} *{variable.name}"
     outermost, *inner = variable.extents
-    lengths = "".join(f"[{_length(extent)}]" for extent in inner)
+    lengths = "".join(f"[{_format_length(extent)}]" for extent in inner)
     if outermost is None:
         pointer = f"(*{variable.name}){lengths}" if lengths else f"*{variable.name}"
         return f"{qualifier}{type} {pointer}"
-    return f"{qualifier}{type} {variable.name}[{_length(outermost)}]{lengths}"
+    return f"{qualifier}{type} {variable.name}[{_format_length(outermost)}]{lengths}"
 
 
-def _length(extent: Expression | None) -> str:
+def _format_length(extent: Expression | None) -> str:
     """Format a length as declared, with all macros expanded."""
     match extent:
         case Literal():
@@ -57,10 +57,12 @@ def _length(extent: Expression | None) -> str:
         case Access():
             return extent.variable.name
         case Convert():
-            return f"({extent.type})({_length(extent.operand)})"
+            return f"({extent.type})({_format_length(extent.operand)})"
         case Unary():
-            return f"{extent.operator}({_length(extent.operand)})"
+            return f"{extent.operator}({_format_length(extent.operand)})"
         case Binary():
-            return f"({_length(extent.left)} {extent.operator} {_length(extent.right)})"
+            return (
+                f"({_format_length(extent.left)} {extent.operator} {_format_length(extent.right)})"
+            )
         case _:
             return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.emit.vectors import Instance, values_in
+from riselang.frontends.c.emit.vectors import StatementInstance, walk_values
 from riselang.frontends.c.model.isl_text import isl, within_limits
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
@@ -18,96 +18,100 @@ from riselang.frontends.c.parse.syntax import Access, Assign, Variable
 
 Element = tuple[Variable, tuple[Linear, ...]]
 """An array, and its indices in terms of the emitted loops."""
-MOST_OPERATIONS = 20_000
+MAX_OPERATIONS = 20_000
 """The limit on isl operations to prove that two elements are distinct."""
-MOST_ELEMENTS = 24
+MAX_ELEMENTS = 24
 """The limit on elements, approximately the number of registers."""
 
 
 @dataclass(frozen=True)
-class Touched:
+class ElementAccess:
     """An element that an instance accesses."""
 
-    instance: Instance
+    instance: StatementInstance
     access: Access
     element: Element
     is_written: bool
-    stays: bool
+    is_invariant: bool
 
 
 @dataclass(frozen=True)
-class Kept:
+class RegisterElement:
     """An element that stays in a register."""
 
     access: Access
-    instance: Instance
+    instance: StatementInstance
     element: Element
     is_written: bool
 
 
-def kept_elements(scop: Scop, instances: Sequence[Instance], loop: str) -> list[Kept]:
+def register_elements(
+    scop: Scop, instances: Sequence[StatementInstance], loop: str
+) -> list[RegisterElement]:
     """Return the elements that a loop keeps in registers."""
-    touched: list[Touched] = []
+    touched: list[ElementAccess] = []
     for instance in instances:
-        found = _touched(instance, loop)
+        found = _element_accesses(instance, loop)
         if found is None:
             return []
         touched += found
-    kept: dict[Element, Kept] = {}
+    kept: dict[Element, RegisterElement] = {}
     for each in touched:
-        if not each.stays or not each.access.indices:
+        if not each.is_invariant or not each.access.indices:
             continue
         known = kept.get(each.element)
-        if known is None and not _may_change(scop, each, touched):
-            kept[each.element] = Kept(each.access, each.instance, each.element, each.is_written)
+        if known is None and not _may_alias(scop, each, touched):
+            kept[each.element] = RegisterElement(
+                each.access, each.instance, each.element, each.is_written
+            )
         elif known is not None and each.is_written:
-            kept[each.element] = Kept(each.access, each.instance, each.element, True)
-    return list(kept.values())[:MOST_ELEMENTS]
+            kept[each.element] = RegisterElement(each.access, each.instance, each.element, True)
+    return list(kept.values())[:MAX_ELEMENTS]
 
 
-def _touched(instance: Instance, loop: str) -> list[Touched] | None:
+def _element_accesses(instance: StatementInstance, loop: str) -> list[ElementAccess] | None:
     """Return the accesses of an instance; None if it is more than an assignment of plain
     elements."""
     statement, body = instance.statement, instance.statement.body
     if not isinstance(body, Assign):
         return None
-    found: list[Touched] = []
-    accesses = [part for part in values_in(body.value) if isinstance(part, Access)]
+    found: list[ElementAccess] = []
+    accesses = [part for part in walk_values(body.value) if isinstance(part, Access)]
     for access in [*accesses, body.target]:
-        if access not in statement.subscripts:
+        if access not in statement.access_relations:
             continue
         indices = instance.indices(access)
-        if indices is None or access not in statement.certain or access.type.is_bool:
+        if indices is None or access not in statement.must_accesses or access.type.is_bool:
             return None
         stays = all(loop not in index.names() for index in indices)
         element = (access.variable, tuple(indices))
-        found.append(Touched(instance, access, element, access is body.target, stays))
-    if set(statement.subscripts) != {each.access for each in found}:
+        found.append(ElementAccess(instance, access, element, access is body.target, stays))
+    if set(statement.access_relations) != {each.access for each in found}:
         return None
     return found
 
 
-def _may_change(scop: Scop, kept: Touched, touched: Sequence[Touched]) -> bool:
+def _may_alias(scop: Scop, kept: ElementAccess, touched: Sequence[ElementAccess]) -> bool:
     """Whether another access may alias the element, and one of them writes."""
     is_written = any(each.is_written for each in touched if each.element == kept.element)
     return any(
         other.element[0] is kept.element[0]
         and other.element != kept.element
         and (is_written or other.is_written)
-        and not _are_apart(scop, kept, other)
+        and not _are_distinct(scop, kept, other)
         for other in touched
     )
 
 
-def _are_apart(scop: Scop, first: Touched, second: Touched) -> bool:
+def _are_distinct(scop: Scop, first: ElementAccess, second: ElementAccess) -> bool:
     """Whether two accesses in the same iteration never access the same element."""
     gaps = [a - b for a, b in zip(first.element[1], second.element[1], strict=True)]
     if any(gap.is_constant and gap.constant for gap in gaps):
         return True
-    return within_limits(lambda: _never_meet(scop, first, second), MOST_OPERATIONS) is True
+    return within_limits(lambda: _prove_distinct(scop, first, second), MAX_OPERATIONS) is True
 
 
-def _never_meet(scop: Scop, first: Touched, second: Touched) -> bool:
+def _prove_distinct(scop: Scop, first: ElementAccess, second: ElementAccess) -> bool:
     loops: list[str] = []
     for each in (first, second):
         for counter in each.instance.counters.values():

@@ -8,8 +8,8 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.frontends.c.emit.indices import INDEX
-from riselang.frontends.c.emit.values import Emitter
-from riselang.frontends.c.model.iteration_sets import bound
+from riselang.frontends.c.emit.values import ExpressionEmitter
+from riselang.frontends.c.model.iteration_sets import loop_bound
 from riselang.frontends.c.parse import syntax
 from riselang.frontends.c.parse.syntax import Assign, Binary, Declare, If, Statement
 
@@ -17,78 +17,78 @@ from riselang.frontends.c.parse.syntax import Assign, Binary, Declare, If, State
 class StatementEmitter:
     """Emits the body of a model statement."""
 
-    def __init__(self, emitter: Emitter):
+    def __init__(self, emitter: ExpressionEmitter):
         self._out = emitter
 
-    def statement(self, statement: Statement) -> None:
-        with self._out.at(statement.place):
+    def emit_statement(self, statement: Statement) -> None:
+        with self._out.at_location(statement.place):
             match statement:
                 case Assign():
-                    self._assign(statement)
+                    self._emit_assign(statement)
                 case syntax.Block():
                     for inner in statement.statements:
-                        self.statement(inner)
+                        self.emit_statement(inner)
                 case Declare(value=None):
                     pass
                 case Declare():
                     variable = statement.variable
                     assert statement.value is not None
                     target = syntax.Access(statement.place, variable.type, variable, ())
-                    self._assign(Assign(statement.place, target, statement.value))
+                    self._emit_assign(Assign(statement.place, target, statement.value))
                 case If():
-                    self._if(statement)
+                    self._emit_if(statement)
                 case syntax.For():
-                    self._for(statement)
+                    self._emit_for(statement)
                 case _:
                     raise AssertionError(f"{type(statement).__name__} in a model statement")
 
-    def _assign(self, statement: Assign) -> None:
+    def _emit_assign(self, statement: Assign) -> None:
         value = statement.value
         if statement.is_compound and isinstance(value, Binary) and value.operator in ("+", "*"):
-            result = self._out.swapped(value)
+            result = self._out.emit_swapped(value)
         else:
-            result = self._out.value(value)
-        self._out.store(result, statement.target)
+            result = self._out.emit_value(value)
+        self._out.emit_store(result, statement.target)
 
-    def _if(self, statement: If) -> None:
-        condition = self._out.truth(statement.condition)
+    def _emit_if(self, statement: If) -> None:
+        condition = self._out.emit_boolean(statement.condition)
         branches = [statement.then]
         branches += [statement.otherwise] if statement.otherwise is not None else []
         regions: list[Region] = []
         for branch in branches:
             block = Block()
-            with self._out.inside(block):
-                self.statement(branch)
+            with self._out.inside_block(block):
+                self.emit_statement(branch)
             block.add_op(scf.YieldOp())
             regions.append(Region(block))
         self._out.insert(scf.IfOp(condition, [], regions[0], second_region(regions)))
 
-    def _for(self, loop: syntax.For) -> None:
+    def _emit_for(self, loop: syntax.For) -> None:
         """Emit a loop with a data-dependent bound, which is known when the loop begins."""
-        found = bound(loop)
+        found = loop_bound(loop)
         assert found is not None
         out, (operator, end) = self._out, found
-        first = out.as_index(loop.first)
-        last = out.as_index(end)
+        first = out.emit_index(loop.first)
+        last = out.emit_index(end)
         size = abs(loop.step)
-        one, stride = out.indices.constant(1), out.indices.constant(size)
+        one, stride = out.indices.emit_constant(1), out.indices.emit_constant(size)
         if loop.step < 0:
             # Counted from 0: the distance from the first value.
             gap = out.add(arith.SubiOp(first, last))
-            lower, upper = out.indices.constant(0), gap
+            lower, upper = out.indices.emit_constant(0), gap
         else:
             lower, upper = first, last
         if operator in ("<=", ">="):
             upper = out.add(arith.AddiOp(upper, one))
         block = Block(arg_types=[INDEX])
-        block.args[0].name_hint = loop.variable.hint
-        with out.inside(block):
+        block.args[0].name_hint = loop.variable.ascii_name
+        with out.inside_block(block):
             index: SSAValue = block.args[0]
             if loop.step < 0:
                 index = out.add(arith.SubiOp(first, index))
             type = loop.variable.type
-            out.scalars[loop.variable] = out.add(arith.IndexCastOp(index, type.mlir))
-            self.statement(loop.body)
+            out.scalars[loop.variable] = out.add(arith.IndexCastOp(index, type.mlir_type))
+            self.emit_statement(loop.body)
         del out.scalars[loop.variable]
         block.add_op(scf.YieldOp())
         out.insert(scf.ForOp(lower, upper, stride, [], Region(block)))

@@ -25,7 +25,7 @@ class Constraint:
     is_equality: bool
 
 
-def linear(expression: Any, bindings: Bindings) -> Linear:
+def read_linear(expression: Any, bindings: Bindings) -> Linear:
     """Read an expression that is not piecewise."""
     types = isl().ast_expr_type
     type = expression.get_type()
@@ -33,18 +33,18 @@ def linear(expression: Any, bindings: Bindings) -> Linear:
         name = expression.get_id().get_name()
         return bindings.get(name, Linear.of(name))
     if type == types.int:
-        return Linear(number(expression))
+        return Linear(read_number(expression))
     arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
-    kind = operation(expression)
+    kind = operation_name(expression)
     if kind == "minus":
-        return -linear(arguments[0], bindings)
+        return -read_linear(arguments[0], bindings)
     if kind not in _BINARY:
         raise NotLinear
-    left, right = (linear(each, bindings) for each in arguments)
+    left, right = (read_linear(each, bindings) for each in arguments)
     return _BINARY[kind](left, right)
 
 
-def _times(left: Linear, right: Linear) -> Linear:
+def _multiply(left: Linear, right: Linear) -> Linear:
     if right.is_constant:
         return left.times(right.constant)
     if not left.is_constant:
@@ -52,10 +52,10 @@ def _times(left: Linear, right: Linear) -> Linear:
     return right.times(left.constant)
 
 
-def _divided(left: Linear, right: Linear) -> Linear:
+def _divide(left: Linear, right: Linear) -> Linear:
     if not right.is_constant or right.constant <= 0:
         raise NotLinear
-    return left.divided(right.constant)
+    return left.floor_divide(right.constant)
 
 
 def _remainder(left: Linear, right: Linear) -> Linear:
@@ -67,47 +67,47 @@ def _remainder(left: Linear, right: Linear) -> Linear:
 _BINARY = {
     "add": lambda left, right: left + right,
     "sub": lambda left, right: left - right,
-    "mul": _times,
+    "mul": _multiply,
     # isl's divisions are exact, of naturals, or rounded down.
-    "div": _divided,
-    "pdiv_q": _divided,
-    "fdiv_q": _divided,
+    "div": _divide,
+    "pdiv_q": _divide,
+    "fdiv_q": _divide,
     "pdiv_r": _remainder,
     # Only whether this is zero matters.
     "zdiv_r": _remainder,
 }
 
 
-def operation(expression: Any) -> str:
+def operation_name(expression: Any) -> str:
     return str(isl().ast_expr_op_type(expression.get_op_type()).name)
 
 
-def number(expression: Any) -> int:
+def read_number(expression: Any) -> int:
     return int(expression.get_val().to_python())
 
 
-def choices(expression: Any, kind: str, bindings: Bindings) -> list[Linear]:
+def bound_operands(expression: Any, kind: str, bindings: Bindings) -> list[Linear]:
     """Return the operands of which a bound is the maximum (`max`) or minimum (`min`)."""
-    if expression.get_type() == isl().ast_expr_type.op and operation(expression) == kind:
+    if expression.get_type() == isl().ast_expr_type.op and operation_name(expression) == kind:
         return [
             choice
             for at in range(expression.get_op_n_arg())
-            for choice in choices(expression.get_op_arg(at), kind, bindings)
+            for choice in bound_operands(expression.get_op_arg(at), kind, bindings)
         ]
-    return [linear(expression, bindings)]
+    return [read_linear(expression, bindings)]
 
 
-def constraints(expression: Any, bindings: Bindings) -> list[Constraint]:
+def read_constraints(expression: Any, bindings: Bindings) -> list[Constraint]:
     """Read a conjunction of comparisons."""
     if expression.get_type() != isl().ast_expr_type.op:
         raise NotLinear
-    kind = operation(expression)
+    kind = operation_name(expression)
     arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
     if kind in ("and_", "and_then"):
-        return [each for argument in arguments for each in constraints(argument, bindings)]
+        return [each for argument in arguments for each in read_constraints(argument, bindings)]
     if kind not in _GAPS:
         raise NotLinear
-    left, right = (linear(each, bindings) for each in arguments)
+    left, right = (read_linear(each, bindings) for each in arguments)
     return [Constraint(_GAPS[kind](left, right), kind == "eq")]
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from riselang.frontends.c.emit.bounds_checks import is_trapping
 from riselang.frontends.c.emit.checks import CheckEmitter
 from riselang.frontends.c.emit.indices import INDEX
-from riselang.frontends.c.emit.output import Output
+from riselang.frontends.c.emit.output import OpInserter
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.c_types import BOOL, CType
@@ -27,7 +27,7 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     Unary,
     Variable,
-    inside,
+    walk_expression,
 )
 
 _I64 = IntegerType(64)
@@ -52,11 +52,11 @@ MATH_OPS: Mapping[str, Callable[..., Operation]] = {
 }  # fmt: skip
 
 
-Called = dict[str, tuple[list[Attribute], Attribute | None]]
+CalledFunctions = dict[str, tuple[list[Attribute], Attribute | None]]
 """Functions by name, with their argument and result types; None is void."""
 
 
-class Emitter(Output):
+class ExpressionEmitter(OpInserter):
     """Emits expressions, and tracks their variables."""
 
     def __init__(self, scop: Scop, block: Block):
@@ -67,7 +67,7 @@ class Emitter(Output):
         """Buffers of arrays, and of scalars that are written."""
         self.counters: dict[Variable, Linear] = {}
         """The loop variables, in terms of the emitted loops."""
-        self.called: Called = {}
+        self.called: CalledFunctions = {}
         """Library functions, with their argument and result types."""
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
         """Elements that are in registers during a loop, by their indices."""
@@ -76,24 +76,24 @@ class Emitter(Output):
 
     # Memory
 
-    def load(self, access: Access) -> SSAValue:
-        element = self._element(access)
+    def emit_load(self, access: Access) -> SSAValue:
+        element = self._element_key(access)
         if element in self.registers:
             return self.registers[element]
         buffer = self.memory[access.variable]
         if self._is_checked(access):
-            value = self._checks.load(access, buffer, self._computed_indices(access))
-            return self._from_memory(value, access.type)
+            value = self._checks.load(access, buffer, self._emit_indices(access))
+            return self._convert_loaded(value, access.type)
         found = self._affine_indices(access)
         if found is not None:
             map, operands = self.indices.access_map(found)
             value = self.add(affine.LoadOp(buffer, operands, map))
         else:
-            value = self.add(memref.LoadOp.get(buffer, self._computed_indices(access)))
-        return self._from_memory(value, access.type)
+            value = self.add(memref.LoadOp.get(buffer, self._emit_indices(access)))
+        return self._convert_loaded(value, access.type)
 
-    def store(self, value: SSAValue, access: Access) -> None:
-        element = self._element(access)
+    def emit_store(self, value: SSAValue, access: Access) -> None:
+        element = self._element_key(access)
         if element in self.registers:
             self.registers[element] = value
             return
@@ -101,27 +101,27 @@ class Emitter(Output):
         if access.type.is_bool:
             value = self.add(arith.ExtUIOp(value, IntegerType(8)))
         if self._is_checked(access):
-            self._checks.store(value, access, buffer, self._computed_indices(access))
+            self._checks.store(value, access, buffer, self._emit_indices(access))
             return
         found = self._affine_indices(access)
         if found is not None:
             map, operands = self.indices.access_map(found)
             self.insert(affine.StoreOp(value, buffer, operands, map))
         else:
-            self.insert(memref.StoreOp.get(value, buffer, self._computed_indices(access)))
+            self.insert(memref.StoreOp.get(value, buffer, self._emit_indices(access)))
 
     def _is_checked(self, access: Access) -> bool:
-        return self.statement is not None and access in self.statement.checks
+        return self.statement is not None and access in self.statement.checked_accesses
 
-    def _element(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
+    def _element_key(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
         """Return an access by its indices in terms of the emitted loops."""
-        known = self.statement.subscripts.get(access) if self.statement is not None else None
+        known = self.statement.access_relations.get(access) if self.statement is not None else None
         if known is None or known.indices is None or not self.registers:
             return access.variable, (Linear(-1),)  # no element has this index
-        renaming = self._renaming()
-        return access.variable, tuple(substituted(index, renaming) for index in known.indices)
+        renaming = self._counter_bindings()
+        return access.variable, tuple(substitute_names(index, renaming) for index in known.indices)
 
-    def _from_memory(self, value: SSAValue, type: CType) -> SSAValue:
+    def _convert_loaded(self, value: SSAValue, type: CType) -> SSAValue:
         if not type.is_bool:
             return value
         zero = self.add(arith.ConstantOp.from_int_and_width(0, 8))
@@ -129,29 +129,30 @@ class Emitter(Output):
 
     def _affine_indices(self, access: Access) -> list[Linear] | None:
         """Return the indices of an access in terms of the emitted loops, if they are affine."""
-        if self.statement is None or access not in self.statement.subscripts:
+        if self.statement is None or access not in self.statement.access_relations:
             return [] if not access.indices else None
-        indices = self.statement.subscripts[access].indices
+        indices = self.statement.access_relations[access].indices
         if indices is None:
             return None
-        moved = [substituted(index, self._renaming()) for index in indices]
+        moved = [substitute_names(index, self._counter_bindings()) for index in indices]
         return moved if self.indices.is_affine(moved) else None
 
-    def _computed_indices(self, access: Access) -> list[SSAValue]:
-        known = self.statement.subscripts.get(access) if self.statement is not None else None
+    def _emit_indices(self, access: Access) -> list[SSAValue]:
+        known = self.statement.access_relations.get(access) if self.statement is not None else None
         if known is not None and known.indices is not None:
             return [
-                self.indices.value(substituted(index, self._renaming())) for index in known.indices
+                self.indices.emit_linear(substitute_names(index, self._counter_bindings()))
+                for index in known.indices
             ]
-        return [self.as_index(index) for index in access.indices]
+        return [self.emit_index(index) for index in access.indices]
 
-    def _renaming(self) -> dict[str, Linear]:
+    def _counter_bindings(self) -> dict[str, Linear]:
         assert self.statement is not None
         return {name: self.counters[variable] for variable, name in self.statement.iterators}
 
-    def as_index(self, expression: Expression) -> SSAValue:
+    def emit_index(self, expression: Expression) -> SSAValue:
         """Emit a C integer as an index."""
-        value = self.value(expression)
+        value = self.emit_value(expression)
         type = expression.type
         if type.bits < 64:
             widen = arith.ExtSIOp if type.is_signed else arith.ExtUIOp
@@ -160,34 +161,34 @@ class Emitter(Output):
 
     # Values
 
-    def value(self, expression: Expression) -> SSAValue:
-        with self.at(expression.place):
+    def emit_value(self, expression: Expression) -> SSAValue:
+        with self.at_location(expression.place):
             match expression:
                 case Literal():
-                    return self._literal(expression)
+                    return self._emit_literal(expression)
                 case Access():
-                    return self._access(expression)
+                    return self._emit_access(expression)
                 case Unary():
-                    return self._unary(expression)
+                    return self._emit_unary(expression)
                 case Binary():
-                    return self._binary(expression)
+                    return self._emit_binary(expression)
                 case Conditional():
-                    return self._conditional(expression)
+                    return self._emit_conditional(expression)
                 case Convert():
-                    return self._converted(expression)
+                    return self._emit_conversion(expression)
                 case Call():
-                    return self._call(expression)
+                    return self._emit_call(expression)
                 case Fma():
-                    parts = [self.value(e) for e in (
+                    parts = [self.emit_value(e) for e in (
                         expression.first, expression.second, expression.third)]  # fmt: skip
                     return self.add(math.FmaOp(parts[0], parts[1], parts[2]))
                 case _:
                     raise AssertionError(f"{type(expression).__name__} is not a value")
 
-    def _literal(self, expression: Literal) -> SSAValue:
+    def _emit_literal(self, expression: Literal) -> SSAValue:
         type = expression.type
         if type.is_float:
-            attribute = FloatAttr(float(expression.value), type.mlir)  # type: ignore[arg-type]
+            attribute = FloatAttr(float(expression.value), type.mlir_type)  # type: ignore[arg-type]
             return self.add(arith.ConstantOp(attribute))
         bits = 1 if type.is_bool else type.bits
         value = int(expression.value)
@@ -195,24 +196,24 @@ class Emitter(Output):
             value -= type.largest + 1
         return self.add(arith.ConstantOp.from_int_and_width(value, bits))
 
-    def _access(self, expression: Access) -> SSAValue:
+    def _emit_access(self, expression: Access) -> SSAValue:
         variable = expression.variable
         if variable in self.scalars:
             return self.scalars[variable]
         if variable in self.counters:
-            index = self.indices.value(self.counters[variable])
-            return self._as_integer(index, variable.type)
-        if variable in self.scop.fixed:
-            return self.value(self.scop.fixed[variable])
-        return self.load(expression)
+            index = self.indices.emit_linear(self.counters[variable])
+            return self._index_to_integer(index, variable.type)
+        if variable in self.scop.fixed_values:
+            return self.emit_value(self.scop.fixed_values[variable])
+        return self.emit_load(expression)
 
-    def _as_integer(self, index: SSAValue, type: CType) -> SSAValue:
-        return self.add(arith.IndexCastOp(index, type.mlir))
+    def _index_to_integer(self, index: SSAValue, type: CType) -> SSAValue:
+        return self.add(arith.IndexCastOp(index, type.mlir_type))
 
-    def _unary(self, expression: Unary) -> SSAValue:
+    def _emit_unary(self, expression: Unary) -> SSAValue:
         if expression.operator == "!":
-            return self._as_number(self.truth(expression), expression.type)
-        operand = self.value(expression.operand)
+            return self._boolean_to_number(self.emit_boolean(expression), expression.type)
+        operand = self.emit_value(expression.operand)
         type = expression.type
         if expression.operator == "~":
             ones = self.add(arith.ConstantOp.from_int_and_width(-1, type.bits))
@@ -222,106 +223,112 @@ class Emitter(Output):
         zero = self.add(arith.ConstantOp.from_int_and_width(0, type.bits))
         return self.add(arith.SubiOp(zero, operand))
 
-    def _binary(self, expression: Binary) -> SSAValue:
+    def _emit_binary(self, expression: Binary) -> SSAValue:
         operator, type = expression.operator, expression.type
         if operator in _SIGNED_TESTS or operator in ("&&", "||"):
-            return self._as_number(self.truth(expression), type)
-        left, right = self.value(expression.left), self.value(expression.right)
+            return self._boolean_to_number(self.emit_boolean(expression), type)
+        left, right = self.emit_value(expression.left), self.emit_value(expression.right)
         if operator in ("<<", ">>"):
-            right = self._resized(right, expression.right.type, type)
-            right = self._checks.distance(right, type) if self.scop.is_checked else right
+            right = self._resize_integer(right, expression.right.type, type)
+            right = self._checks.emit_shift_distance(right, type) if self.scop.is_checked else right
         elif self.scop.is_checked and is_trapping(expression):
-            return self._checks.division(expression, left, right, _operations(type)[operator])
-        return self.add(_operations(type)[operator](left, right))
+            return self._checks.emit_division(
+                expression, left, right, _arithmetic_ops(type)[operator]
+            )
+        return self.add(_arithmetic_ops(type)[operator](left, right))
 
-    def swapped(self, expression: Binary) -> SSAValue:
+    def emit_swapped(self, expression: Binary) -> SSAValue:
         """Emit a sum or product, the right operand first: `a += b` computes b before it reads a."""
-        right, left = self.value(expression.right), self.value(expression.left)
-        with self.at(expression.place):
-            return self.add(_operations(expression.type)[expression.operator](right, left))
+        right, left = self.emit_value(expression.right), self.emit_value(expression.left)
+        with self.at_location(expression.place):
+            return self.add(_arithmetic_ops(expression.type)[expression.operator](right, left))
 
-    def _as_number(self, truth: SSAValue, type: CType) -> SSAValue:
+    def _boolean_to_number(self, truth: SSAValue, type: CType) -> SSAValue:
         if type.is_bool:
             return truth
         return self.add(arith.ExtUIOp(truth, IntegerType(type.bits)))
 
     # Booleans
 
-    def truth(self, expression: Expression) -> SSAValue:
+    def emit_boolean(self, expression: Expression) -> SSAValue:
         """Emit whether a value is nonzero, as an i1."""
-        with self.at(expression.place):
+        with self.at_location(expression.place):
             match expression:
                 case Unary(operator="!"):
                     one = self.add(arith.ConstantOp.from_int_and_width(1, 1))
-                    return self.add(arith.XOrIOp(self.truth(expression.operand), one))
+                    return self.add(arith.XOrIOp(self.emit_boolean(expression.operand), one))
                 case Binary(operator=operator) if operator in _SIGNED_TESTS:
-                    return self._comparison(expression)
+                    return self._emit_comparison(expression)
                 case Binary(operator="&&"):
-                    return self._lazy(expression, is_and=True)
+                    return self._emit_short_circuit(expression, is_and=True)
                 case Binary(operator="||"):
-                    return self._lazy(expression, is_and=False)
+                    return self._emit_short_circuit(expression, is_and=False)
                 case _:
-                    return self._is_not_zero(self.value(expression), expression.type)
+                    return self._emit_nonzero(self.emit_value(expression), expression.type)
 
-    def _comparison(self, expression: Binary) -> SSAValue:
-        left, right = self.value(expression.left), self.value(expression.right)
+    def _emit_comparison(self, expression: Binary) -> SSAValue:
+        left, right = self.emit_value(expression.left), self.emit_value(expression.right)
         operator, type = expression.operator, expression.left.type
         if type.is_float:
             return self.add(arith.CmpfOp(left, right, _FLOAT_TESTS[operator]))
         tests = _SIGNED_TESTS if type.is_signed else _UNSIGNED_TESTS
         return self.add(arith.CmpiOp(left, right, tests[operator]))
 
-    def _is_not_zero(self, value: SSAValue, type: CType) -> SSAValue:
+    def _emit_nonzero(self, value: SSAValue, type: CType) -> SSAValue:
         if type.is_bool:
             return value
         if type.is_float:
-            zero = self.add(arith.ConstantOp(FloatAttr(0.0, type.mlir)))  # type: ignore[arg-type]
+            zero = self.add(arith.ConstantOp(FloatAttr(0.0, type.mlir_type)))  # type: ignore[arg-type]
             return self.add(arith.CmpfOp(value, zero, "une"))
         zero = self.add(arith.ConstantOp.from_int_and_width(0, type.bits))
         return self.add(arith.CmpiOp(value, zero, "ne"))
 
-    def _lazy(self, expression: Binary, *, is_and: bool) -> SSAValue:
+    def _emit_short_circuit(self, expression: Binary, *, is_and: bool) -> SSAValue:
         """Emit a short-circuit operator: the right operand is evaluated only if the left does not
         decide."""
-        left = self.truth(expression.left)
-        if is_safe(expression.right):
-            right = self.truth(expression.right)
+        left = self.emit_boolean(expression.left)
+        if is_speculatable(expression.right):
+            right = self.emit_boolean(expression.right)
             return self.add((arith.AndIOp if is_and else arith.OrIOp)(left, right))
         decided = self.add(arith.ConstantOp.from_int_and_width(int(not is_and), 1))
-        branches = (lambda: self.truth(expression.right), lambda: decided)
+        branches = (lambda: self.emit_boolean(expression.right), lambda: decided)
         first, second = branches if is_and else reversed(branches)
-        return self.choice(left, i1, first, second)
+        return self.emit_choice(left, i1, first, second)
 
-    def _conditional(self, expression: Conditional) -> SSAValue:
-        condition = self.truth(expression.condition)
+    def _emit_conditional(self, expression: Conditional) -> SSAValue:
+        condition = self.emit_boolean(expression.condition)
         first, second = expression.first, expression.second
-        if is_safe(first) and is_safe(second):
-            return self.add(arith.SelectOp(condition, self.value(first), self.value(second)))
-        type = expression.type.mlir
-        return self.choice(condition, type, lambda: self.value(first), lambda: self.value(second))
+        if is_speculatable(first) and is_speculatable(second):
+            return self.add(
+                arith.SelectOp(condition, self.emit_value(first), self.emit_value(second))
+            )
+        type = expression.type.mlir_type
+        return self.emit_choice(
+            condition, type, lambda: self.emit_value(first), lambda: self.emit_value(second)
+        )
 
     # Conversions and calls
 
-    def _converted(self, expression: Convert) -> SSAValue:
+    def _emit_conversion(self, expression: Convert) -> SSAValue:
         source, target = expression.operand.type, expression.type
         if target.is_bool:
-            return self.truth(expression.operand)
-        value = self.value(expression.operand)
+            return self.emit_boolean(expression.operand)
+        value = self.emit_value(expression.operand)
         if source.is_float and target.is_float:
             op = arith.ExtFOp if source.bits < target.bits else arith.TruncFOp
-            return self.add(op(value, target.mlir)) if source.bits != target.bits else value
+            return self.add(op(value, target.mlir_type)) if source.bits != target.bits else value
         if source.is_float and self.scop.is_checked:
-            return self._checks.integer(value, source, target)
+            return self._checks.emit_float_to_integer(value, source, target)
         if source.is_float:
             op = arith.FPToSIOp if target.is_signed else arith.FPToUIOp
             return self.add(op(value, IntegerType(target.bits)))
         if target.is_float:
             is_signed = source.is_signed and not source.is_bool
             op = arith.SIToFPOp if is_signed else arith.UIToFPOp
-            return self.add(op(value, target.mlir))  # type: ignore[arg-type]
-        return self._resized(value, source, target)
+            return self.add(op(value, target.mlir_type))  # type: ignore[arg-type]
+        return self._resize_integer(value, source, target)
 
-    def _resized(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
+    def _resize_integer(self, value: SSAValue, source: CType, target: CType) -> SSAValue:
         bits = 1 if source.is_bool else source.bits
         if bits == target.bits:
             return value
@@ -330,19 +337,19 @@ class Emitter(Output):
         widen = arith.ExtSIOp if source.is_signed and source != BOOL else arith.ExtUIOp
         return self.add(widen(value, IntegerType(target.bits)))
 
-    def _call(self, expression: Call) -> SSAValue:
-        arguments = [self.value(argument) for argument in expression.arguments]
+    def _emit_call(self, expression: Call) -> SSAValue:
+        arguments = [self.emit_value(argument) for argument in expression.arguments]
         exact = exact_op(expression.function)
         if exact is not None:
             return self.add(MATH_OPS[exact](*arguments))
         types = [argument.type for argument in arguments]
-        self.called[expression.function] = (types, expression.type.mlir)
-        return self.add(func.CallOp(expression.function, arguments, [expression.type.mlir]))
+        self.called[expression.function] = (types, expression.type.mlir_type)
+        return self.add(func.CallOp(expression.function, arguments, [expression.type.mlir_type]))
 
 
-def is_safe(expression: Expression) -> bool:
+def is_speculatable(expression: Expression) -> bool:
     """Whether a value may be computed speculatively: nothing is loaded or divided."""
-    for part in inside(expression):
+    for part in walk_expression(expression):
         match part:
             case Access(indices=indices):
                 if indices:
@@ -358,23 +365,23 @@ def is_safe(expression: Expression) -> bool:
     return True
 
 
-def substituted(linear: Linear, values: Mapping[str, Linear]) -> Linear:
+def substitute_names(linear: Linear, values: Mapping[str, Linear]) -> Linear:
     """Substitute quasi-affine expressions for names in another one."""
     total = Linear(linear.constant)
     for atom, factor in linear.terms:
         if isinstance(atom, str):
             part = values.get(atom, Linear.of(atom))
         else:
-            inner = substituted(atom.dividend, values)
+            inner = substitute_names(atom.dividend, values)
             kind = type(atom)
             part = Linear.of(kind(inner, atom.divisor))
             if inner.is_constant:
-                part = Linear(_evaluated(kind(inner, atom.divisor)))
+                part = Linear(_evaluate_atom(kind(inner, atom.divisor)))
         total += part.times(factor)
     return total
 
 
-def _evaluated(atom: object) -> int:
+def _evaluate_atom(atom: object) -> int:
     from riselang.frontends.c.model.linear import Quotient, Remainder
 
     assert isinstance(atom, Quotient | Remainder)
@@ -382,7 +389,7 @@ def _evaluated(atom: object) -> int:
     return constant // atom.divisor if isinstance(atom, Quotient) else constant % atom.divisor
 
 
-def _operations(type: CType) -> Mapping[str, Callable[..., Operation]]:
+def _arithmetic_ops(type: CType) -> Mapping[str, Callable[..., Operation]]:
     if type.is_float:
         return FLOAT_OPS
     return _SIGNED_OPS if type.is_signed else _UNSIGNED_OPS

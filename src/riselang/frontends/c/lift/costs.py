@@ -17,43 +17,43 @@ from riselang.support.machine import this_machine
 
 UNKNOWN_LENGTH = 1000
 """The assumed length of a loop whose length is not a constant."""
-PER_CYCLE = 2
+VECTOR_FMAS_PER_CYCLE = 2
 """Vector multiply-adds per cycle."""
 BYTES_PER_CYCLE = 8
 
 
 @dataclass(frozen=True)
-class Way:
+class Implementation:
     """A possible implementation, and its efficiency."""
 
     name: str
-    computing: float
+    compute_fraction: float
     """The fraction of the CPU's peak performance."""
-    memory: float
+    bandwidth_fraction: float
     """The fraction of the memory bandwidth."""
-    start: float
+    startup_cycles: float
     """Cycles before anything is computed."""
-    passes: int = 0
+    extra_passes: int = 0
     """How often the result is written and read once more."""
     is_vectorized: bool = True
     """Whether wider vectors compute more."""
 
 
-LOOPS = Way("loops", 0.55, 0.8, 0.0)
-PATTERNS = Way("patterns", 0.95, 1.0, 50_000.0, 1)
-CALL = Way("call", 1.0, 0.9, 2_000.0)
-VECTOR_CALL = replace(CALL, start=300.0)
+LOOP_CODE = Implementation("loops", 0.55, 0.8, 0.0)
+PATTERN_CODE = Implementation("patterns", 0.95, 1.0, 50_000.0, 1)
+LIBRARY_CALL = Implementation("call", 1.0, 0.9, 2_000.0)
+VECTOR_CALL = replace(LIBRARY_CALL, startup_cycles=300.0)
 # A single reduction is bound by its latency, however wide vectors are.
-SUM_LOOPS = replace(LOOPS, computing=0.18, is_vectorized=False)
+SUM_LOOPS = replace(LOOP_CODE, compute_fraction=0.18, is_vectorized=False)
 # Sliding windows: vectorized loops have unaligned loads.
-WINDOW_LOOPS = replace(LOOPS, computing=0.28)
-WINDOW_PATTERNS = replace(PATTERNS, computing=0.36)
+WINDOW_LOOPS = replace(LOOP_CODE, compute_fraction=0.28)
+WINDOW_PATTERNS = replace(PATTERN_CODE, compute_fraction=0.36)
 # Elements that are not contiguous are computed one at a time in loops.
-STRIDED_LOOPS = replace(LOOPS, computing=0.04, is_vectorized=False)
+STRIDED_LOOPS = replace(LOOP_CODE, compute_fraction=0.04, is_vectorized=False)
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """The amount of computation and memory traffic."""
 
     products: int
@@ -63,36 +63,36 @@ class Work:
     bytes: int
     """The size of an element."""
 
-    def cycles(self, way: Way) -> float:
+    def estimate_cycles(self, way: Implementation) -> float:
         lanes = this_machine().lanes(self.bytes) if way.is_vectorized else 1
-        computing = self.products / (PER_CYCLE * lanes * way.computing)
-        bandwidth = BYTES_PER_CYCLE * way.memory / self.bytes
-        copying = 2 * way.passes * self.results / bandwidth
-        return max(computing, self.elements / bandwidth) + copying + way.start
+        computing = self.products / (VECTOR_FMAS_PER_CYCLE * lanes * way.compute_fraction)
+        bandwidth = BYTES_PER_CYCLE * way.bandwidth_fraction / self.bytes
+        copying = 2 * way.extra_passes * self.results / bandwidth
+        return max(computing, self.elements / bandwidth) + copying + way.startup_cycles
 
 
-def work_of(
+def product_workload(
     loops: Sequence[str], factors: Sequence[Factor], lengths: Mapping[str, int], bytes: int
-) -> Work:
+) -> Workload:
     """Return the work of loops over products of elements; the first factor is the target."""
-    return work_along(loops, [factor.loops for factor in factors], lengths, bytes)
+    return loop_workload(loops, [factor.loops for factor in factors], lengths, bytes)
 
 
-def work_along(
+def loop_workload(
     loops: Sequence[str],
     arrays: Sequence[Sequence[str]],
     lengths: Mapping[str, int],
     bytes: int,
-) -> Work:
+) -> Workload:
     """Return the work of loops, for arrays indexed by some of them; the first is the target."""
 
     def length(loop: str) -> int:
         return lengths.get(loop, UNKNOWN_LENGTH)
 
     sizes = [prod(map(length, along)) for along in arrays]
-    return Work(prod(map(length, loops)), sum(sizes), sizes[0], bytes)
+    return Workload(prod(map(length, loops)), sum(sizes), sizes[0], bytes)
 
 
-def best(work: Work, ways: Sequence[Way]) -> Way:
+def cheapest(work: Workload, ways: Sequence[Implementation]) -> Implementation:
     """Return the implementation with the fewest cycles."""
-    return min(ways, key=work.cycles)
+    return min(ways, key=work.estimate_cycles)

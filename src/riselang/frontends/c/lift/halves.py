@@ -19,12 +19,12 @@ from riselang.api.kernel import TermKernel
 from riselang.api.load import term_kernel
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.lift.programs import panel_program, panels_program
+from riselang.frontends.c.lift.programs import build_packing_program, build_panels_program
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.tactics.products import Product
+from riselang.frontends.c.tactics.products import MatrixProduct
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto
-from riselang.rewrite.strategies.tile_sizes import Shape, chosen_tiles
+from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.runtime.arrays import Array, address
 from riselang.support.lazy import cached_property
 from riselang.support.machine import this_machine
@@ -32,18 +32,18 @@ from riselang.term.nodes import Term
 
 Load = Callable[[Sequence[Scop]], Mapping[str, CFunction]]
 """Compiles regions as loops."""
-LEAST_ROWS = 48
+MIN_BLOCK_ROWS = 48
 """The least rows of a block: few, since half of the block on the diagonal is wasted."""
-LARGE = 1024
+LARGE_SIZE = 1024
 """A matrix size whose tiles suit all large matrices."""
-ADD = Path(__file__).parent / "add_half.c"
+ADD_SOURCE = Path(__file__).parent / "add_half.c"
 
 
 @dataclass(frozen=True)
-class HalfProduct:
+class TriangularProduct:
     """Computes a triangular half of a matrix multiplication."""
 
-    product: Product
+    product: MatrixProduct
     load: Load
 
     @property
@@ -51,40 +51,45 @@ class HalfProduct:
         return self.product.half == "lower"
 
     @cached_property
-    def _tile(self) -> tuple[int, int]:
+    def _panel_shape(self) -> tuple[int, int]:
         """The rows and columns of a panel."""
         size = self.product.target.array.type.bits // 8
-        tiles = chosen_tiles(Shape(LARGE, LARGE, LARGE, size), this_machine())
+        tiles = choose_tiles(MatmulShape(LARGE_SIZE, LARGE_SIZE, LARGE_SIZE, size), this_machine())
         return tiles.rows, tiles.columns
 
     @cached_property
-    def _rows(self) -> int:
+    def _block_rows(self) -> int:
         """The rows of a block: whole panels of both matrices."""
-        panels = lcm(*self._tile)
-        return -(-LEAST_ROWS // panels) * panels
+        panels = lcm(*self._panel_shape)
+        return -(-MIN_BLOCK_ROWS // panels) * panels
 
     @cached_property
-    def _multiply(self) -> TermKernel:
-        return _for_all_sizes(panels_program(self.product, *self._tile), goto)
+    def _multiply_kernel(self) -> TermKernel:
+        return _make_kernel(build_panels_program(self.product, *self._panel_shape), goto)
 
     @cached_property
-    def _copies(self) -> Mapping[int, TermKernel]:
+    def _packing_kernels(self) -> Mapping[int, TermKernel]:
         """Programs that pack rows into panels, by the rows of a panel."""
-        return {size: _for_all_sizes(panel_program(self.product, size)) for size in self._tile}
+        return {
+            size: _make_kernel(build_packing_program(self.product, size))
+            for size in self._panel_shape
+        }
 
     @cached_property
-    def _add(self) -> CFunction:
+    def _add_function(self) -> CFunction:
         macros = {
             "ELEMENT": self.product.target.array.type,
             "SIDE": "<=" if self._is_lower else ">=",
         }
-        scop = CFile.of(ADD.read_text("utf-8"), ADD.name, defines=macros).whole()
+        scop = CFile.parse_text(
+            ADD_SOURCE.read_text("utf-8"), ADD_SOURCE.name, defines=macros
+        ).model_function()
         return self.load([scop])[scop.name]
 
     def run(self, target: Array, pairs: Sequence[tuple[Array, Array]], scale: float) -> None:
         """Add the products of pairs of matrices, both with the contracted dimension as the inner
         one, to one half of `target`."""
-        rows, (height, width) = self._rows, self._tile
+        rows, (height, width) = self._block_rows, self._panel_shape
         count = -(-len(target) // rows)
         depth = pairs[0][0].shape[1]
         columns = [np.empty((count * rows // width, depth, width), target.dtype) for _ in pairs]
@@ -93,32 +98,32 @@ class HalfProduct:
             sums: Array | None = None
             for (left, right), panels in zip(pairs, columns, strict=True):
                 here = panels[first // width : (first + rows) // width]
-                self._in_panels(right, first, width, out=here)
-                part = self._in_panels(left, first, height)
+                self._pack_panels(right, first, width, out=here)
+                part = self._pack_panels(left, first, height)
                 known = panels[: (first + rows) // width] if self._is_lower else (
                     panels[first // width :]
                 )  # fmt: skip
-                found = self._multiply(part, known)
+                found = self._multiply_kernel(part, known)
                 sums = found if sums is None else np.add(sums, found, out=sums)
             assert sums is not None
             self._add_block(target, sums, first, scale)
 
-    def _in_panels(self, matrix: Array, first: int, size: int, out: Array | None = None) -> Array:
+    def _pack_panels(self, matrix: Array, first: int, size: int, out: Array | None = None) -> Array:
         """Pack a block of rows into panels of a size; missing rows at the end are zero."""
-        block = matrix[first : first + self._rows]
-        if len(block) < self._rows:
-            block = np.pad(block, ((0, self._rows - len(block)), (0, 0)))
+        block = matrix[first : first + self._block_rows]
+        if len(block) < self._block_rows:
+            block = np.pad(block, ((0, self._block_rows - len(block)), (0, 0)))
         panels = block.reshape(-1, size, block.shape[1])
-        return self._copies[size](panels, out=out)
+        return self._packing_kernels[size](panels, out=out)
 
     def _add_block(self, target: Array, sums: Array, first: int, scale: float) -> None:
         # The arrays are new, or were checked before: no checks are needed.
         column = 0 if self._is_lower else first
         places = (address(target), address(sums))
-        self._add.run((len(target), *sums.shape, first, column, scale, *places), {}, {})
+        self._add_function.run((len(target), *sums.shape, first, column, scale, *places), {}, {})
 
 
-def _for_all_sizes(term: Term, strategy: Strategy | None = None) -> TermKernel:
+def _make_kernel(term: Term, strategy: Strategy | None = None) -> TermKernel:
     kernel = term_kernel("product", term, strategy=strategy, float="relaxed")
     kernel.symbolic = True
     return kernel

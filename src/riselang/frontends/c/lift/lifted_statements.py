@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.tactics.recognition import recognised
+from riselang.frontends.c.tactics.recognition import recognize_statements
 from riselang.frontends.c.tactics.structures import NotLifted
-from riselang.frontends.c.tactics.terms import Lifting, lifting_of
+from riselang.frontends.c.tactics.terms import LiftedProgram, lift_recognized
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftedStatement:
     """A statement as a program."""
 
     name: str
     function: str
     """The C function that contains it."""
-    lifting: Lifting
+    lifting: LiftedProgram
     tactic: str
     """The tactic that recognized it."""
     loops: int
@@ -31,24 +31,26 @@ class Lifted:
         return self.lifting.term
 
 
-def lifted(scops: Sequence[Scop]) -> list[Lifted]:
+def lift_statements(scops: Sequence[Scop]) -> list[LiftedStatement]:
     """Return the lifted statements of all regions."""
-    found: list[Lifted] = []
+    found: list[LiftedStatement] = []
     for scop in scops:
-        for each in recognised(scop):
+        for each in recognize_statements(scop):
             if each.tactic is None:
                 continue
             try:
-                lifting = lifting_of(scop, each)
+                lifting = lift_recognized(scop, each)
             except NotLifted:
                 continue
             name, loops = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
             name = name.replace("$", "_")
-            found.append(Lifted(name, scop.name, lifting, each.tactic, loops))
+            found.append(LiftedStatement(name, scop.name, lifting, each.tactic, loops))
     return found
 
 
-def chosen_statement(file: str, statements: Sequence[Lifted], name: str | None) -> Lifted:
+def select_statement(
+    file: str, statements: Sequence[LiftedStatement], name: str | None
+) -> LiftedStatement:
     """Return the named statement, or the one in most loops, of one function or of all."""
     known = [each for each in statements if name in (None, each.name, each.function)]
     if not known:

@@ -19,68 +19,74 @@ from riselang.frontends.c.parse.syntax import (
     For,
     If,
     Statement,
-    expressions_of,
-    operands,
+    direct_expressions,
+    direct_operands,
 )
 
 
-def conditions_of(statement: Statement, reader: AffineReader) -> Mapping[Access, Sequence[str]]:
+def access_conditions(statement: Statement, reader: AffineReader) -> Mapping[Access, Sequence[str]]:
     """Return, for each access of a statement, the conditions of which one holds where it
     happens."""
-    walk = _Walk()
-    walk.statement(statement, reader)
-    return walk.found
+    walk = _ConditionCollector()
+    walk.visit_statement(statement, reader)
+    return walk.conditions
 
 
 @dataclass
-class _Walk:
-    found: dict[Access, list[str]] = field(default_factory=dict[Access, list[str]])
+class _ConditionCollector:
+    conditions: dict[Access, list[str]] = field(default_factory=dict[Access, list[str]])
 
-    def statement(self, statement: Statement, reader: AffineReader) -> None:
-        for expression in expressions_of(statement):
-            self.expression(expression, reader)
+    def visit_statement(self, statement: Statement, reader: AffineReader) -> None:
+        for expression in direct_expressions(statement):
+            self.visit_expression(expression, reader)
         match statement:
             case Block():
                 for inner in statement.statements:
-                    self.statement(inner, reader)
+                    self.visit_statement(inner, reader)
             case If():
-                self.statement(statement.then, _under(reader, statement.condition))
+                self.visit_statement(statement.then, _restrict_reader(reader, statement.condition))
                 if statement.otherwise is not None:
-                    otherwise = _under(reader, statement.condition, holds=False)
-                    self.statement(statement.otherwise, otherwise)
+                    otherwise = _restrict_reader(reader, statement.condition, holds=False)
+                    self.visit_statement(statement.otherwise, otherwise)
             case For():
-                self.statement(statement.body, reader)
+                self.visit_statement(statement.body, reader)
             case _:
                 pass
 
-    def expression(self, expression: Expression, reader: AffineReader) -> None:
+    def visit_expression(self, expression: Expression, reader: AffineReader) -> None:
         match expression:
             case Conditional():
-                self.expression(expression.condition, reader)
-                self.expression(expression.first, _under(reader, expression.condition))
-                second = _under(reader, expression.condition, holds=False)
-                self.expression(expression.second, second)
+                self.visit_expression(expression.condition, reader)
+                self.visit_expression(
+                    expression.first, _restrict_reader(reader, expression.condition)
+                )
+                second = _restrict_reader(reader, expression.condition, holds=False)
+                self.visit_expression(expression.second, second)
             case Binary(operator="&&" | "||" as operator):
-                self.expression(expression.left, reader)
-                right = _under(reader, expression.left, holds=operator == "&&")
-                self.expression(expression.right, right)
+                self.visit_expression(expression.left, reader)
+                right = _restrict_reader(reader, expression.left, holds=operator == "&&")
+                self.visit_expression(expression.right, right)
             case _:
                 if isinstance(expression, Access):
-                    known = self.found.setdefault(expression, [])
+                    known = self.conditions.setdefault(expression, [])
                     condition = reader.nest.condition
                     known += [condition] if condition not in known else []
-                for inner in operands(expression):
-                    self.expression(inner, reader)
+                for inner in direct_operands(expression):
+                    self.visit_expression(inner, reader)
 
 
-def _under(reader: AffineReader, condition: Expression, *, holds: bool = True) -> AffineReader:
+def _restrict_reader(
+    reader: AffineReader, condition: Expression, *, holds: bool = True
+) -> AffineReader:
     """Restrict the reader to where a condition holds, or does not; a data-dependent one adds
     nothing."""
     parts = "&&" if holds else "||"
     if isinstance(condition, Binary) and condition.operator == parts:
-        return _under(_under(reader, condition.left, holds=holds), condition.right, holds=holds)
+        return _restrict_reader(
+            _restrict_reader(reader, condition.left, holds=holds), condition.right, holds=holds
+        )
     try:
-        text = reader.condition(condition)
+        text = reader.read_condition(condition)
     except NotAffine:
         return reader
-    return reader.under(text if holds else f"not ({text})")
+    return reader.restrict(text if holds else f"not ({text})")

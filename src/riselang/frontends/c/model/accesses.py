@@ -8,16 +8,16 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from riselang.frontends.c.model.access_conditions import conditions_of
+from riselang.frontends.c.model.access_conditions import access_conditions
 from riselang.frontends.c.model.affine_arithmetic import NotAffine, Pieces
-from riselang.frontends.c.model.isl_text import Names, conjunction, isl
-from riselang.frontends.c.model.iteration_sets import bound
+from riselang.frontends.c.model.isl_text import Names, isl, join_conditions
+from riselang.frontends.c.model.iteration_sets import loop_bound
 from riselang.frontends.c.model.linear import Linear, Strided
 from riselang.frontends.c.model.quasi_affine import AffineReader
-from riselang.frontends.c.model.scop import Subscript, View
-from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.model.scop import AccessRelation, View
+from riselang.frontends.c.model.scop_parameters import LoopNest
 from riselang.frontends.c.parse.libc import ARITY
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -30,57 +30,61 @@ from riselang.frontends.c.parse.syntax import (
     For,
     Statement,
     Variable,
-    expressions_of,
-    inside,
-    operands,
-    statements_of,
+    direct_expressions,
+    direct_operands,
+    walk_expression,
+    walk_statement,
 )
 
 Strides = tuple[Linear, ...]
 
 
-class Drafted:
+class RawAccess:
     """The subscripts of an access as read from the source, with their loop nest."""
 
-    def __init__(self, nest: Nest, dimensions: tuple[Pieces, ...] | None, reached: Sequence[str]):
+    def __init__(
+        self, nest: LoopNest, dimensions: tuple[Pieces, ...] | None, reached: Sequence[str]
+    ):
         self.nest = nest
-        self.reached = reached
+        self.conditions = reached
         """The conditions under which the access happens; one of them holds."""
         self.dimensions = dimensions
         """None where one of the subscripts is not affine."""
 
     @property
-    def strided(self) -> list[Strided]:
+    def strided_indices(self) -> list[Strided]:
         return [value for pieces in self.dimensions or () for _, value in pieces]
 
     @property
     def is_linear(self) -> bool:
-        return self.dimensions is not None and all(v.linear is not None for v in self.strided)
+        return self.dimensions is not None and all(
+            v.linear is not None for v in self.strided_indices
+        )
 
 
-def targets(statement: Statement) -> Iterator[Access]:
+def write_accesses(statement: Statement) -> Iterator[Access]:
     """Yield the accesses that a statement, or one nested in it, writes."""
-    for inner in statements_of(statement):
+    for inner in walk_statement(statement):
         if isinstance(inner, Assign):
             yield inner.target
         elif isinstance(inner, Declare) and inner.value is not None:
             yield Access(inner.place, inner.variable.type, inner.variable, ())
 
 
-def reads(statement: Statement) -> Iterator[Access]:
+def read_accesses(statement: Statement) -> Iterator[Access]:
     """Yield the accesses that a statement, or one nested in it, reads, including those in
     subscripts of targets."""
-    for inner in statements_of(statement):
-        parts: Sequence[Expression] = expressions_of(inner)
+    for inner in walk_statement(statement):
+        parts: Sequence[Expression] = direct_expressions(inner)
         if isinstance(inner, Assign):
             parts = (*inner.target.indices, inner.value)
         for expression in parts:
-            for found in inside(expression):
+            for found in walk_expression(expression):
                 if isinstance(found, Access):
                     yield found
 
 
-def certain(statement: Statement) -> Iterator[Access]:
+def must_accesses(statement: Statement) -> Iterator[Access]:
     """Yield the must-accesses of a statement: those that no condition guards."""
     if not isinstance(statement, Assign):
         return
@@ -96,17 +100,17 @@ def certain(statement: Statement) -> Iterator[Access]:
             case _:
                 if isinstance(found, Access):
                     yield found
-                stack.extend(operands(found))
+                stack.extend(direct_operands(found))
 
 
 def check_call(expression: Expression) -> None:
     """Reject calls of functions that are not known to be free of side effects."""
     if isinstance(expression, ArrayValue):
-        raise Refusal(expression.place, "an array cannot be a value here")
+        raise UnsupportedConstruct(expression.place, "an array cannot be a value here")
     if isinstance(expression, Call) and (
         ARITY.get(expression.function) != len(expression.arguments)
     ):
-        raise Refusal(
+        raise UnsupportedConstruct(
             expression.place,
             f"{expression.function} is neither defined in this file nor a function of the math "
             "library, so its effects are not known",
@@ -119,57 +123,57 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
     begins."""
     place = reason.place if reason is not None else loop.place
     why = reason.args[0] if reason is not None else "the condition is not a comparison"
-    found = bound(loop)
+    found = loop_bound(loop)
     operators = ("<", "<=") if loop.step > 0 else (">", ">=")
     if found is None or found[0] not in operators or not loop.variable.type.is_signed:
-        raise Refusal(
+        raise UnsupportedConstruct(
             place, f"the iterations of this loop cannot be counted: {why}",
             "write for (i = first; i < end; i += step), with an end that the loop does not change",
         )  # fmt: skip
-    changed = {access.variable for access in targets(loop.body)}
-    changed |= {inner.variable for inner in statements_of(loop.body) if isinstance(inner, For)}
-    for part in inside(found[1]):
+    changed = {access.variable for access in write_accesses(loop.body)}
+    changed |= {inner.variable for inner in walk_statement(loop.body) if isinstance(inner, For)}
+    for part in walk_expression(found[1]):
         if isinstance(part, Access) and (part.variable in changed | {loop.variable}):
-            raise Refusal(
+            raise UnsupportedConstruct(
                 place, f"the end of this loop depends on {part.variable.name}, which it changes",
                 "compute the end before the loop",
             )  # fmt: skip
         check_call(part)
 
 
-def drafted(
+def collect_accesses(
     statement: Statement, reader: AffineReader, is_memory: Callable[[Variable], bool]
-) -> Mapping[Access, Drafted]:
+) -> Mapping[Access, RawAccess]:
     """Collect all memory accesses of a statement."""
-    found: dict[Access, Drafted] = {}
-    reached = conditions_of(statement, reader)
-    for access in (*targets(statement), *reads(statement)):
-        is_loop = reader.nest.iterator(access.variable) is not None
+    found: dict[Access, RawAccess] = {}
+    reached = access_conditions(statement, reader)
+    for access in (*write_accesses(statement), *read_accesses(statement)):
+        is_loop = reader.nest.iterator_name(access.variable) is not None
         if access in found or is_loop or not is_memory(access.variable):
             continue
         try:
-            dimensions = tuple(_index(index, access, reader) for index in access.indices)
+            dimensions = tuple(_read_index(index, access, reader) for index in access.indices)
         except NotAffine:
             dimensions = None
-        found[access] = Drafted(reader.nest, dimensions, reached.get(access, ()))
+        found[access] = RawAccess(reader.nest, dimensions, reached.get(access, ()))
     return found
 
 
-def _index(index: Expression, access: Access, reader: AffineReader) -> Pieces:
+def _read_index(index: Expression, access: Access, reader: AffineReader) -> Pieces:
     if len(access.indices) == 1:
-        return reader.value(index)
-    return tuple((condition, Strided.of(value)) for condition, value in reader.linear(index))
+        return reader.read_value(index)
+    return tuple((condition, Strided.of(value)) for condition, value in reader.read_linear(index))
 
 
 # Linearized subscripts as rows and columns
 
 
-def views(
-    drafts: Sequence[Mapping[Access, Drafted]], prove: Callable[[Nest, str], bool]
+def delinearize_arrays(
+    drafts: Sequence[Mapping[Access, RawAccess]], prove: Callable[[LoopNest, str], bool]
 ) -> Mapping[Variable, View]:
     """Delinearize each array: if every access is `a[i*n + j]`, it is an array with rows of length
     n."""
-    known: dict[Variable, list[Drafted]] = {}
+    known: dict[Variable, list[RawAccess]] = {}
     for draft in drafts:
         for access, found in draft.items():
             known.setdefault(access.variable, []).append(found)
@@ -180,23 +184,25 @@ def views(
         made[variable] = View(variable.extents)
         if all(each.is_linear for each in found) or len(variable.extents) != 1:
             continue
-        chain = _chain(found)
-        if chain is not None and all(_fits(each, chain, prove) for each in found):
-            made[variable] = View((None, *_lengths(chain)))
+        chain = _stride_chain(found)
+        if chain is not None and all(_indices_fit(each, chain, prove) for each in found):
+            made[variable] = View((None, *_inner_lengths(chain)))
     return made
 
 
-def _chain(found: Sequence[Drafted]) -> list[Strides] | None:
+def _stride_chain(found: Sequence[RawAccess]) -> list[Strides] | None:
     """Return the strides of all accesses, each dividing the next: n, then n*m."""
-    strides = {parts for each in found for value in each.strided for parts, _ in value.parts}
+    strides = {
+        parts for each in found for value in each.strided_indices for parts, _ in value.parts
+    }
     chain = sorted((each for each in strides if each), key=len)
     for shorter, longer in zip([(), *chain], chain, strict=False):
-        if _quotient(longer, shorter) is None:
+        if _divide_strides(longer, shorter) is None:
             return None
     return chain or None
 
 
-def _quotient(longer: Strides, shorter: Strides) -> Strides | None:
+def _divide_strides(longer: Strides, shorter: Strides) -> Strides | None:
     left = list(longer)
     for stride in shorter:
         if stride not in left:
@@ -205,33 +211,36 @@ def _quotient(longer: Strides, shorter: Strides) -> Strides | None:
     return tuple(left) or None
 
 
-def _lengths(chain: Sequence[Strides]) -> list[Strides]:
+def _inner_lengths(chain: Sequence[Strides]) -> list[Strides]:
     """Return the lengths of the inner dimensions, outermost first."""
     found = [
-        _quotient(longer, shorter) for shorter, longer in zip([(), *chain], chain, strict=False)
+        _divide_strides(longer, shorter)
+        for shorter, longer in zip([(), *chain], chain, strict=False)
     ]
     return [each for each in reversed(found) if each is not None]
 
 
-def _rows(value: Strided, chain: Sequence[Strides]) -> tuple[Linear, ...]:
+def _delinearize_index(value: Strided, chain: Sequence[Strides]) -> tuple[Linear, ...]:
     """Return the indices of the dimensions that the strides imply, outermost first."""
     parts = dict(value.parts)
     return tuple(parts.get(stride, Linear()) for stride in (*reversed(chain), ()))
 
 
-def _fits(found: Drafted, chain: Sequence[Strides], prove: Callable[[Nest, str], bool]) -> bool:
+def _indices_fit(
+    found: RawAccess, chain: Sequence[Strides], prove: Callable[[LoopNest, str], bool]
+) -> bool:
     """Whether no inner index of an access exceeds its row."""
     if found.dimensions is None or len(found.dimensions[0]) != 1:
         return False
     (pieces,) = found.dimensions
-    indices = _rows(pieces[0][1], chain)
-    for index, length in zip(indices[1:], _lengths(chain), strict=True):
+    indices = _delinearize_index(pieces[0][1], chain)
+    for index, length in zip(indices[1:], _inner_lengths(chain), strict=True):
         if len(length) != 1 or not prove(found.nest, f"0 <= {index} and {index} < {length[0]}"):
             return False
     return True
 
 
-def _view_chain(view: View) -> list[Strides] | None:
+def _view_strides(view: View) -> list[Strides] | None:
     """Return the strides that a view was derived from, innermost first."""
     chain: list[Strides] = []
     stride: Strides = ()
@@ -246,47 +255,51 @@ def _view_chain(view: View) -> list[Strides] | None:
 # Access relations
 
 
-def subscript(
+def access_relation(
     access: Access,
-    found: Drafted,
+    found: RawAccess,
     view: View | None,
     prefix: str,
     source: str,
     domain: str,
     names: Names,
-) -> Subscript:
+) -> AccessRelation:
     """Build the access relation of a statement; `source` is the tuple of its instances."""
-    name = names.of(access.variable)
-    chain = _view_chain(view) if view is not None else None
+    name = names.name_of(access.variable)
+    chain = _view_strides(view) if view is not None else None
     rank = len(view.extents) if view is not None else 0
     if found.dimensions is None or (chain is None and not found.is_linear):
         anywhere = ", ".join(f"o{position}" for position in range(rank))
         relation = isl().Map(f"{prefix}{{ {source} -> {name}[{anywhere}] : {domain} }}")
-        return Subscript(None, relation, is_exact=False)
+        return AccessRelation(None, relation, is_exact=False)
     if chain is not None:
-        indices = _rows(found.dimensions[0][0][1], chain)
-        return Subscript(indices, _map(prefix, source, name, indices, domain), is_exact=True)
+        indices = _delinearize_index(found.dimensions[0][0][1], chain)
+        return AccessRelation(
+            indices, _isl_map(prefix, source, name, indices, domain), is_exact=True
+        )
     relation: Any = None
     last: tuple[Linear, ...] = ()
     for combination in product(*found.dimensions):
         last = tuple(value.linear or Linear() for _, value in combination)
-        holds = conjunction([domain, *(condition for condition, _ in combination)])
-        part = _map(prefix, source, name, last, holds)
+        holds = join_conditions([domain, *(condition for condition, _ in combination)])
+        part = _isl_map(prefix, source, name, last, holds)
         relation = part if relation is None else relation.union(part)
     is_single = all(len(pieces) == 1 for pieces in found.dimensions)
-    return Subscript(last if is_single else None, relation, is_exact=True)
+    return AccessRelation(last if is_single else None, relation, is_exact=True)
 
 
-def reached_part(subscript: Subscript, found: Drafted, prefix: str, source: str) -> Subscript:
+def with_conditions(
+    subscript: AccessRelation, found: RawAccess, prefix: str, source: str
+) -> AccessRelation:
     """Add the part of the relation for which the conditions around the access hold."""
-    is_always = found.nest.condition in found.reached
-    if not subscript.is_exact or is_always or not found.reached:
+    is_always = found.nest.condition in found.conditions
+    if not subscript.is_exact or is_always or not found.conditions:
         return subscript
-    condition = " or ".join(f"({each})" for each in found.reached)
+    condition = " or ".join(f"({each})" for each in found.conditions)
     instances = isl().Set(f"{prefix}{{ {source} : {condition} }}")
-    return replace(subscript, reached=subscript.relation.intersect_domain(instances))
+    return replace(subscript, conditional_relation=subscript.relation.intersect_domain(instances))
 
 
-def _map(prefix: str, source: str, name: str, indices: Sequence[Linear], holds: str) -> Any:
+def _isl_map(prefix: str, source: str, name: str, indices: Sequence[Linear], holds: str) -> Any:
     target = ", ".join(f"({index})" for index in indices)
     return isl().Map(f"{prefix}{{ {source} -> {name}[{target}] : {holds} }}")

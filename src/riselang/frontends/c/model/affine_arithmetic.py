@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product as pairs_of
 from typing import Protocol
 
-from riselang.frontends.c.model.isl_text import conjunction
+from riselang.frontends.c.model.isl_text import join_conditions
 from riselang.frontends.c.model.linear import Linear, Strided
-from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.model.scop_parameters import LoopNest
 from riselang.frontends.c.parse.syntax import Binary, Expression
 from riselang.support.errors import SourceLocation
 
@@ -29,45 +29,48 @@ class NotAffine(Exception):
 class Reader(Protocol):
     """The interface that operators need from the reader of their operands."""
 
-    nest: Nest
+    nest: LoopNest
 
-    def value(self, expression: Expression) -> Pieces: ...
+    def read_value(self, expression: Expression) -> Pieces: ...
 
-    def never(self, condition: str) -> bool: ...
+    def is_impossible(self, condition: str) -> bool: ...
 
-    def possible(self, pieces: Sequence[Piece]) -> Pieces: ...
+    def drop_impossible(self, pieces: Sequence[Piece]) -> Pieces: ...
 
 
-def _both(reader: Reader, expression: Binary) -> list[tuple[str, Strided, Strided]]:
-    left, right = reader.value(expression.left), reader.value(expression.right)
-    pairs = [(conjunction([c, d]) if c or d else "", a, b)
+def _operand_pieces(reader: Reader, expression: Binary) -> list[tuple[str, Strided, Strided]]:
+    left, right = reader.read_value(expression.left), reader.read_value(expression.right)
+    pairs = [(join_conditions([c, d]) if c or d else "", a, b)
              for (c, a), (d, b) in pairs_of(left, right)]  # fmt: skip
-    return [each for each in pairs if len(pairs) == 1 or not reader.never(each[0] or "0 = 0")]
+    return [
+        each for each in pairs if len(pairs) == 1 or not reader.is_impossible(each[0] or "0 = 0")
+    ]
 
 
-def _sum(reader: Reader, expression: Binary) -> Pieces:
+def _add_or_subtract(reader: Reader, expression: Binary) -> Pieces:
     sign = 1 if expression.operator == "+" else -1
-    return tuple((c, a + b.times(sign)) for c, a, b in _both(reader, expression))
+    return tuple((c, a + b.times(sign)) for c, a, b in _operand_pieces(reader, expression))
 
 
-def _product(reader: Reader, expression: Binary) -> Pieces:
+def _multiply(reader: Reader, expression: Binary) -> Pieces:
     return tuple(
-        (c, _multiplied(reader, a, b, expression)) for c, a, b in _both(reader, expression)
+        (c, _multiply_strided(reader, a, b, expression))
+        for c, a, b in _operand_pieces(reader, expression)
     )
 
 
-def _multiplied(reader: Reader, left: Strided, right: Strided, expression: Binary) -> Strided:
+def _multiply_strided(reader: Reader, left: Strided, right: Strided, expression: Binary) -> Strided:
     for one, other in ((left, right), (right, left)):
         linear = one.linear
         if linear is not None and linear.is_constant:
             return other.times(linear.constant)
     for one, other in ((right, left), (left, right)):
-        if (stride := _as_stride(reader, one)) is not None:
-            return other.strided(stride)
+        if (stride := _stride_of(reader, one)) is not None:
+            return other.multiply_stride(stride)
     raise NotAffine(expression.place, "two values that vary in the region are multiplied")
 
 
-def _as_stride(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
+def _stride_of(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
     """Return the factor that a value of parameters alone contributes as a stride."""
     iterators = set(reader.nest.names)
     if value.linear is not None:
@@ -77,21 +80,21 @@ def _as_stride(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
     return None
 
 
-def _divided(reader: Reader, expression: Binary) -> Pieces:
+def _divide(reader: Reader, expression: Binary) -> Pieces:
     """Divide, rounding toward zero."""
-    return _by_sign(
-        reader, expression, lambda linear, by: linear.divided(by), flips=lambda by: by < 0
+    return _apply_by_sign(
+        reader, expression, lambda linear, by: linear.floor_divide(by), flips=lambda by: by < 0
     )
 
 
 def _remainder(reader: Reader, expression: Binary) -> Pieces:
     """Compute the remainder, with the sign of the dividend."""
-    return _by_sign(
+    return _apply_by_sign(
         reader, expression, lambda linear, by: linear.remainder(by), flips=lambda by: False
     )
 
 
-def _by_sign(
+def _apply_by_sign(
     reader: Reader,
     expression: Binary,
     natural: Callable[[Linear, int], Linear],
@@ -99,22 +102,22 @@ def _by_sign(
 ) -> Pieces:
     """Extend an operation on naturals to integers, with one piece for each sign."""
     found: list[Piece] = []
-    for condition, dividend, divisor in _both(reader, expression):
-        number = _number(divisor, expression)
+    for condition, dividend, divisor in _operand_pieces(reader, expression):
+        number = _constant_divisor(divisor, expression)
         linear = dividend.linear
         if linear is None or number == 0:
             raise NotAffine(expression.place, "this division is not affine")
         sign = -1 if flips(number) else 1
         found += [
-            (conjunction([condition, f"{linear} >= 0"]),
+            (join_conditions([condition, f"{linear} >= 0"]),
              Strided.of(natural(linear, abs(number)).times(sign))),
-            (conjunction([condition, f"{linear} < 0"]),
+            (join_conditions([condition, f"{linear} < 0"]),
              Strided.of(natural(-linear, abs(number)).times(-sign))),
         ]  # fmt: skip
-    return reader.possible(found)
+    return reader.drop_impossible(found)
 
 
-def _number(value: Strided, expression: Expression) -> int:
+def _constant_divisor(value: Strided, expression: Expression) -> int:
     linear = value.linear
     if linear is None or not linear.is_constant:
         raise NotAffine(expression.place, "the divisor is not a constant")
@@ -122,28 +125,28 @@ def _number(value: Strided, expression: Expression) -> int:
 
 
 def _left_shift(reader: Reader, expression: Binary) -> Pieces:
-    return _shifted(reader, expression, lambda linear, by: linear.times(1 << by))
+    return _shift(reader, expression, lambda linear, by: linear.times(1 << by))
 
 
 def _right_shift(reader: Reader, expression: Binary) -> Pieces:
-    return _shifted(reader, expression, lambda linear, by: linear.divided(1 << by))
+    return _shift(reader, expression, lambda linear, by: linear.floor_divide(1 << by))
 
 
-def _shifted(reader: Reader, expression: Binary, shift: Callable[[Linear, int], Linear]) -> Pieces:
+def _shift(reader: Reader, expression: Binary, shift: Callable[[Linear, int], Linear]) -> Pieces:
     found: list[Piece] = []
-    for condition, value, amount in _both(reader, expression):
-        number, linear = _number(amount, expression), value.linear
+    for condition, value, amount in _operand_pieces(reader, expression):
+        number, linear = _constant_divisor(amount, expression), value.linear
         if linear is None or not 0 <= number < 62:
             raise NotAffine(expression.place, "this shift is not affine")
         found.append((condition, Strided.of(shift(linear, number))))
     return tuple(found)
 
 
-def _masked(reader: Reader, expression: Binary) -> Pieces:
+def _mask(reader: Reader, expression: Binary) -> Pieces:
     """Read `a & 7` as the remainder of a modulo 8, also for negatives."""
     found: list[Piece] = []
-    for condition, left, right in _both(reader, expression):
-        mask = _number(right, expression)
+    for condition, left, right in _operand_pieces(reader, expression):
+        mask = _constant_divisor(right, expression)
         linear = left.linear
         if linear is None or mask < 0 or mask & (mask + 1):
             raise NotAffine(expression.place, "this mask is not affine")
@@ -152,12 +155,12 @@ def _masked(reader: Reader, expression: Binary) -> Pieces:
 
 
 OPERATIONS: Mapping[str, Callable[[Reader, Binary], Pieces]] = {
-    "+": _sum,
-    "-": _sum,
-    "*": _product,
-    "/": _divided,
+    "+": _add_or_subtract,
+    "-": _add_or_subtract,
+    "*": _multiply,
+    "/": _divide,
     "%": _remainder,
     "<<": _left_shift,
     ">>": _right_shift,
-    "&": _masked,
+    "&": _mask,
 }

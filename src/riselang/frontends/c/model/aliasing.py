@@ -14,29 +14,31 @@ from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
 
 from riselang.frontends.c.emit.functions import input_type
-from riselang.frontends.c.emit.values import Emitter
+from riselang.frontends.c.emit.values import ExpressionEmitter
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
 
 
-def is_told_apart(scop: Scop) -> bool:
+def can_check_aliasing(scop: Scop) -> bool:
     """Whether the lengths of all possibly aliasing arrays are known, so that their ranges can be
     compared."""
     return all(
         extent is not None
-        for pair in doubtful_pairs(scop)
+        for pair in possibly_aliasing_pairs(scop)
         for variable in pair
         for extent in _extents(scop, variable)
     )
 
 
-def doubtful_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
+def possibly_aliasing_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
     """Yield pairs of arrays of which one is written, and that C does not declare `restrict`."""
     buffers = [each for each in scop.inputs if isinstance(input_type(scop, each), MemRefType)]
     for position, first in enumerate(buffers):
         for second in buffers[position + 1 :]:
             is_promised = first.is_restrict or second.is_restrict
-            if not is_promised and (first in scop.written or second in scop.written):
+            if not is_promised and (
+                first in scop.written_variables or second in scop.written_variables
+            ):
                 yield first, second
 
 
@@ -45,15 +47,15 @@ def _extents(scop: Scop, variable: Variable) -> Sequence[object]:
     return view.extents if view is not None else variable.extents
 
 
-def share_memory(emitter: Emitter, buffers: dict[Variable, SSAValue]) -> SSAValue:
+def emit_overlap_check(emitter: ExpressionEmitter, buffers: dict[Variable, SSAValue]) -> SSAValue:
     """Emit a check whether any two arrays, one of them written, overlap in memory."""
     spans = {
-        variable: _span(emitter, buffers[variable])
-        for pair in doubtful_pairs(emitter.scop)
+        variable: _address_range(emitter, buffers[variable])
+        for pair in possibly_aliasing_pairs(emitter.scop)
         for variable in pair
     }
     found = emitter.add(arith.ConstantOp.from_int_and_width(0, 1))
-    for first, second in doubtful_pairs(emitter.scop):
+    for first, second in possibly_aliasing_pairs(emitter.scop):
         (start, end), (other_start, other_end) = spans[first], spans[second]
         one = emitter.add(arith.CmpiOp(start, other_end, "ult"))
         other = emitter.add(arith.CmpiOp(other_start, end, "ult"))
@@ -62,14 +64,14 @@ def share_memory(emitter: Emitter, buffers: dict[Variable, SSAValue]) -> SSAValu
     return found
 
 
-def _span(emitter: Emitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _address_range(emitter: ExpressionEmitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Return the address of a buffer's first byte, and the address past its last byte."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     assert isinstance(type.element_type, FixedBitwidthType)
-    size = emitter.indices.constant(type.element_type.size)
+    size = emitter.indices.emit_constant(type.element_type.size)
     for position in range(type.get_num_dims()):
-        at = emitter.indices.constant(position)
+        at = emitter.indices.emit_constant(position)
         length = emitter.add(memref.DimOp(buffer, at))
         size = emitter.add(arith.MuliOp(size, length))
     start = emitter.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))

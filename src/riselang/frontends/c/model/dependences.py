@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.emit.nodes import PARALLEL
+from riselang.frontends.c.emit.nodes import PARALLEL_MARK
 from riselang.frontends.c.model.isl_text import isl, within_limits
 from riselang.frontends.c.model.scop import Scop
 from riselang.support.lazy import cached_property
@@ -35,48 +35,50 @@ class Dependences:
         return self.flow.union(self.anti).union(self.output).coalesce()
 
 
-def reads(scop: Scop) -> Any:
-    return _accesses(scop, is_write=False)
+def read_relation(scop: Scop) -> Any:
+    return _union_access_relation(scop, is_write=False)
 
 
-def writes(scop: Scop) -> Any:
-    return _accesses(scop, is_write=True)
+def write_relation(scop: Scop) -> Any:
+    return _union_access_relation(scop, is_write=True)
 
 
-def _accesses(scop: Scop, *, is_write: bool) -> Any:
+def _union_access_relation(scop: Scop, *, is_write: bool) -> Any:
     found = isl().UnionMap(f"{scop.prefix}{{ }}")
     for statement in scop.statements:
         for access in statement.writes if is_write else statement.reads:
-            found = found.union(isl().UnionMap.from_map(statement.subscripts[access].relation))
+            found = found.union(
+                isl().UnionMap.from_map(statement.access_relations[access].relation)
+            )
     return found
 
 
 @lru_cache(maxsize=64)
 def dependences(scop: Scop) -> Dependences | None:
     """Compute all dependences of a region in source order; None if isl exceeds its limit."""
-    return within_limits(lambda: _found(scop), MOST_OPERATIONS)
+    return within_limits(lambda: _compute_dependences(scop), MOST_OPERATIONS)
 
 
-def _found(scop: Scop) -> Dependences:
+def _compute_dependences(scop: Scop) -> Dependences:
     if scop.schedule is None:
         nothing = isl().UnionMap(f"{scop.prefix}{{ }}")
         return Dependences(nothing, nothing, nothing)
-    read, written = reads(scop), writes(scop)
+    read, written = read_relation(scop), write_relation(scop)
     return Dependences(
-        _between(written, read, scop),
-        _between(read, written, scop),
-        _between(written, written, scop),
+        _dependences_between(written, read, scop),
+        _dependences_between(read, written, scop),
+        _dependences_between(written, written, scop),
     )
 
 
-def _between(sources: Any, sinks: Any, scop: Scop) -> Any:
+def _dependences_between(sources: Any, sinks: Any, scop: Scop) -> Any:
     """Return pairs of a source and a later sink that access the same element."""
     info = isl().UnionAccessInfo.from_sink(sinks)
     info = info.set_may_source(sources).set_schedule(scop.schedule)
     return info.compute_flow().get_may_dependence()
 
 
-class ParallelLoops:
+class ParallelLoopMarker:
     """Marks parallel loops while isl generates them: those that carry no dependence."""
 
     def __init__(self, pairs: Dependences):
@@ -88,7 +90,7 @@ class ParallelLoops:
         except isl().Error:
             # The check exceeded the limit. No exception may pass through isl.
             is_parallel = False
-        return isl().Id(PARALLEL if is_parallel else "sequential")
+        return isl().Id(PARALLEL_MARK if is_parallel else "sequential")
 
     def _is_parallel(self, order: Any) -> bool:
         """Whether no dependence within one iteration of the outer loops is carried by this loop."""

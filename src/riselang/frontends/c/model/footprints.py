@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.c.emit.bounds_checks import Checked
+from riselang.frontends.c.emit.bounds_checks import CheckedAccess
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 from riselang.frontends.c.model.scop import Scop
@@ -31,7 +31,7 @@ from riselang.runtime.arrays import Array
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 
-LARGEST = 1 << 58
+MAX_BOUND = 1 << 58
 """The limit on any sum in a loop bound; tiles and strides need the headroom above it."""
 
 
@@ -40,11 +40,11 @@ class Footprints:
 
     def __init__(self, scop: Scop):
         self._scop = scop
-        self._seen: dict[tuple[object, ...], frozenset[Checked]] = {}
+        self._seen: dict[tuple[object, ...], frozenset[CheckedAccess]] = {}
 
-    def unproven(
+    def find_unproven_accesses(
         self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]
-    ) -> frozenset[Checked]:
+    ) -> frozenset[CheckedAccess]:
         """Return the accesses that are out of bounds if data-dependent conditions allow them.
 
         Raise an error for arrays that are too small for the must-accesses.
@@ -54,26 +54,26 @@ class Footprints:
         if key not in self._seen:
             for variable, array in arrays.items():
                 self._check_extents(variable, array, scalars)
-            self._seen[key] = self._checked(scalars, arrays)
+            self._seen[key] = self._check_accesses(scalars, arrays)
         return self._seen[key]
 
-    def _checked(
+    def _check_accesses(
         self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]
-    ) -> frozenset[Checked]:
-        values = self.values(scalars)
+    ) -> frozenset[CheckedAccess]:
+        values = self.parameter_values(scalars)
         shapes = {each: self._shape(each, array, scalars) for each, array in arrays.items()}
         shapes |= {each: self._local_shape(each, scalars) for each in self._scop.locals}
         is_known = None not in values.values()
-        found: set[Checked] = set()
-        for name, access, elements, is_certain in self._accessed:
+        found: set[CheckedAccess] = set()
+        for name, access, elements, is_certain in self._affine_accesses:
             shape = shapes.get(access.variable)
-            outside = None if shape is None else _outside(elements, shape, values)
+            outside = None if shape is None else _elements_out_of_bounds(elements, shape, values)
             if outside is not None and outside.is_empty():
                 continue
             if outside is None or shape is None or not is_certain or not is_known:
                 found.add((name, access))
                 continue
-            where = _coordinates(outside.sample_point(), len(shape))
+            where = _format_coordinates(outside.sample_point(), len(shape))
             kind = "argument" if access.variable in arrays else "array"
             whole = arrays[access.variable].shape if access.variable in arrays else tuple(shape)
             raise UserError(
@@ -87,7 +87,7 @@ class Footprints:
     def _check_overflow(self, values: Mapping[str, int | None]) -> None:
         """Check for overflow: the model is exact, but loop bounds are computed in 64 bits."""
         largest = max((abs(value) for value in values.values() if value is not None), default=0)
-        if (largest + 1) * self._weight > LARGEST:
+        if (largest + 1) * self._bound_factor > MAX_BOUND:
             raise UserError(
                 f"{self._scop.name}: loop bounds do not fit into 64 bits if a size is "
                 f"{largest}, or its negative; pass smaller sizes",
@@ -95,7 +95,7 @@ class Footprints:
             )
 
     @cached_property
-    def _weight(self) -> int:
+    def _bound_factor(self) -> int:
         """The largest factor between the largest parameter and a loop bound."""
         dims = isl().dim_type
         found = 1
@@ -111,9 +111,9 @@ class Footprints:
                     found = max(found, sum(abs(each.to_python()) for each in factors))
         return found
 
-    def values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
+    def parameter_values(self, scalars: Mapping[Variable, int]) -> dict[str, int | None]:
         """Return the values of the parameters in a call; None where they are not known."""
-        return {p.name: self._value(p, scalars) for p in self._scop.parameters}
+        return {p.name: self._parameter_value(p, scalars) for p in self._scop.parameters}
 
     def _check_extents(
         self, variable: Variable, array: Array, scalars: Mapping[Variable, int]
@@ -124,7 +124,7 @@ class Footprints:
         for at, (extent, found) in enumerate(zip(variable.extents, array.shape, strict=True)):
             if extent is None:
                 continue
-            wanted = evaluated(extent, scalars)
+            wanted = evaluate_expression(extent, scalars)
             if wanted is None:
                 raise UserError(
                     f"argument {variable.name}: the length of dimension {at} in the declaration is "
@@ -137,28 +137,28 @@ class Footprints:
                     f"says {wanted}"
                 )
 
-    def _value(self, parameter: Parameter, scalars: Mapping[Variable, int]) -> int | None:
+    def _parameter_value(self, parameter: Parameter, scalars: Mapping[Variable, int]) -> int | None:
         source = parameter.source
         if isinstance(source, tuple):
             total = 1
             for factor in source:
-                value = self._linear(factor, scalars)
+                value = self._evaluate_linear(factor, scalars)
                 if value is None:
                     return None
                 total *= value
             return total
         if isinstance(source, Variable):
             return scalars.get(source)
-        return evaluated(source, scalars)
+        return evaluate_expression(source, scalars)
 
-    def _linear(self, linear: Linear, scalars: Mapping[Variable, int]) -> int | None:
+    def _evaluate_linear(self, linear: Linear, scalars: Mapping[Variable, int]) -> int | None:
         names = {p.name: p for p in self._scop.parameters}
         total = linear.constant
         for atom, factor in linear.terms:
             if isinstance(atom, str):
-                value = self._value(names[atom], scalars) if atom in names else None
+                value = self._parameter_value(names[atom], scalars) if atom in names else None
             else:
-                inner = self._linear(atom.dividend, scalars)
+                inner = self._evaluate_linear(atom.dividend, scalars)
                 if inner is None:
                     return None
                 is_quotient = isinstance(atom, Quotient)
@@ -169,13 +169,13 @@ class Footprints:
         return total
 
     @cached_property
-    def _accessed(self) -> list[tuple[str, Access, Any, bool]]:
+    def _affine_accesses(self) -> list[tuple[str, Access, Any, bool]]:
         """The affine accesses: the statement, the elements, and whether they are must-accesses."""
         return [
-            (statement.name, access, (subscript.reached or subscript.relation).range(),
-             access in statement.certain)
+            (statement.name, access, (subscript.conditional_relation or subscript.relation).range(),
+             access in statement.must_accesses)
             for statement in self._scop.statements
-            for access, subscript in statement.subscripts.items()
+            for access, subscript in statement.access_relations.items()
             if access.indices and subscript.is_exact
         ]  # fmt: skip
 
@@ -184,7 +184,7 @@ class Footprints:
         memory."""
         shape: list[int] = []
         for extent in variable.extents:
-            length = None if extent is None else evaluated(extent, scalars)
+            length = None if extent is None else evaluate_expression(extent, scalars)
             if length is None or length < 0:
                 found = "not known before the call" if length is None else str(length)
                 raise UserError(
@@ -216,7 +216,7 @@ class Footprints:
             assert isinstance(extent, tuple)
             length = 1
             for factor in extent:
-                value = self._linear(factor, scalars)
+                value = self._evaluate_linear(factor, scalars)
                 if value is None:
                     return None
                 length *= value
@@ -227,11 +227,13 @@ class Footprints:
         return [array.size // row, *inner]
 
 
-def _outside(elements: Any, shape: list[int], values: Mapping[str, int | None]) -> Any:
-    return _fixed(elements, values).subtract(_box(elements, shape))
+def _elements_out_of_bounds(
+    elements: Any, shape: list[int], values: Mapping[str, int | None]
+) -> Any:
+    return _substitute_parameters(elements, values).subtract(_bounding_box(elements, shape))
 
 
-def _fixed(elements: Any, values: Mapping[str, int | None]) -> Any:
+def _substitute_parameters(elements: Any, values: Mapping[str, int | None]) -> Any:
     """Substitute the known parameter values in a set of elements."""
     dims = isl().dim_type
     for at in range(elements.dim(dims.param)):
@@ -241,7 +243,7 @@ def _fixed(elements: Any, values: Mapping[str, int | None]) -> Any:
     return elements
 
 
-def _box(elements: Any, shape: list[int]) -> Any:
+def _bounding_box(elements: Any, shape: list[int]) -> Any:
     dims = isl().dim_type
     box = isl().Set.universe(elements.get_space())
     for at, length in enumerate(shape):
@@ -250,7 +252,7 @@ def _box(elements: Any, shape: list[int]) -> Any:
     return box
 
 
-def _coordinates(point: Any, rank: int) -> str:
+def _format_coordinates(point: Any, rank: int) -> str:
     dims = isl().dim_type
     values = [int(point.get_coordinate_val(dims.set, at).to_python()) for at in range(rank)]
     return "".join(f"[{value}]" for value in values)
@@ -265,7 +267,7 @@ _OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def evaluated(expression: Expression, scalars: Mapping[Variable, int]) -> int | None:
+def evaluate_expression(expression: Expression, scalars: Mapping[Variable, int]) -> int | None:
     """Evaluate an integer expression of parameters; None where its value is not known."""
     match expression:
         case Literal(value=int(value)):
@@ -273,24 +275,26 @@ def evaluated(expression: Expression, scalars: Mapping[Variable, int]) -> int | 
         case Access(variable=variable, indices=()):
             return scalars.get(variable)
         case Convert() | Unary() if expression.operand.type.is_integer:
-            value = evaluated(expression.operand, scalars)
-            return None if value is None else _of_one(expression, value)
+            value = evaluate_expression(expression.operand, scalars)
+            return None if value is None else _evaluate_unary(expression, value)
         case Binary(left=left, right=right) if left.type.is_integer:
-            first, second = evaluated(left, scalars), evaluated(right, scalars)
+            first, second = evaluate_expression(left, scalars), evaluate_expression(right, scalars)
             if first is None or second is None:
                 return None
-            value = _of_two(expression, first, second)
-            return None if value is None else expression.type.wrapped(value)
+            value = _evaluate_binary(expression, first, second)
+            return None if value is None else expression.type.wrap(value)
         case Conditional():
-            condition = evaluated(expression.condition, scalars)
+            condition = evaluate_expression(expression.condition, scalars)
             if condition is None:
                 return None
-            return evaluated(expression.first if condition else expression.second, scalars)
+            return evaluate_expression(
+                expression.first if condition else expression.second, scalars
+            )
         case _:
             return None
 
 
-def _of_one(expression: Convert | Unary, value: int) -> int:
+def _evaluate_unary(expression: Convert | Unary, value: int) -> int:
     match expression:
         case Unary(operator="-"):
             value = -value
@@ -300,10 +304,10 @@ def _of_one(expression: Convert | Unary, value: int) -> int:
             value = int(not value)
         case _:
             pass
-    return expression.type.wrapped(value)
+    return expression.type.wrap(value)
 
 
-def _of_two(expression: Binary, left: int, right: int) -> int | None:
+def _evaluate_binary(expression: Binary, left: int, right: int) -> int | None:
     """Evaluate as compiled code does, before wrapping to the type."""
     operator, bits = expression.operator, expression.type.bits
     if operator in _OPERATIONS:

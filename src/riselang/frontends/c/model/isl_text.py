@@ -11,12 +11,12 @@ from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.frontends.c.parse.syntax import Variable
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS
 
-_OF_ISL = frozenset((
+_ISL_KEYWORDS = frozenset((
     "mod", "floor", "ceil", "floord", "ceild", "min", "max", "and", "or", "not", "exists", "rat",
     "true", "false", "infty", "infinity", "nan", "implies", "sum", "forall", "card", "e", "e0",
 ))  # fmt: skip
 """Reserved words of isl; it reserves their upper-case forms, too."""
-_OF_NOTATION = frozenset((
+_NOTATION_KEYWORDS = frozenset((
     *KEYWORDS, *PATTERNS, *FUNCTIONS, *SCALAR_NAMES.values(), EMBED, "index", "idx", "vec", "nat",
     "data", "floordiv", "mod",
 ))  # fmt: skip
@@ -36,11 +36,11 @@ def isl() -> Any:
 T = TypeVar("T")
 
 
-def within_limits(action: Callable[[], T], most: int) -> T | None:
+def within_limits(action: Callable[[], T], max_operations: int) -> T | None:
     """Return the result of an action; None if it takes isl more than `most` operations."""
     context = isl().DEFAULT_CONTEXT
     context.reset_operations()
-    context.set_max_operations(most)
+    context.set_max_operations(max_operations)
     try:
         return action()
     except isl().Error:
@@ -57,12 +57,12 @@ class Names:
         self._taken: set[str] = {*LOOP_NAMES}
         self._known: dict[Variable, str] = {}
 
-    def of(self, variable: Variable) -> str:
+    def name_of(self, variable: Variable) -> str:
         if variable not in self._known:
-            self._known[variable] = self.fresh(variable.hint)
+            self._known[variable] = self.make_fresh(variable.ascii_name)
         return self._known[variable]
 
-    def fresh(self, wanted: str) -> str:
+    def make_fresh(self, wanted: str) -> str:
         name, number = wanted, 0
         while self.is_taken(name):
             number += 1
@@ -71,14 +71,14 @@ class Names:
         return name
 
     def is_taken(self, name: str) -> bool:
-        return name in self._taken or name in _OF_NOTATION or name.lower() in _OF_ISL
+        return name in self._taken or name in _NOTATION_KEYWORDS or name.lower() in _ISL_KEYWORDS
 
 
-def prefix(names: Sequence[str]) -> str:
+def parameter_prefix(names: Sequence[str]) -> str:
     """Return the parameter prefix of an isl text."""
     return f"[{', '.join(names)}] -> " if names else ""
 
 
-def conjunction(conditions: Sequence[str]) -> str:
+def join_conditions(conditions: Sequence[str]) -> str:
     given = [f"({each})" for each in conditions if each]
     return " and ".join(given) or "0 = 0"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from riselang.frontends.c.model.affine_arithmetic import NotAffine
-from riselang.frontends.c.model.isl_text import conjunction, isl
+from riselang.frontends.c.model.isl_text import isl, join_conditions
 from riselang.frontends.c.model.quasi_affine import AffineReader
-from riselang.frontends.c.model.scop_parameters import Nest
+from riselang.frontends.c.model.scop_parameters import LoopNest
 from riselang.frontends.c.parse.c_types import INT
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
@@ -20,52 +20,52 @@ from riselang.frontends.c.parse.syntax import (
     For,
     Literal,
     Statement,
-    statements_of,
+    walk_statement,
 )
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "==": "=="}
 
 
-def refuse_changed(loop: For, nest: Nest) -> None:
+def check_loop_variable(loop: For, nest: LoopNest) -> None:
     """Check that only its head changes a loop variable."""
-    if nest.iterator(loop.variable) is not None:
-        raise Refusal(
+    if nest.iterator_name(loop.variable) is not None:
+        raise UnsupportedConstruct(
             loop.place, f"{loop.variable.name} is also the variable of an enclosing loop",
             "use another variable",
         )  # fmt: skip
-    for inner in statements_of(loop.body):
+    for inner in walk_statement(loop.body):
         if isinstance(inner, Assign) and inner.target.variable is loop.variable:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 inner.place, f"{loop.variable.name} is changed in the body of its loop",
                 "use another variable, or a for loop with the right step",
             )  # fmt: skip
 
 
-def loop_nest(loop: For, iterator: str, outer: AffineReader) -> Nest:
+def loop_nest(loop: For, iterator: str, outer: AffineReader) -> LoopNest:
     """Return the iterations of a loop: from the first, as long as its condition holds."""
-    start = _start(loop, iterator, outer)
+    start = _start_condition(loop, iterator, outer)
     iterators = (*outer.nest.iterators, (loop.variable, iterator))
-    begun = outer.moved(Nest(iterators, (*outer.nest.conditions, start)))
-    condition = begun.condition(_ending(loop))
-    nest = begun.nest.under(condition)
+    begun = outer.with_nest(LoopNest(iterators, (*outer.nest.conditions, start)))
+    condition = begun.read_condition(_normalized_condition(loop))
+    nest = begun.nest.with_condition(condition)
     _check_iterations(loop, iterator, begun, nest, condition)
     return nest
 
 
-def _start(loop: For, iterator: str, outer: AffineReader) -> str:
+def _start_condition(loop: For, iterator: str, outer: AffineReader) -> str:
     """Constrain the variable to the first value plus a multiple of the step."""
     comparison = ">=" if loop.step > 0 else "<="
     cases: list[str] = []
-    for condition, first in outer.linear(loop.first):
+    for condition, first in outer.read_linear(loop.first):
         stride = abs(loop.step)
         steps = f"({iterator} - ({first})) mod {stride} = 0" if stride != 1 else ""
-        cases.append(conjunction([condition, f"{iterator} {comparison} {first}", steps]))
+        cases.append(join_conditions([condition, f"{iterator} {comparison} {first}", steps]))
     return " or ".join(f"({each})" for each in cases)
 
 
-def _ending(loop: For) -> Expression:
+def _normalized_condition(loop: For) -> Expression:
     """Return the condition; `i != n` with a step of one means that i has not reached n."""
-    found = bound(loop)
+    found = loop_bound(loop)
     if found is None or found[0] != "!=" or abs(loop.step) != 1:
         return loop.condition
     if not loop.variable.type.is_signed:
@@ -74,30 +74,30 @@ def _ending(loop: For) -> Expression:
     assert isinstance(condition, Binary)
     variable = Access(condition.place, loop.variable.type, loop.variable, ())
     operator = "<" if loop.step > 0 else ">"
-    return Binary(condition.place, INT, operator, _as(variable, found[1]), found[1])
+    return Binary(condition.place, INT, operator, _convert_like(variable, found[1]), found[1])
 
 
-def _as(expression: Expression, like: Expression) -> Expression:
+def _convert_like(expression: Expression, like: Expression) -> Expression:
     if expression.type == like.type:
         return expression
     return Convert(expression.place, like.type, expression)
 
 
 def _check_iterations(
-    loop: For, iterator: str, begun: AffineReader, nest: Nest, condition: str
+    loop: For, iterator: str, begun: AffineReader, nest: LoopNest, condition: str
 ) -> None:
     """Check that the condition stays false once it has failed, so that it describes the
     iterations."""
-    running = begun.points(condition)
-    failing = begun.points(f"not ({condition})")
+    running = begun.points_where(condition)
+    failing = begun.points_where(f"not ({condition})")
     last = len(nest.names) - 1
-    later = _later(failing, last, upwards=loop.step > 0)
+    later = _later_points(failing, last, upwards=loop.step > 0)
     if not running.intersect(later).is_empty():
         raise NotAffine(loop.place, "the condition of this loop may hold again after it has failed")
     position = (isl().dim_type.set, last)
     has_end = running.dim_has_upper_bound if loop.step > 0 else running.dim_has_lower_bound
     if not running.is_empty() and not has_end(*position):
-        raise Refusal(
+        raise UnsupportedConstruct(
             loop.place, "this loop does not terminate",
             f"compare {loop.variable.name} with its end",
         )  # fmt: skip
@@ -109,14 +109,14 @@ def _check_iterations(
         f"{iterator} + {distance} < {type.smallest} or {iterator} + {distance} > {type.largest}"
         for distance in (0, loop.step)
     )
-    if not begun.under(condition).never(outside):
-        raise Refusal(
+    if not begun.restrict(condition).is_impossible(outside):
+        raise UnsupportedConstruct(
             loop.place, f"{loop.variable.name} is {type} and may wrap around in this loop",
             "count with int or long",
         )  # fmt: skip
 
 
-def _later(points: Any, last: int, *, upwards: bool) -> Any:
+def _later_points(points: Any, last: int, *, upwards: bool) -> Any:
     """Return the points after others in the same iteration of the outer loops."""
     space = points.get_space()
     dims = isl().dim_type
@@ -130,7 +130,7 @@ def _later(points: Any, last: int, *, upwards: bool) -> Any:
     return points.apply(relation)
 
 
-def bound(loop: For) -> tuple[str, Expression] | None:
+def loop_bound(loop: For) -> tuple[str, Expression] | None:
     """Return `(operator, end)` of a condition that compares the variable with something else."""
     condition = loop.condition
     if not isinstance(condition, Binary) or condition.operator not in _MIRRORED:
@@ -147,12 +147,12 @@ def bound(loop: For) -> tuple[str, Expression] | None:
     return None
 
 
-def value_after(loop: For) -> Statement:
+def assign_final_value(loop: For) -> Statement:
     """Return an assignment of the value that the variable has after the loop."""
-    found = bound(loop)
+    found = loop_bound(loop)
     operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
     if found is None or found[0] not in operators or abs(loop.step) != 1:
-        raise Refusal(
+        raise UnsupportedConstruct(
             loop.place,
             f"{loop.variable.name} is used after this loop, but its value there is not known",
             "use another variable after the loop",

@@ -59,7 +59,7 @@ class Linear:
         for atom, factor in other.terms:
             sums[atom] = sums.get(atom, 0) + factor
         kept = [(atom, factor) for atom, factor in sums.items() if factor]
-        return Linear(self.constant + other.constant, tuple(sorted(kept, key=_text_of)))
+        return Linear(self.constant + other.constant, tuple(sorted(kept, key=_format_term)))
 
     def __neg__(self) -> Linear:
         return self.times(-1)
@@ -73,17 +73,17 @@ class Linear:
         terms = tuple((atom, factor * number) for atom, factor in self.terms)
         return Linear(self.constant * number, terms)
 
-    def divided(self, number: int) -> Linear:
+    def floor_divide(self, divisor: int) -> Linear:
         """Divide by a positive constant, rounding down."""
         if self.is_constant:
-            return Linear(self.constant // number)
-        return self if number == 1 else Linear.of(Quotient(self, number))
+            return Linear(self.constant // divisor)
+        return self if divisor == 1 else Linear.of(Quotient(self, divisor))
 
-    def remainder(self, number: int) -> Linear:
+    def remainder(self, divisor: int) -> Linear:
         """Return the non-negative remainder by a positive constant."""
-        if self.is_constant or number == 1:
-            return Linear(self.constant % number)
-        return Linear.of(Remainder(self, number))
+        if self.is_constant or divisor == 1:
+            return Linear(self.constant % divisor)
+        return Linear.of(Remainder(self, divisor))
 
     def names(self) -> Iterator[str]:
         """Yield every name, including those in quotients."""
@@ -93,20 +93,22 @@ class Linear:
             else:
                 yield from atom.dividend.names()
 
-    def affine(self, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
+    def to_affine(self, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
         """Convert to an MLIR affine expression; `resolve` maps a name to a dimension or symbol."""
         total: AffineExpr | None = None
         for atom, factor in self.terms:
-            term = _affine(atom, resolve)
+            term = _atom_to_affine(atom, resolve)
             term = term if factor == 1 else term * factor
             total = term if total is None else total + term
         if total is None:
             return AffineExpr.constant(self.constant)
         return total + self.constant if self.constant else total
 
-    def nat(self) -> Nat:
+    def to_nat(self) -> Nat:
         """Convert to a RISE size."""
-        return sum((_nat(atom) * factor for atom, factor in self.terms), Nat.const(self.constant))
+        return sum(
+            (_atom_to_nat(atom) * factor for atom, factor in self.terms), Nat.const(self.constant)
+        )
 
     def __str__(self) -> str:
         """Format as isl text."""
@@ -116,21 +118,21 @@ class Linear:
         return " + ".join(parts)
 
 
-def _text_of(term: tuple[Atom, int]) -> str:
+def _format_term(term: tuple[Atom, int]) -> str:
     return str(term[0])
 
 
-def _nat(atom: Atom) -> Nat:
+def _atom_to_nat(atom: Atom) -> Nat:
     if isinstance(atom, str):
         return Nat.var(atom)
-    dividend = atom.dividend.nat()
+    dividend = atom.dividend.to_nat()
     return dividend // atom.divisor if isinstance(atom, Quotient) else dividend % atom.divisor
 
 
-def _affine(atom: Atom, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
+def _atom_to_affine(atom: Atom, resolve: Callable[[str], AffineExpr]) -> AffineExpr:
     if isinstance(atom, str):
         return resolve(atom)
-    dividend = atom.dividend.affine(resolve)
+    dividend = atom.dividend.to_affine(resolve)
     if isinstance(atom, Quotient):
         return dividend // atom.divisor
     return dividend % atom.divisor
@@ -167,7 +169,7 @@ class Strided:
         parts = tuple((strides, linear.times(number)) for strides, linear in self.parts)
         return Strided(parts if number else ())
 
-    def strided(self, stride: tuple[Linear, ...]) -> Strided:
+    def multiply_stride(self, stride: tuple[Linear, ...]) -> Strided:
         """Multiply by a product of strides."""
         return Strided(
             tuple(

@@ -16,19 +16,19 @@ from riselang.frontends.c.model.isl_text import Names
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Function, Variable
 from riselang.support.errors import SourceLocation
-from riselang.support.recursion import deep
+from riselang.support.recursion import with_deep_stack
 
 
-class NoText(Exception):
+class NotSerializable(Exception):
     """Something in a model cannot be serialized."""
 
 
-@deep
-def identity(scop: Scop) -> str | None:
+@with_deep_stack
+def model_text(scop: Scop) -> str | None:
     """Return the text of a model; None if it cannot be serialized."""
     try:
-        return _Writer().text(scop)
-    except NoText:
+        return _Writer().format_value(scop)
+    except NotSerializable:
         return None
 
 
@@ -41,50 +41,52 @@ class _Writer:
         """Texts by the objects they describe; holding the objects keeps their ids from being
         reused."""
 
-    def text(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         match value:
             case None | bool() | int() | str() | float() | Enum():
                 return repr(value)
             case SourceLocation() | Names():
                 return ""
             case Variable():
-                return self._variable(value)
+                return self._format_variable(value)
             case Function():
                 # Its effect is in the statements.
-                return self._of("Function", (value.name, value.result, value.parameters))
+                return self._format_sequence(
+                    "Function", (value.name, value.result, value.parameters)
+                )
             case Mapping():
-                return f"Mapping({', '.join(sorted(map(self.text, value.items())))})"
+                return f"Mapping({', '.join(sorted(map(self.format_value, value.items())))})"
             case Set():
-                return f"Set({', '.join(sorted(map(self.text, value)))})"
+                return f"Set({', '.join(sorted(map(self.format_value, value)))})"
             case Sequence():
-                return self._of("", value)
+                return self._format_sequence("", value)
             case _:
-                return self._node(value)
+                return self._format_node(value)
 
-    def _node(self, value: Any) -> str:
+    def _format_node(self, value: Any) -> str:
         known = self._nodes.get(id(value))
         if known is None:
-            known = self._nodes[id(value)] = (value, self._whole(value))
+            known = self._nodes[id(value)] = (value, self._format_fields(value))
         return known[1]
 
-    def _whole(self, value: Any) -> str:
+    def _format_fields(self, value: Any) -> str:
         if is_dataclass(value):
             named = [
                 text for field in fields(value)
-                if (text := self.text(getattr(value, field.name)))
+                if (text := self.format_value(getattr(value, field.name)))
             ]  # fmt: skip
             return f"{type(value).__name__}({', '.join(named)})"
         if not type(value).__module__.startswith("islpy"):
-            raise NoText
+            raise NotSerializable
         return repr(str(value))
 
-    def _of(self, name: str, values: Sequence[Any]) -> str:
-        return f"{name}({', '.join(map(self.text, values))})"
+    def _format_sequence(self, name: str, values: Sequence[Any]) -> str:
+        return f"{name}({', '.join(map(self.format_value, values))})"
 
-    def _variable(self, variable: Variable) -> str:
+    def _format_variable(self, variable: Variable) -> str:
         number = self._variables.get(variable)
         if number is not None:
             return f"v{number}"
         number = self._variables[variable] = len(self._variables)
         described = [getattr(variable, field.name) for field in fields(variable)]
-        return self._of(f"v{number} = ", described)
+        return self._format_sequence(f"v{number} = ", described)

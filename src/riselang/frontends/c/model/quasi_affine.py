@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any
 
 from riselang.frontends.c.model.affine_arithmetic import OPERATIONS, NotAffine, Piece, Pieces
-from riselang.frontends.c.model.isl_text import conjunction, isl
+from riselang.frontends.c.model.isl_text import isl, join_conditions
 from riselang.frontends.c.model.linear import Linear, Strided
-from riselang.frontends.c.model.scop_parameters import Nest, Parameters
+from riselang.frontends.c.model.scop_parameters import LoopNest, Parameters
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import (
     Access,
@@ -27,11 +27,11 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     Unary,
     Variable,
-    inside,
+    walk_expression,
 )
 from riselang.support.errors import SourceLocation
 
-MOST_PIECES = 16
+MAX_PIECES = 16
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -40,7 +40,7 @@ class AffineReader:
 
     def __init__(
         self,
-        nest: Nest,
+        nest: LoopNest,
         parameters: Parameters,
         is_invariant: Callable[[Variable], bool],
         fixed: Mapping[Variable, Expression],
@@ -51,95 +51,95 @@ class AffineReader:
         self._is_invariant = is_invariant
         self._fixed = fixed
 
-    def under(self, condition: str) -> AffineReader:
-        return self.moved(self.nest.under(condition))
+    def restrict(self, condition: str) -> AffineReader:
+        return self.with_nest(self.nest.with_condition(condition))
 
-    def moved(self, nest: Nest) -> AffineReader:
+    def with_nest(self, nest: LoopNest) -> AffineReader:
         """Return a reader for the same region in another loop nest."""
         return AffineReader(nest, self._parameters, self._is_invariant, self._fixed)
 
     # Proofs
 
-    def points(self, condition: str) -> Any:
+    def points_where(self, condition: str) -> Any:
         """Return the points of the nest where a condition holds, for all values of the
         parameters."""
         ranges = self._parameters.ranges
-        whole = conjunction([*self.nest.conditions, condition, ranges])
+        whole = join_conditions([*self.nest.conditions, condition, ranges])
         names = ", ".join(self.nest.names)
         return isl().Set(f"{self._parameters.prefix}{{ [{names}] : {whole} }}")
 
-    def never(self, condition: str) -> bool:
-        return bool(self.points(condition).is_empty())
+    def is_impossible(self, condition: str) -> bool:
+        return bool(self.points_where(condition).is_empty())
 
     # Conditions
 
-    def condition(self, expression: Expression) -> str:
+    def read_condition(self, expression: Expression) -> str:
         """Return the condition under which an expression is nonzero, as isl text."""
         match expression:
             case Binary(operator="&&"):
-                left = self.condition(expression.left)
-                return f"({left}) and ({self.under(left).condition(expression.right)})"
+                left = self.read_condition(expression.left)
+                return f"({left}) and ({self.restrict(left).read_condition(expression.right)})"
             case Binary(operator="||"):
-                left = self.condition(expression.left)
-                inner = self.under(f"not ({left})")
-                return f"({left}) or ({inner.condition(expression.right)})"
+                left = self.read_condition(expression.left)
+                inner = self.restrict(f"not ({left})")
+                return f"({left}) or ({inner.read_condition(expression.right)})"
             case Unary(operator="!"):
-                return f"not ({self.condition(expression.operand)})"
+                return f"not ({self.read_condition(expression.operand)})"
             case Binary(operator=operator) if operator in _NEGATED:
-                return self._comparison(expression)
-            case Convert() if expression.type.is_bool or _is_truth(expression.operand):
-                return self.condition(expression.operand)
+                return self._read_comparison(expression)
+            case Convert() if expression.type.is_bool or _is_boolean(expression.operand):
+                return self.read_condition(expression.operand)
             case _:
                 zero = Literal(expression.place, expression.type, 0)
                 place = expression.place
-                return self._comparison(Binary(place, expression.type, "!=", expression, zero))
+                return self._read_comparison(Binary(place, expression.type, "!=", expression, zero))
 
-    def _comparison(self, expression: Binary) -> str:
+    def _read_comparison(self, expression: Binary) -> str:
         cases: list[str] = []
         operator = "=" if expression.operator == "==" else expression.operator
-        left, right = self.linear(expression.left), self.linear(expression.right)
+        left, right = self.read_linear(expression.left), self.read_linear(expression.right)
         for (first, a), (second, b) in product(left, right):
-            cases.append(conjunction([first, second, f"{a} {operator} {b}"]))
+            cases.append(join_conditions([first, second, f"{a} {operator} {b}"]))
         return " or ".join(f"({each})" for each in cases)
 
     # Values
 
-    def linear(self, expression: Expression) -> tuple[tuple[str, Linear], ...]:
+    def read_linear(self, expression: Expression) -> tuple[tuple[str, Linear], ...]:
         """Read a value without strides; products of parameters become parameters."""
         found: list[tuple[str, Linear]] = []
-        for condition, strided in self.value(expression):
+        for condition, strided in self.read_value(expression):
             total = Linear()
             for strides, linear in strided.parts:
                 if strides and not linear.is_constant:
                     raise NotAffine(
                         expression.place, "a loop variable is multiplied by a value that may vary"
                     )
-                part = self._parameters.product(strides) if strides else None
+                part = self._parameters.add_product(strides) if strides else None
                 total += linear if part is None else part.times(linear.constant)
             found.append((condition, total))
         return tuple(found)
 
-    def value(self, expression: Expression) -> Pieces:
+    def read_value(self, expression: Expression) -> Pieces:
         if expression.type.is_float:
             raise NotAffine(expression.place, "this depends on a floating-point value")
         try:
-            pieces = self._pieces(expression)
+            pieces = self._read_pieces(expression)
         except NotAffine:
-            if not self._is_known_before(expression):
+            if not self._is_computable_before(expression):
                 raise
-            return (("", Strided.of(self._parameters.expression(expression))),)
-        if len(pieces) > MOST_PIECES:
+            return (("", Strided.of(self._parameters.add_expression(expression))),)
+        if len(pieces) > MAX_PIECES:
             raise NotAffine(expression.place, "there are too many cases to distinguish")
         return pieces
 
-    def _is_known_before(self, expression: Expression) -> bool:
+    def _is_computable_before(self, expression: Expression) -> bool:
         """Whether the value can be computed before the region, where this cannot fail."""
-        return all(self._is_known(each) for each in inside(expression))
+        return all(self._is_parametric(each) for each in walk_expression(expression))
 
-    def _is_known(self, expression: Expression) -> bool:
+    def _is_parametric(self, expression: Expression) -> bool:
         match expression:
             case Access(variable=variable, indices=()):
-                is_loop = self.nest.iterator(variable) is not None
+                is_loop = self.nest.iterator_name(variable) is not None
                 return not is_loop and self._is_invariant(variable)
             case Binary(operator="/" | "%"):
                 divisor = expression.right
@@ -149,81 +149,83 @@ class AffineReader:
             case _:
                 return False
 
-    def _pieces(self, expression: Expression) -> Pieces:
+    def _read_pieces(self, expression: Expression) -> Pieces:
         place = expression.place
         match expression:
             case Literal(value=int(value)):
                 return (("", Strided.of(Linear(value))),)
             case Access(variable=variable, indices=()):
-                return self._variable(variable, place)
+                return self._read_variable(variable, place)
             case Access():
                 raise NotAffine(place, f"it depends on an element of {expression.variable.name}")
             case Convert():
-                return self._converted(expression)
+                return self._read_conversion(expression)
             case Unary(operator="-"):
-                negated = [(c, v.times(-1)) for c, v in self.value(expression.operand)]
-                return self._in_type(tuple(negated), expression)
+                negated = [(c, v.times(-1)) for c, v in self.read_value(expression.operand)]
+                return self._check_no_wrap(tuple(negated), expression)
             case Unary(operator="!"):
-                return self._truth(expression)
+                return self._read_boolean(expression)
             case Conditional():
-                return self._conditional(expression)
+                return self._read_conditional(expression)
             case Binary(operator=operator) if operator in _NEGATED or operator in ("&&", "||"):
-                return self._truth(expression)
+                return self._read_boolean(expression)
             case Binary(operator=operator) if operator in OPERATIONS:
-                return self._in_type(OPERATIONS[operator](self, expression), expression)
+                return self._check_no_wrap(OPERATIONS[operator](self, expression), expression)
             case Binary():
                 raise NotAffine(place, f"the operator {expression.operator} is not affine")
             case _:
                 raise NotAffine(place, "this is not affine")
 
-    def _variable(self, variable: Variable, place: SourceLocation) -> Pieces:
-        iterator = self.nest.iterator(variable)
+    def _read_variable(self, variable: Variable, place: SourceLocation) -> Pieces:
+        iterator = self.nest.iterator_name(variable)
         if iterator is not None:
             return (("", Strided.of(Linear.of(iterator))),)
         if variable in self._fixed:
-            return self.value(self._fixed[variable])
+            return self.read_value(self._fixed[variable])
         if not self._is_invariant(variable):
             raise NotAffine(place, f"the value of {variable.name} changes in the region")
-        return (("", Strided.of(self._parameters.variable(variable))),)
+        return (("", Strided.of(self._parameters.add_variable(variable))),)
 
-    def _truth(self, expression: Expression) -> Pieces:
-        condition = self.condition(expression)
+    def _read_boolean(self, expression: Expression) -> Pieces:
+        condition = self.read_condition(expression)
         return (
             (condition, Strided.of(Linear(1))),
             (f"not ({condition})", Strided.of(Linear(0))),
         )
 
-    def _conditional(self, expression: Conditional) -> Pieces:
-        condition = self.condition(expression.condition)
+    def _read_conditional(self, expression: Conditional) -> Pieces:
+        condition = self.read_condition(expression.condition)
         both = [(condition, expression.first), (f"not ({condition})", expression.second)]
-        branches = [(holds, branch) for holds, branch in both if not self.never(holds)] or both[:1]
-        return self.possible(
+        branches = [
+            (holds, branch) for holds, branch in both if not self.is_impossible(holds)
+        ] or both[:1]
+        return self.drop_impossible(
             [
-                (conjunction([holds, inner]), value)
+                (join_conditions([holds, inner]), value)
                 for holds, branch in branches
-                for inner, value in self.under(holds).value(branch)
+                for inner, value in self.restrict(holds).read_value(branch)
             ]
         )
 
-    def possible(self, pieces: Sequence[Piece]) -> Pieces:
+    def drop_impossible(self, pieces: Sequence[Piece]) -> Pieces:
         """Drop the pieces that are never reached; a single remaining one becomes unconditional."""
-        left = [(c, v) for c, v in pieces if not self.never(c or "0 = 0")]
+        left = [(c, v) for c, v in pieces if not self.is_impossible(c or "0 = 0")]
         if len(left) > 1:
             return tuple(left)
         # Where nothing is possible, nothing runs, and any value is correct.
         return (("", (left or pieces)[0][1]),)
 
-    def _converted(self, expression: Convert) -> Pieces:
+    def _read_conversion(self, expression: Convert) -> Pieces:
         source, target = expression.operand.type, expression.type
         if target.is_bool:
-            return self._truth(expression.operand)
-        pieces = self.value(expression.operand)
+            return self._read_boolean(expression.operand)
+        pieces = self.read_value(expression.operand)
         if source.smallest >= target.smallest and source.largest <= target.largest:
             return pieces
         self._check_range(pieces, target, expression.place)
         return pieces
 
-    def _in_type(self, pieces: Pieces, expression: Expression) -> Pieces:
+    def _check_no_wrap(self, pieces: Pieces, expression: Expression) -> Pieces:
         """Check that a result does not wrap; signed overflow is undefined, so it does not
         happen."""
         if not expression.type.is_signed:
@@ -236,11 +238,11 @@ class AffineReader:
             if linear is None and value.parts and _is_wide(type):
                 continue  # a subscript with strides, whose rows are proven to be in range later
             outside = f"{linear} < {type.smallest} or {linear} > {type.largest}"
-            if linear is None or not self.never(conjunction([condition, outside])):
+            if linear is None or not self.is_impossible(join_conditions([condition, outside])):
                 raise NotAffine(place, f"this may wrap around: it does not always fit in {type}")
 
 
-def _is_truth(expression: Expression) -> bool:
+def _is_boolean(expression: Expression) -> bool:
     match expression:
         case Binary(operator=operator):
             return operator in _NEGATED or operator in ("&&", "||")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from riselang.frontends.c.model.isl_text import Names, prefix
+from riselang.frontends.c.model.isl_text import Names, parameter_prefix
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop_parameters import Parameter
 from riselang.frontends.c.parse.syntax import Access, Expression, Function, Statement, Variable
@@ -15,7 +15,7 @@ from riselang.support.errors import SourceLocation
 
 
 @dataclass(frozen=True)
-class Subscript:
+class AccessRelation:
     """The access relation of one access."""
 
     indices: tuple[Linear, ...] | None
@@ -24,7 +24,7 @@ class Subscript:
     """An isl map from the instances of the statement to the elements that they may access."""
     is_exact: bool
     """Whether each instance accesses exactly what the relation says (a must-access)."""
-    reached: Any = None
+    conditional_relation: Any = None
     """The part of the relation where affine conditions inside the statement hold; None is all of
     it."""
 
@@ -41,18 +41,18 @@ class ModelStatement:
     """The iteration domain, an isl set."""
     body: Statement
     """An assignment or, if it is data-dependent, a compound statement."""
-    subscripts: Mapping[Access, Subscript]
+    access_relations: Mapping[Access, AccessRelation]
     writes: frozenset[Access]
     reads: frozenset[Access]
-    certain: frozenset[Access]
+    must_accesses: frozenset[Access]
     """The must-accesses: performed by every instance, whatever the data."""
-    checks: frozenset[Access] = frozenset()
+    checked_accesses: frozenset[Access] = frozenset()
     """The accesses that are bounds-checked at run time."""
 
     @property
-    def is_certain(self) -> bool:
+    def has_must_writes(self) -> bool:
         """Whether each instance writes everything that it may write."""
-        return self.writes <= self.certain
+        return self.writes <= self.must_accesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ class Scop:
     statements: tuple[ModelStatement, ...]
     schedule: Any
     """An isl schedule tree of all statements in source order; None if there are none."""
-    fixed: Mapping[Variable, Expression]
-    written: frozenset[Variable]
+    fixed_values: Mapping[Variable, Expression]
+    written_variables: frozenset[Variable]
     names: Names = field(repr=False)
     loop_places: Mapping[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
     """The location of the loop of each iterator."""
@@ -95,7 +95,7 @@ class Scop:
     @property
     def prefix(self) -> str:
         """The parameter prefix of an isl text."""
-        return prefix([each.name for each in self.parameters])
+        return parameter_prefix([each.name for each in self.parameters])
 
-    def statement(self, name: str) -> ModelStatement:
+    def find_statement(self, name: str) -> ModelStatement:
         return next(each for each in self.statements if each.name == name)

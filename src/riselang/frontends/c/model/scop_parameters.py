@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.model.isl_text import Names, conjunction, prefix
+from riselang.frontends.c.model.isl_text import Names, join_conditions, parameter_prefix
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.parse.syntax import Expression, Variable
 
@@ -34,37 +34,41 @@ class Parameters:
     @property
     def prefix(self) -> str:
         """The parameter prefix of an isl text."""
-        return prefix([each.name for each in self])
+        return parameter_prefix([each.name for each in self])
 
     @property
     def ranges(self) -> str:
         """The ranges of all parameters, from their types."""
         return " and ".join(f"{each.smallest} <= {each.name} <= {each.largest}" for each in self)
 
-    def variable(self, variable: Variable) -> Linear:
-        name = self._names.of(variable)
+    def add_variable(self, variable: Variable) -> Linear:
+        name = self._names.name_of(variable)
         type = variable.type
-        return self._named(variable, Parameter(name, variable, type.smallest, type.largest))
+        return self._add_parameter(variable, Parameter(name, variable, type.smallest, type.largest))
 
-    def expression(self, expression: Expression) -> Linear:
+    def add_expression(self, expression: Expression) -> Linear:
         if expression not in self._known:
-            name, type = self._names.fresh("p"), expression.type
-            self._named(expression, Parameter(name, expression, type.smallest, type.largest))
+            name, type = self._names.make_fresh("p"), expression.type
+            self._add_parameter(
+                expression, Parameter(name, expression, type.smallest, type.largest)
+            )
         return Linear.of(self._known[expression].name)
 
-    def product(self, factors: tuple[Linear, ...]) -> Linear:
+    def add_product(self, factors: tuple[Linear, ...]) -> Linear:
         if factors not in self._known:
             most = 1 << 63
-            self._named(factors, Parameter(self._names.fresh("p"), factors, -most, most - 1))
+            self._add_parameter(
+                factors, Parameter(self._names.make_fresh("p"), factors, -most, most - 1)
+            )
         return Linear.of(self._known[factors].name)
 
-    def _named(self, key: object, parameter: Parameter) -> Linear:
+    def _add_parameter(self, key: object, parameter: Parameter) -> Linear:
         self._known.setdefault(key, parameter)
         return Linear.of(self._known[key].name)
 
 
 @dataclass(frozen=True)
-class Nest:
+class LoopNest:
     """The loops around a statement, and the conditions under which it runs."""
 
     iterators: tuple[tuple[Variable, str], ...] = ()
@@ -74,12 +78,12 @@ class Nest:
     def names(self) -> tuple[str, ...]:
         return tuple(name for _, name in self.iterators)
 
-    def iterator(self, variable: Variable) -> str | None:
+    def iterator_name(self, variable: Variable) -> str | None:
         return next((name for known, name in self.iterators if known is variable), None)
 
-    def under(self, condition: str) -> Nest:
-        return Nest(self.iterators, (*self.conditions, condition))
+    def with_condition(self, condition: str) -> LoopNest:
+        return LoopNest(self.iterators, (*self.conditions, condition))
 
     @property
     def condition(self) -> str:
-        return conjunction(self.conditions)
+        return join_conditions(self.conditions)

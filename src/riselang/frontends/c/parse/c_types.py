@@ -32,15 +32,15 @@ class CType:
         return self.name == "_Bool"
 
     @cached_property
-    def mlir(self) -> Attribute:
+    def mlir_type(self) -> Attribute:
         if self.is_float:
             return Float32Type() if self.bits == 32 else Float64Type()
         return IntegerType(1 if self.is_bool else self.bits)
 
     @cached_property
-    def stored(self) -> Attribute:
+    def stored_type(self) -> Attribute:
         """The type in memory: a byte for a Boolean."""
-        return IntegerType(8) if self.is_bool else self.mlir
+        return IntegerType(8) if self.is_bool else self.mlir_type
 
     @cached_property
     def dtype(self) -> np.dtype[np.generic]:
@@ -59,7 +59,7 @@ class CType:
             return 1
         return (1 << (self.bits - int(self.is_signed))) - 1
 
-    def wrapped(self, value: int) -> int:
+    def wrap(self, value: int) -> int:
         """Wrap an integer to the range of this type."""
         if self.is_bool:
             return int(value != 0)
@@ -78,7 +78,7 @@ FLOAT = CType("float", 32, is_float=True, rank=8)
 DOUBLE = CType("double", 64, is_float=True, rank=9)
 
 
-def by_kind(long_bits: int) -> Mapping[str, CType]:
+def types_by_kind(long_bits: int) -> Mapping[str, CType]:
     """Return the types by the names of libclang's kinds; the width of `long` depends on the
     platform."""
     return {
@@ -100,14 +100,14 @@ def by_kind(long_bits: int) -> Mapping[str, CType]:
     }
 
 
-def promoted(type: CType) -> CType:
+def promote_type(type: CType) -> CType:
     """Apply C's integer promotion: at least an int."""
     return INT if type.is_integer and type.rank < INT.rank else type
 
 
-def common(left: CType, right: CType) -> CType:
+def common_type(left: CType, right: CType) -> CType:
     """Return the type in which two operands are computed: C's usual arithmetic conversions."""
-    left, right = promoted(left), promoted(right)
+    left, right = promote_type(left), promote_type(right)
     if left.is_float or right.is_float or left.is_signed == right.is_signed:
         return max(left, right, key=lambda type: type.rank)
     signed, other = (left, right) if left.is_signed else (right, left)

@@ -23,13 +23,13 @@ LIBRARY_HEADERS = HEADERS / "library"
 """C library headers, for machines without a C library."""
 SYSTEM_HEADERS = ("/usr/include", "/usr/local/include")
 
-BINARY = (
+BINARY_OPERATORS = (
     "", ".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
     "&", "^", "|", "&&", "||", "=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=", "|=",
     ",",
 )  # fmt: skip
 """Operators in the order of `CXBinaryOperatorKind`."""
-UNARY = (
+UNARY_OPERATORS = (
     "", "post++", "post--", "pre++", "pre--", "address", "deref", "+", "-", "~", "!", "real",
     "imag", "extension", "await",
 )  # fmt: skip
@@ -92,7 +92,7 @@ class ParsedFile:
         """Whether it is in the file itself, not in a header."""
         return cursor.location.file is not None and cursor.location.file.name == self.name
 
-    def spans(self, cursor: Cursor, place: SourceLocation) -> bool:
+    def encloses(self, cursor: Cursor, place: SourceLocation) -> bool:
         """Whether a cursor begins before a location in the file and ends after it."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None or start.file.name != self.name:
@@ -110,7 +110,7 @@ class ParsedFile:
         ]
 
 
-def parse(
+def parse_c(
     text: str, name: str, include: Sequence[str] = (), defines: Mapping[str, object] | None = None
 ) -> ParsedFile:
     """Parse a text with clang; raises its first error."""
@@ -139,14 +139,14 @@ def parse(
 
 
 def binary_operator(cursor: Cursor) -> str:
-    return BINARY[_bindings().library.clang_getCursorBinaryOperatorKind(cursor)]
+    return BINARY_OPERATORS[_bindings().library.clang_getCursorBinaryOperatorKind(cursor)]
 
 
 def unary_operator(cursor: Cursor) -> str:
-    return UNARY[_bindings().library.clang_getCursorUnaryOperatorKind(cursor)]
+    return UNARY_OPERATORS[_bindings().library.clang_getCursorUnaryOperatorKind(cursor)]
 
 
-def evaluated(cursor: Cursor) -> int | float | None:
+def evaluate_constant(cursor: Cursor) -> int | float | None:
     """Return the value that clang computes for a constant expression; None if it is not one."""
     library = _bindings().library
     result = library.clang_Cursor_Evaluate(cursor)
@@ -169,7 +169,7 @@ def children(cursor: Cursor) -> list[Cursor]:
     return list(cursor.get_children())
 
 
-def kind(cursor: Cursor) -> str:
+def kind_name(cursor: Cursor) -> str:
     """Return the name of a node's kind."""
     try:
         return str(cursor.kind.name)

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from riselang.frontends.c.parse.c_types import LONG, CType, by_kind
-from riselang.frontends.c.parse.clang import Cursor, children, kind
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.c_types import LONG, CType, types_by_kind
+from riselang.frontends.c.parse.clang import Cursor, children, kind_name
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import Expression, Literal, Variable
 from riselang.support.errors import SourceLocation
 
-_ARRAYS = ("CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
-_NAMED = ("ELABORATED", "TYPEDEF")
+_ARRAY_KINDS = ("CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
+_NAMED_KINDS = ("ELABORATED", "TYPEDEF")
 
 
 @cache
 def _scalar_types(long_bits: int) -> dict[str, CType]:
-    return dict(by_kind(long_bits))
+    return dict(types_by_kind(long_bits))
 
 
 def scalar_type(type: Any, place: SourceLocation) -> CType:
@@ -29,11 +29,13 @@ def scalar_type(type: Any, place: SourceLocation) -> CType:
         plain = plain.get_declaration().enum_type.get_canonical()
         name = plain.kind.name
     if plain.is_volatile_qualified():
-        raise Refusal(place, f"{type.spelling} is volatile", "do not use volatile variables")
+        raise UnsupportedConstruct(
+            place, f"{type.spelling} is volatile", "do not use volatile variables"
+        )
     bits = 8 * plain.get_size() if name in ("LONG", "ULONG") else 64
     found = _scalar_types(bits).get(name)
     if found is None:
-        raise Refusal(
+        raise UnsupportedConstruct(
             place,
             f"a value of type {type.spelling} cannot be modeled",
             "use float, double, or an integer type of at most 64 bits",
@@ -41,17 +43,20 @@ def scalar_type(type: Any, place: SourceLocation) -> CType:
     return found
 
 
-def variable_of(
+def make_variable(
     cursor: Cursor, place: SourceLocation, value: Callable[[Cursor], Expression]
 ) -> Variable:
     """Create the variable of a declaration; `value` reads the lengths of arrays."""
     type, levels = cursor.type, list[Any]()
-    is_parameter = kind(cursor) == "PARM_DECL"
+    is_parameter = kind_name(cursor) == "PARM_DECL"
     is_pointer = is_restrict = is_named = False
     while True:
-        if type.kind.name in _NAMED and type.get_canonical().kind.name in (*_ARRAYS, "POINTER"):
+        if type.kind.name in _NAMED_KINDS and type.get_canonical().kind.name in (
+            *_ARRAY_KINDS,
+            "POINTER",
+        ):
             type, is_named = type.get_canonical(), True
-        if type.kind.name in _ARRAYS:
+        if type.kind.name in _ARRAY_KINDS:
             levels.append(type)
             type = type.element_type
         elif type.kind.name == "POINTER" and not levels:
@@ -61,14 +66,14 @@ def variable_of(
         else:
             break
     if type.kind.name == "POINTER":
-        raise Refusal(
+        raise UnsupportedConstruct(
             place,
             f"{cursor.spelling} is an array of pointers, whose rows may be anywhere in memory",
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
     element = scalar_type(type, place)
     if cursor.storage_class.name == "STATIC" and not _is_global(cursor):
-        raise Refusal(
+        raise UnsupportedConstruct(
             place, f"{cursor.spelling} is static, so its value persists between calls",
             "pass it as a parameter",
         )  # fmt: skip
@@ -76,7 +81,7 @@ def variable_of(
         cursor.spelling,
         element,
         place,
-        _extents(cursor, levels, is_named, place, value),
+        _array_extents(cursor, levels, is_named, place, value),
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
         is_global=_is_global(cursor),
@@ -86,10 +91,10 @@ def variable_of(
 
 
 def _is_global(cursor: Cursor) -> bool:
-    return kind(cursor.semantic_parent) == "TRANSLATION_UNIT"
+    return kind_name(cursor.semantic_parent) == "TRANSLATION_UNIT"
 
 
-def _extents(
+def _array_extents(
     cursor: Cursor,
     levels: list[Any],
     is_named: bool,
@@ -111,7 +116,7 @@ def _extents(
             found.append(Literal(place, LONG, level.get_array_size()))
         elif name == "VARIABLEARRAY":
             if is_named or not written:
-                raise Refusal(
+                raise UnsupportedConstruct(
                     place, f"the lengths of {cursor.spelling} are in a typedef",
                     "write the lengths where the variable is declared",
                 )  # fmt: skip

@@ -6,39 +6,52 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.parse.refusals import Refusal
-from riselang.frontends.c.parse.regions import Region, candidate_lists, part_of, whole_function
-from riselang.frontends.c.parse.syntax import For, Foreign, Function, Statement, statements_of
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+from riselang.frontends.c.parse.regions import (
+    Region,
+    candidate_lists,
+    detected_region,
+    whole_function,
+)
+from riselang.frontends.c.parse.syntax import (
+    For,
+    Function,
+    Statement,
+    UnsupportedStatement,
+    walk_statement,
+)
 
-Model = Callable[[Region], Scop]
+ModelRegion = Callable[[Region], Scop]
 
 
-def detected_regions(function: Function, model: Model) -> tuple[list[Scop], list[Refusal]]:
+def detect_regions(
+    function: Function, model: ModelRegion
+) -> tuple[list[Scop], list[UnsupportedConstruct]]:
     """Return the models of a function's regions, and the errors for what is between them."""
     if not _has_loop(function.body):
         return [], []
     try:
         return [model(whole_function(function))], []
-    except Refusal:
-        finder = _Finder(function, model)
+    except UnsupportedConstruct:
+        finder = _RegionFinder(function, model)
         finder.search(function.body.statements)
         return finder.scops, finder.refusals
 
 
-class _Finder:
-    def __init__(self, function: Function, model: Model):
+class _RegionFinder:
+    def __init__(self, function: Function, model: ModelRegion):
         self._function = function
         self._model = model
         self.scops: list[Scop] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[UnsupportedConstruct] = []
 
     def search(self, statements: Sequence[Statement]) -> None:
         """Take the longest runs from left to right; search inside statements that are in none."""
         at = 0
         while at < len(statements):
-            found = self._longest(statements[at:])
+            found = self._longest_region(statements[at:])
             if found is None:
-                self._inside(statements[at])
+                self._search_inside(statements[at])
                 at += 1
                 continue
             length, scop = found
@@ -46,7 +59,7 @@ class _Finder:
                 self.scops.append(scop)
             at += length
 
-    def _longest(self, statements: Sequence[Statement]) -> tuple[int, Scop | None] | None:
+    def _longest_region(self, statements: Sequence[Statement]) -> tuple[int, Scop | None] | None:
         """Return how many of the first statements form one region, and its model if it has a
         loop."""
         best: tuple[int, Scop | None] | None = None
@@ -56,8 +69,8 @@ class _Finder:
                 pass
             try:
                 name = f"{self._function.name}_scop{len(self.scops)}"
-                scop = self._model(part_of(self._function, chosen, name))
-            except Refusal as refusal:
+                scop = self._model(detected_region(self._function, chosen, name))
+            except UnsupportedConstruct as refusal:
                 if length == 1:
                     self.refusals.append(refusal)
                 break
@@ -65,12 +78,12 @@ class _Finder:
             best = (length, scop if has_loop else None)
         return best
 
-    def _inside(self, statement: Statement) -> None:
-        if isinstance(statement, Foreign | For) or _has_loop(statement):
+    def _search_inside(self, statement: Statement) -> None:
+        if isinstance(statement, UnsupportedStatement | For) or _has_loop(statement):
             for inner in candidate_lists(statement):
                 if any(_has_loop(each) for each in inner):
                     self.search(inner)
 
 
 def _has_loop(statement: Statement) -> bool:
-    return any(isinstance(each, For) for each in statements_of(statement))
+    return any(isinstance(each, For) for each in walk_statement(statement))

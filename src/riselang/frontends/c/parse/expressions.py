@@ -12,12 +12,12 @@ from riselang.frontends.c.parse.clang import (
     ParsedFile,
     binary_operator,
     children,
-    evaluated,
-    kind,
+    evaluate_constant,
+    kind_name,
     unary_operator,
 )
-from riselang.frontends.c.parse.declarations import scalar_type, variable_of
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.declarations import make_variable, scalar_type
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -43,13 +43,13 @@ _SIDE_EFFECT = (
 )
 
 
-def converted(expression: Expression, type: CType) -> Expression:
+def convert_to(expression: Expression, type: CType) -> Expression:
     """Convert an expression to a type; constants are converted immediately."""
     if expression.type == type:
         return expression
     if isinstance(expression, Literal) and isinstance(expression.value, int):
         if type.is_integer:
-            return Literal(expression.place, type, type.wrapped(expression.value))
+            return Literal(expression.place, type, type.wrap(expression.value))
         if abs(expression.value) <= 1 << 24:
             return Literal(expression.place, type, float(expression.value))
     return Convert(expression.place, type, expression)
@@ -65,245 +65,251 @@ class ExpressionReader:
     def place(self, cursor: Cursor) -> SourceLocation:
         return self.parsed.place(cursor)
 
-    def variable(self, cursor: Cursor) -> Variable:
+    def find_variable(self, cursor: Cursor) -> Variable:
         """Return the variable of a declaration."""
         at = cursor.location
         key = (cursor.spelling, at.file.name if at.file else "", at.offset, cursor.hash)
         if key not in self.variables:
-            self.variables[key] = variable_of(cursor, self.place(cursor), self.value)
+            self.variables[key] = make_variable(cursor, self.place(cursor), self.read_value)
         return self.variables[key]
 
-    def value(self, cursor: Cursor) -> Expression:
+    def read_value(self, cursor: Cursor) -> Expression:
         """Read an rvalue."""
-        reader = _READERS.get(kind(cursor))
+        reader = _READERS.get(kind_name(cursor))
         if reader is None:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 self.place(cursor),
-                f"this kind of expression ({_spoken(kind(cursor))}) cannot be modeled",
+                f"this kind of expression ({_format_kind(kind_name(cursor))}) cannot be modeled",
                 "compute it outside the region",
             )
         return reader(self, cursor)
 
-    def type(self, cursor: Cursor) -> CType:
+    def read_type(self, cursor: Cursor) -> CType:
         return scalar_type(cursor.type, self.place(cursor))
 
     # Leaves
 
-    def number(self, cursor: Cursor) -> Expression:
-        value = evaluated(cursor)
+    def read_number(self, cursor: Cursor) -> Expression:
+        value = evaluate_constant(cursor)
         if value is None:
-            raise Refusal(self.place(cursor), "this constant cannot be read")
-        type = self.type(cursor)
+            raise UnsupportedConstruct(self.place(cursor), "this constant cannot be read")
+        type = self.read_type(cursor)
         return Literal(self.place(cursor), type, float(value) if type.is_float else int(value))
 
-    def reference(self, cursor: Cursor) -> Expression:
+    def read_reference(self, cursor: Cursor) -> Expression:
         declared = cursor.referenced
         place = self.place(cursor)
-        if declared is not None and kind(declared) == "ENUM_CONSTANT_DECL":
+        if declared is not None and kind_name(declared) == "ENUM_CONSTANT_DECL":
             return Literal(place, INT, int(declared.enum_value))
-        if declared is None or kind(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise Refusal(place, f"{cursor.spelling} is not a variable")
-        known = self._constant(declared)
+        if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
+            raise UnsupportedConstruct(place, f"{cursor.spelling} is not a variable")
+        known = self._constant_value(declared)
         if known is not None:
-            return Literal(place, self.type(cursor), known)
-        variable = self.variable(declared)
+            return Literal(place, self.read_type(cursor), known)
+        variable = self.find_variable(declared)
         if variable.is_array:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 place, f"the address of {variable.name} is used as a value",
                 "access its elements by subscripts",
             )  # fmt: skip
         return Access(place, variable.type, variable, ())
 
-    def _constant(self, declared: Cursor) -> int | None:
+    def _constant_value(self, declared: Cursor) -> int | None:
         """Return the value of a constant such as `const int n = 10`."""
         type = declared.type
         if not type.is_const_qualified() or type.get_canonical().kind.name in _POINTERS:
             return None
-        value = evaluated(declared) if kind(declared) == "VAR_DECL" else None
+        value = evaluate_constant(declared) if kind_name(declared) == "VAR_DECL" else None
         return value if isinstance(value, int) else None
 
     # Array elements
 
-    def element(self, cursor: Cursor) -> Access:
-        part = self.part(cursor)
-        return self._whole(part, cursor)
+    def read_element(self, cursor: Cursor) -> Access:
+        part = self.read_lvalue(cursor)
+        return self._check_subscript_count(part, cursor)
 
-    def _whole(self, part: ArrayValue, cursor: Cursor) -> Access:
+    def _check_subscript_count(self, part: ArrayValue, cursor: Cursor) -> Access:
         variable = part.variable
         if part.offset is not None or len(part.indices) != len(variable.extents):
-            raise Refusal(
+            raise UnsupportedConstruct(
                 self.place(cursor),
                 f"{variable.name} has {len(variable.extents)} dimensions, but "
                 f"{len(part.indices)} subscripts are given here",
             )
         return Access(part.place, variable.type, variable, part.indices)
 
-    def part(self, cursor: Cursor) -> ArrayValue:
+    def read_lvalue(self, cursor: Cursor) -> ArrayValue:
         """Read an lvalue: an array, one of its rows, or one of its elements."""
         place = self.place(cursor)
-        match kind(cursor):
+        match kind_name(cursor):
             case "UNEXPOSED_EXPR" | "PAREN_EXPR":
-                (inner,) = self._only(cursor)
-                return self.part(inner)
+                (inner,) = self._single_child(cursor)
+                return self.read_lvalue(inner)
             case "DECL_REF_EXPR":
-                return self._array(cursor)
+                return self._read_array(cursor)
             case "ARRAY_SUBSCRIPT_EXPR":
-                return self._subscript(cursor)
+                return self._read_subscript(cursor)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
-                base = self.part(children(cursor)[0])
-                return _indexed(base, Literal(place, LONG, 0), place)
+                base = self.read_lvalue(children(cursor)[0])
+                return _index_array(base, Literal(place, LONG, 0), place)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "address":
-                return self._address(cursor)
+                return self._read_address(cursor)
             case "BINARY_OPERATOR" if binary_operator(cursor) in ("+", "-"):
-                return self._moved(cursor)
+                return self._read_pointer_offset(cursor)
             case _:
-                raise Refusal(
-                    place, f"this lvalue ({_spoken(kind(cursor))}) cannot be modeled",
+                raise UnsupportedConstruct(
+                    place, f"this lvalue ({_format_kind(kind_name(cursor))}) cannot be modeled",
                     "access arrays by their names and subscripts",
                 )  # fmt: skip
 
-    def _array(self, cursor: Cursor) -> ArrayValue:
+    def _read_array(self, cursor: Cursor) -> ArrayValue:
         declared = cursor.referenced
         place = self.place(cursor)
-        if declared is None or kind(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise Refusal(place, f"{cursor.spelling} is not an array")
-        variable = self.variable(declared)
+        if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
+            raise UnsupportedConstruct(place, f"{cursor.spelling} is not an array")
+        variable = self.find_variable(declared)
         if variable.is_pointer and not variable.is_parameter:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 place, f"{variable.name} is a pointer that may point anywhere",
                 "use an array, or a parameter of the function",
             )  # fmt: skip
         return ArrayValue(place, variable.type, variable, ())
 
-    def _subscript(self, cursor: Cursor) -> ArrayValue:
+    def _read_subscript(self, cursor: Cursor) -> ArrayValue:
         base, index = children(cursor)
         if base.type.get_canonical().kind.name not in _POINTERS:
             base, index = index, base
-        return _indexed(self.part(base), self.value(index), self.place(cursor))
+        return _index_array(self.read_lvalue(base), self.read_value(index), self.place(cursor))
 
-    def _address(self, cursor: Cursor) -> ArrayValue:
+    def _read_address(self, cursor: Cursor) -> ArrayValue:
         """Read `&a[i]`, which is `a + i`."""
-        part = self.part(children(cursor)[0])
+        part = self.read_lvalue(children(cursor)[0])
         if not part.indices:
-            raise Refusal(self.place(cursor), "the address of a variable cannot be modeled")
+            raise UnsupportedConstruct(
+                self.place(cursor), "the address of a variable cannot be modeled"
+            )
         *outer, last = part.indices
         return ArrayValue(part.place, part.type, part.variable, tuple(outer), last)
 
-    def _moved(self, cursor: Cursor) -> ArrayValue:
+    def _read_pointer_offset(self, cursor: Cursor) -> ArrayValue:
         left, right = children(cursor)
         operator = binary_operator(cursor)
         if operator == "+" and left.type.get_canonical().kind.name not in _POINTERS:
             left, right = right, left
-        base, distance = self.part(left), self.value(right)
+        base, distance = self.read_lvalue(left), self.read_value(right)
         if operator == "-":
             distance = Unary(distance.place, distance.type, "-", distance)
-        return ArrayValue(base.place, base.type, base.variable, base.indices, _sum(base, distance))
+        return ArrayValue(
+            base.place, base.type, base.variable, base.indices, _add_offset(base, distance)
+        )
 
     # Operations
 
-    def wrapped(self, cursor: Cursor) -> Expression:
+    def read_wrapped(self, cursor: Cursor) -> Expression:
         """Read an implicit conversion, or parentheses."""
-        (inner,) = self._only(cursor)
-        if kind(cursor) == "PAREN_EXPR" or cursor.type == inner.type:
-            return self.value(inner)
-        return converted(self.value(inner), self.type(cursor))
+        (inner,) = self._single_child(cursor)
+        if kind_name(cursor) == "PAREN_EXPR" or cursor.type == inner.type:
+            return self.read_value(inner)
+        return convert_to(self.read_value(inner), self.read_type(cursor))
 
-    def _only(self, cursor: Cursor) -> list[Cursor]:
+    def _single_child(self, cursor: Cursor) -> list[Cursor]:
         found = [child for child in children(cursor) if child.kind.is_expression()]
         if len(found) != 1:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 self.place(cursor), "this kind of expression cannot be modeled",
                 "compute it outside the region",
             )  # fmt: skip
         return found
 
-    def cast(self, cursor: Cursor) -> Expression:
+    def read_cast(self, cursor: Cursor) -> Expression:
         inner = children(cursor)[-1]
-        return converted(self.value(inner), self.type(cursor))
+        return convert_to(self.read_value(inner), self.read_type(cursor))
 
-    def binary(self, cursor: Cursor) -> Expression:
+    def read_binary(self, cursor: Cursor) -> Expression:
         operator = binary_operator(cursor)
         place = self.place(cursor)
         if operator not in ARITHMETIC | COMPARISONS | LOGICAL:
             if operator.endswith("="):
-                raise Refusal(place, *_SIDE_EFFECT)
-            raise Refusal(place, f"the operator {operator} cannot be modeled here")
-        left, right = (self.value(child) for child in children(cursor))
-        return Binary(place, self.type(cursor), operator, left, right)
+                raise UnsupportedConstruct(place, *_SIDE_EFFECT)
+            raise UnsupportedConstruct(place, f"the operator {operator} cannot be modeled here")
+        left, right = (self.read_value(child) for child in children(cursor))
+        return Binary(place, self.read_type(cursor), operator, left, right)
 
-    def unary(self, cursor: Cursor) -> Expression:
+    def read_unary(self, cursor: Cursor) -> Expression:
         operator = unary_operator(cursor)
         place = self.place(cursor)
         (child,) = children(cursor)
         match operator:
             case "deref":
-                return self.element(cursor)
+                return self.read_element(cursor)
             case "+" | "extension":
-                return self.value(child)
+                return self.read_value(child)
             case "-" | "~" | "!":
-                return Unary(place, self.type(cursor), operator, self.value(child))
+                return Unary(place, self.read_type(cursor), operator, self.read_value(child))
             case "pre++" | "pre--" | "post++" | "post--":
-                raise Refusal(place, *_SIDE_EFFECT)
+                raise UnsupportedConstruct(place, *_SIDE_EFFECT)
             case _:
-                raise Refusal(place, "this operator on an address cannot be modeled")
+                raise UnsupportedConstruct(place, "this operator on an address cannot be modeled")
 
-    def conditional(self, cursor: Cursor) -> Expression:
-        condition, first, second = (self.value(child) for child in children(cursor))
-        return Conditional(self.place(cursor), self.type(cursor), condition, first, second)
+    def read_conditional(self, cursor: Cursor) -> Expression:
+        condition, first, second = (self.read_value(child) for child in children(cursor))
+        return Conditional(self.place(cursor), self.read_type(cursor), condition, first, second)
 
-    def assignment(self, cursor: Cursor) -> Expression:
-        raise Refusal(self.place(cursor), *_SIDE_EFFECT)
+    def reject_assignment(self, cursor: Cursor) -> Expression:
+        raise UnsupportedConstruct(self.place(cursor), *_SIDE_EFFECT)
 
-    def call(self, cursor: Cursor) -> Call:
+    def read_call(self, cursor: Cursor) -> Call:
         place = self.place(cursor)
         callee, *given = children(cursor)
-        while kind(callee) in _WRAPPERS:
-            (callee,) = self._only(callee)
-        if kind(callee) != "DECL_REF_EXPR" or kind(callee.referenced) != "FUNCTION_DECL":
-            raise Refusal(place, "this call is through a function pointer", "call it by its name")
-        arguments = tuple(self._argument(each) for each in given)
+        while kind_name(callee) in _WRAPPERS:
+            (callee,) = self._single_child(callee)
+        if kind_name(callee) != "DECL_REF_EXPR" or kind_name(callee.referenced) != "FUNCTION_DECL":
+            raise UnsupportedConstruct(
+                place, "this call is through a function pointer", "call it by its name"
+            )
+        arguments = tuple(self._read_argument(each) for each in given)
         result = cursor.type.get_canonical()
         type = INT if result.kind.name == "VOID" else scalar_type(result, place)
         return Call(place, type, callee.spelling, arguments)
 
-    def _argument(self, cursor: Cursor) -> Expression:
+    def _read_argument(self, cursor: Cursor) -> Expression:
         if cursor.type.get_canonical().kind.name in _POINTERS:
-            return self.part(cursor)
-        return self.value(cursor)
+            return self.read_lvalue(cursor)
+        return self.read_value(cursor)
 
 
-def _indexed(base: ArrayValue, index: Expression, place: SourceLocation) -> ArrayValue:
+def _index_array(base: ArrayValue, index: Expression, place: SourceLocation) -> ArrayValue:
     if base.offset is not None:
-        index = _sum(base, index)
+        index = _add_offset(base, index)
     return ArrayValue(place, base.type, base.variable, (*base.indices, index))
 
 
-def _sum(base: ArrayValue, distance: Expression) -> Expression:
+def _add_offset(base: ArrayValue, distance: Expression) -> Expression:
     """Return the offset that is added to a pointer, as a ptrdiff_t."""
-    distance = converted(distance, LONG)
+    distance = convert_to(distance, LONG)
     if base.offset is None:
         return distance
-    return Binary(distance.place, LONG, "+", converted(base.offset, LONG), distance)
+    return Binary(distance.place, LONG, "+", convert_to(base.offset, LONG), distance)
 
 
-def _spoken(name: str) -> str:
+def _format_kind(name: str) -> str:
     return name.lower().replace("_", " ")
 
 
 _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
-    "INTEGER_LITERAL": ExpressionReader.number,
-    "FLOATING_LITERAL": ExpressionReader.number,
-    "CHARACTER_LITERAL": ExpressionReader.number,
-    "CXX_BOOL_LITERAL_EXPR": ExpressionReader.number,
-    "CXX_UNARY_EXPR": ExpressionReader.number,
-    "DECL_REF_EXPR": ExpressionReader.reference,
-    "ARRAY_SUBSCRIPT_EXPR": ExpressionReader.element,
-    "UNEXPOSED_EXPR": ExpressionReader.wrapped,
-    "PAREN_EXPR": ExpressionReader.wrapped,
-    "CSTYLE_CAST_EXPR": ExpressionReader.cast,
-    "BINARY_OPERATOR": ExpressionReader.binary,
-    "UNARY_OPERATOR": ExpressionReader.unary,
-    "CONDITIONAL_OPERATOR": ExpressionReader.conditional,
-    "COMPOUND_ASSIGNMENT_OPERATOR": ExpressionReader.assignment,
-    "CALL_EXPR": ExpressionReader.call,
+    "INTEGER_LITERAL": ExpressionReader.read_number,
+    "FLOATING_LITERAL": ExpressionReader.read_number,
+    "CHARACTER_LITERAL": ExpressionReader.read_number,
+    "CXX_BOOL_LITERAL_EXPR": ExpressionReader.read_number,
+    "CXX_UNARY_EXPR": ExpressionReader.read_number,
+    "DECL_REF_EXPR": ExpressionReader.read_reference,
+    "ARRAY_SUBSCRIPT_EXPR": ExpressionReader.read_element,
+    "UNEXPOSED_EXPR": ExpressionReader.read_wrapped,
+    "PAREN_EXPR": ExpressionReader.read_wrapped,
+    "CSTYLE_CAST_EXPR": ExpressionReader.read_cast,
+    "BINARY_OPERATOR": ExpressionReader.read_binary,
+    "UNARY_OPERATOR": ExpressionReader.read_unary,
+    "CONDITIONAL_OPERATOR": ExpressionReader.read_conditional,
+    "COMPOUND_ASSIGNMENT_OPERATOR": ExpressionReader.reject_assignment,
+    "CALL_EXPR": ExpressionReader.read_call,
 }

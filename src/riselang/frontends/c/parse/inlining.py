@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from riselang.frontends.c.parse.expressions import converted
-from riselang.frontends.c.parse.refusals import Refusal
-from riselang.frontends.c.parse.substitution import renamed, replaced, with_operands
+from riselang.frontends.c.parse.expressions import convert_to
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+from riselang.frontends.c.parse.substitution import (
+    map_operands,
+    substitute_expression,
+    substitute_statement,
+)
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -27,12 +31,12 @@ from riselang.frontends.c.parse.syntax import (
     Return,
     Statement,
     Variable,
-    expressions_of,
-    inside,
-    statements_of,
+    direct_expressions,
+    walk_expression,
+    walk_statement,
 )
 
-MOST_INLINED = 1000
+MAX_INLINED_CALLS = 1000
 """The limit on inlined calls in one region, including nested ones."""
 
 
@@ -48,123 +52,135 @@ class Inliner:
     """The number of conditions that guard the current expression."""
     _count: int = 0
 
-    def statements(self, given: Sequence[Statement]) -> tuple[Statement, ...]:
-        return tuple(made for statement in given for made in self.statement(statement))
+    def inline_statements(self, given: Sequence[Statement]) -> tuple[Statement, ...]:
+        return tuple(made for statement in given for made in self.inline_statement(statement))
 
-    def statement(self, statement: Statement) -> list[Statement]:
+    def inline_statement(self, statement: Statement) -> list[Statement]:
         """Return the statements that replace a statement: its inlined calls, then itself."""
         outer, self._before = self._before, []
         try:
-            changed = self._changed(statement)
+            changed = self._rewrite_statement(statement)
             return [*self._before, *([changed] if changed is not None else [])]
         finally:
             self._before = outer
 
-    def _changed(self, statement: Statement) -> Statement | None:
+    def _rewrite_statement(self, statement: Statement) -> Statement | None:
         match statement:
             case Block():
-                return replace(statement, statements=self.statements(statement.statements))
+                return replace(statement, statements=self.inline_statements(statement.statements))
             case If():
                 otherwise = statement.otherwise
                 return replace(
                     statement,
-                    condition=self.value(statement.condition),
-                    then=self._block(statement.then),
-                    otherwise=None if otherwise is None else self._block(otherwise),
+                    condition=self.inline_value(statement.condition),
+                    then=self._inline_block(statement.then),
+                    otherwise=None if otherwise is None else self._inline_block(otherwise),
                 )
             case For():
-                return self._loop(statement)
+                return self._inline_loop(statement)
             case Assign():
-                target = with_operands(statement.target, self.value)
+                target = map_operands(statement.target, self.inline_value)
                 assert isinstance(target, Access)
-                return replace(statement, target=target, value=self.value(statement.value))
+                return replace(statement, target=target, value=self.inline_value(statement.value))
             case Declare(value=Expression() as value):
-                return replace(statement, value=self.value(value))
+                return replace(statement, value=self.inline_value(value))
             case Return(value=Expression() as value):
-                return replace(statement, value=self.value(value))
+                return replace(statement, value=self.inline_value(value))
             case Evaluate() if statement.call.function in self.functions:
-                self._run(statement.call)
+                self._insert_body(statement.call)
                 return None
             case _:
                 return statement
 
-    def _block(self, statement: Statement) -> Statement:
-        made = self.statement(statement)
+    def _inline_block(self, statement: Statement) -> Statement:
+        made = self.inline_statement(statement)
         return made[0] if len(made) == 1 else Block(statement.place, tuple(made))
 
-    def _loop(self, statement: For) -> For:
+    def _inline_loop(self, statement: For) -> For:
         # The loop head is evaluated in every iteration, so nothing may be moved out of it.
         self._depth += 1
-        first, condition = self.value(statement.first), self.value(statement.condition)
+        first, condition = (
+            self.inline_value(statement.first),
+            self.inline_value(statement.condition),
+        )
         self._depth -= 1
-        body = self._block(statement.body)
+        body = self._inline_block(statement.body)
         return replace(statement, first=first, condition=condition, body=body)
 
     # Values
 
-    def value(self, expression: Expression) -> Expression:
+    def inline_value(self, expression: Expression) -> Expression:
         match expression:
             case Conditional():
-                condition = self.value(expression.condition)
+                condition = self.inline_value(expression.condition)
                 self._depth += 1
-                first, second = self.value(expression.first), self.value(expression.second)
+                first, second = (
+                    self.inline_value(expression.first),
+                    self.inline_value(expression.second),
+                )
                 self._depth -= 1
                 return replace(expression, condition=condition, first=first, second=second)
             case Binary(operator="&&" | "||"):
-                left = self.value(expression.left)
+                left = self.inline_value(expression.left)
                 self._depth += 1
-                right = self.value(expression.right)
+                right = self.inline_value(expression.right)
                 self._depth -= 1
                 return replace(expression, left=left, right=right)
             case Call() if expression.function in self.functions:
-                return self._called(expression)
+                return self._inline_call(expression)
             case _:
-                return with_operands(expression, self.value)
+                return map_operands(expression, self.inline_value)
 
-    def _called(self, call: Call) -> Expression:
-        arguments = [self.value(argument) for argument in call.arguments]
-        function = self._entered(call)
+    def _inline_call(self, call: Call) -> Expression:
+        arguments = [self.inline_value(argument) for argument in call.arguments]
+        function = self._enter_function(call)
         values = dict(zip(function.parameters, arguments, strict=True))
         self._check_arrays(call, function, values)
-        result = _as_value(function.body.statements, values)
+        result = _function_value(function.body.statements, values)
         if result is not None:
-            found = self.value(result)
+            found = self.inline_value(result)
             self._active.pop()
-            return converted(found, call.type)
+            return convert_to(found, call.type)
         if self._depth:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 call.place, f"{call.function} is called under a condition, but does more than "
                 "compute a value", "call it in a separate statement",
             )  # fmt: skip
-        _refuse_effects(call, function)
+        _check_no_effects(call, function)
         self._active.pop()
-        returned = self._run(call)
+        returned = self._insert_body(call)
         if returned is None:
-            raise Refusal(call.place, f"{call.function} does not end by returning a value")
-        return converted(returned, call.type)
+            raise UnsupportedConstruct(
+                call.place, f"{call.function} does not end by returning a value"
+            )
+        return convert_to(returned, call.type)
 
-    def _entered(self, call: Call) -> Function:
+    def _enter_function(self, call: Call) -> Function:
         function = self.functions[call.function]
         if call.function in self._active:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 call.place, f"{call.function} calls itself", "write the recursion as a loop"
             )
-        if function.refused is not None or len(function.parameters) != len(call.arguments):
-            reason = function.refused[1] if function.refused else "its argument count differs"
-            raise Refusal(call.place, f"{call.function} cannot be inlined: {reason}")
+        if function.unsupported is not None or len(function.parameters) != len(call.arguments):
+            reason = (
+                function.unsupported[1] if function.unsupported else "its argument count differs"
+            )
+            raise UnsupportedConstruct(call.place, f"{call.function} cannot be inlined: {reason}")
         self._count += 1
-        if self._count > MOST_INLINED:
-            raise Refusal(call.place, f"there are more than {MOST_INLINED} calls to inline")
+        if self._count > MAX_INLINED_CALLS:
+            raise UnsupportedConstruct(
+                call.place, f"there are more than {MAX_INLINED_CALLS} calls to inline"
+            )
         self._active.append(call.function)
         return function
 
     # Statements
 
-    def _run(self, call: Call) -> Expression | None:
+    def _insert_body(self, call: Call) -> Expression | None:
         """Insert the body of a function before the current statement, and return its return
         value."""
-        arguments = [self.value(argument) for argument in call.arguments]
-        function = self._entered(call)
+        arguments = [self.inline_value(argument) for argument in call.arguments]
+        function = self._enter_function(call)
         values: dict[Variable, Expression] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             if parameter.is_array:
@@ -172,24 +188,26 @@ class Inliner:
                 continue
             own = replace(parameter, is_parameter=False)
             values[parameter] = Access(argument.place, own.type, own, ())
-            given = converted(argument, own.type)
+            given = convert_to(argument, own.type)
             self._before.append(Declare(argument.place, own, given))
         self._check_arrays(
             call, function, dict(zip(function.parameters, call.arguments, strict=True))
         )
-        for statement in statements_of(function.body):
+        for statement in walk_statement(function.body):
             if isinstance(statement, Declare | For):
                 variable = statement.variable
-                if variable not in values and (isinstance(statement, Declare) or statement.is_own):
-                    values[variable] = _own(variable, values)
+                if variable not in values and (
+                    isinstance(statement, Declare) or statement.declares_variable
+                ):
+                    values[variable] = _copy_variable(variable, values)
         *body, last = function.body.statements or (Block(function.place, ()),)
         if not isinstance(last, Return):
             body.append(last)
         for statement in body:
-            self._before.extend(self.statement(renamed(statement, values)))
+            self._before.extend(self.inline_statement(substitute_statement(statement, values)))
         returned: Expression | None = None
         if isinstance(last, Return) and last.value is not None:
-            returned = self.value(replaced(last.value, values))
+            returned = self.inline_value(substitute_expression(last.value, values))
         self._active.pop()
         return returned
 
@@ -203,14 +221,16 @@ class Inliner:
             if not parameter.is_array:
                 continue
             if not isinstance(argument, ArrayValue):
-                raise Refusal(argument.place, f"{parameter.name} of {call.function} is an array")
+                raise UnsupportedConstruct(
+                    argument.place, f"{parameter.name} of {call.function} is an array"
+                )
             theirs = argument.variable.extents[len(argument.indices) :]
             ours = parameter.extents
             same = len(ours) == len(theirs) and all(
-                _is_same(a, b, scalars) for a, b in zip(ours[1:], theirs[1:], strict=True)
+                _is_same_length(a, b, scalars) for a, b in zip(ours[1:], theirs[1:], strict=True)
             )
             if not same or argument.variable.type != parameter.type:
-                raise Refusal(
+                raise UnsupportedConstruct(
                     argument.place,
                     f"{argument.variable.name} has rows of other lengths than {parameter.name} of "
                     f"{call.function}",
@@ -218,33 +238,38 @@ class Inliner:
                 )
 
 
-def _own(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
+def _copy_variable(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
     """Return a fresh copy of a function's variable for one of its calls."""
-    extents = tuple(None if e is None else replaced(e, values) for e in variable.extents)
+    extents = tuple(
+        None if e is None else substitute_expression(e, values) for e in variable.extents
+    )
     own = replace(variable, extents=extents)
     if own.is_array:
         return ArrayValue(own.place, own.type, own, ())
     return Access(own.place, own.type, own, ())
 
 
-def _is_same(
+def _is_same_length(
     ours: Expression | None, theirs: Expression | None, values: Mapping[Variable, Expression]
 ) -> bool:
     if ours is None or theirs is None:
         return False
-    left, right = _plain(replaced(ours, values)), _plain(theirs)
+    left, right = (
+        _strip_conversions(substitute_expression(ours, values)),
+        _strip_conversions(theirs),
+    )
     if isinstance(left, Literal) and isinstance(right, Literal):
         return left.value == right.value
     return left == right
 
 
-def _plain(expression: Expression) -> Expression:
+def _strip_conversions(expression: Expression) -> Expression:
     while isinstance(expression, Convert):
         expression = expression.operand
     return expression
 
 
-def _as_value(
+def _function_value(
     statements: Sequence[Statement], values: Mapping[Variable, Expression]
 ) -> Expression | None:
     """Return the value of a function without side effects as one expression."""
@@ -253,20 +278,20 @@ def _as_value(
         rest = statements[at + 1 :]
         match statement:
             case Return(value=Expression() as value):
-                return replaced(value, known)
+                return substitute_expression(value, known)
             case Block():
-                return _as_value((*statement.statements, *rest), known)
+                return _function_value((*statement.statements, *rest), known)
             case Declare(value=Expression() as value, variable=variable):
                 if variable.is_array or _is_assigned(variable, rest):
                     return None
-                known[variable] = replaced(value, known)
+                known[variable] = substitute_expression(value, known)
             case If():
-                first = _as_value((statement.then, *rest), known)
+                first = _function_value((statement.then, *rest), known)
                 otherwise = () if statement.otherwise is None else (statement.otherwise,)
-                second = _as_value((*otherwise, *rest), known)
+                second = _function_value((*otherwise, *rest), known)
                 if first is None or second is None:
                     return None
-                condition = replaced(statement.condition, known)
+                condition = substitute_expression(statement.condition, known)
                 return Conditional(statement.place, first.type, condition, first, second)
             case _:
                 return None
@@ -277,22 +302,22 @@ def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
     return any(
         isinstance(inner, Assign) and inner.target.variable is variable
         for statement in statements
-        for inner in statements_of(statement)
+        for inner in walk_statement(statement)
     )
 
 
-def _refuse_effects(call: Call, function: Function) -> None:
+def _check_no_effects(call: Call, function: Function) -> None:
     """Check that a function called for its value has no side effects: C leaves the order open."""
     own = set(function.parameters) - {v for v in function.parameters if v.is_array}
-    for statement in statements_of(function.body):
+    for statement in walk_statement(function.body):
         if isinstance(statement, Declare):
             own.add(statement.variable)
         if isinstance(statement, For):
             own.add(statement.variable)
-    for statement in statements_of(function.body):
+    for statement in walk_statement(function.body):
         is_effect = isinstance(statement, Assign) and statement.target.variable not in own
         if is_effect or isinstance(statement, Evaluate):
-            raise Refusal(
+            raise UnsupportedConstruct(
                 call.place, f"{call.function} is called for its value, but also has side effects",
                 "let it return void, or remove its side effects",
             )  # fmt: skip
@@ -303,8 +328,8 @@ def called_names(statements: Sequence[Statement]) -> set[str]:
     return {
         part.function
         for each in statements
-        for statement in statements_of(each)
-        for expression in expressions_of(statement)
-        for part in inside(expression)
+        for statement in walk_statement(each)
+        for expression in direct_expressions(statement)
+        for part in walk_expression(expression)
         if isinstance(part, Call)
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from riselang.support.errors import LimitationError, SourceLocation
 
 
-class Refusal(LimitationError):
+class UnsupportedConstruct(LimitationError):
     """A construct that cannot be modeled, with its location; the note says what would help."""
 
     def __init__(self, place: SourceLocation, reason: str, help: str = ""):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.parse.clang import ParsedFile, children, kind
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.clang import ParsedFile, children, kind_name
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Block,
     Declare,
     For,
-    Foreign,
     Function,
     If,
     Return,
     Statement,
+    UnsupportedStatement,
     Variable,
-    expressions_of,
-    inside,
-    statements_of,
+    direct_expressions,
+    walk_expression,
+    walk_statement,
 )
 from riselang.support.errors import SourceLocation, UserError
 
@@ -42,7 +42,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ScopPragma:
     """A pragma that begins or ends a region."""
 
     is_begin: bool
@@ -54,7 +54,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedRange:
     """The start and end of a marked region, and the start of the enclosing block."""
 
     begin: SourceLocation
@@ -62,34 +62,34 @@ class Marked:
     block: SourceLocation
 
 
-def marks(parsed: ParsedFile) -> list[Marked]:
+def find_marked_ranges(parsed: ParsedFile) -> list[MarkedRange]:
     """Return the marked regions of a file; raises an error if the pragmas do not enclose whole
     statements."""
-    found = list(_pragmas(parsed))
-    pairs: list[Marked] = []
-    begin: Mark | None = None
+    found = list(_find_pragmas(parsed))
+    pairs: list[MarkedRange] = []
+    begin: ScopPragma | None = None
     for mark in found:
         if mark.is_begin == (begin is not None):
             other = "endscop before the next scop" if mark.is_begin else "scop before this endscop"
             raise UserError(f"expected a #pragma {other}", mark.place)
         if begin is not None:
-            pairs.append(_pair(parsed, begin, mark))
+            pairs.append(_pair_pragmas(parsed, begin, mark))
         begin = mark if mark.is_begin else None
     if begin is not None:
         raise UserError("this region has no #pragma endscop", begin.place)
     return pairs
 
 
-def _pragmas(parsed: ParsedFile) -> Iterator[Mark]:
+def _find_pragmas(parsed: ParsedFile) -> Iterator[ScopPragma]:
     if "scop" not in parsed.text:
         return
     words = parsed.tokens()
     for (hash_, place), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
         if hash_ == "#" and pragma == "pragma" and word in ("scop", "endscop"):
-            yield Mark(word == "scop", place)
+            yield ScopPragma(word == "scop", place)
 
 
-def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
+def _pair_pragmas(parsed: ParsedFile, begin: ScopPragma, end: ScopPragma) -> MarkedRange:
     """Pair two pragmas, which must be between statements of one block."""
     blocks = [_block_around(parsed, mark) for mark in (begin, end)]
     if blocks[0] != blocks[1]:
@@ -99,17 +99,17 @@ def _pair(parsed: ParsedFile, begin: Mark, end: Mark) -> Marked:
             "statements are between them",
             end.place,
         )
-    return Marked(begin.place, end.place, blocks[0])
+    return MarkedRange(begin.place, end.place, blocks[0])
 
 
-def _block_around(parsed: ParsedFile, mark: Mark) -> SourceLocation:
+def _block_around(parsed: ParsedFile, mark: ScopPragma) -> SourceLocation:
     """Return the start of the block that encloses a pragma."""
     around = parsed.unit.cursor
-    while inner := [each for each in children(around) if parsed.spans(each, mark.place)]:
+    while inner := [each for each in children(around) if parsed.encloses(each, mark.place)]:
         around = inner[-1]
     if around == parsed.unit.cursor:
         raise UserError(f"this #pragma {mark.name} is outside any function", mark.place)
-    if kind(around) != "COMPOUND_STMT":
+    if kind_name(around) != "COMPOUND_STMT":
         raise UserError(
             f"this #pragma {mark.name} is in the middle of a statement; move it before "
             "the statement, or after it",
@@ -123,12 +123,14 @@ def whole_function(function: Function) -> Region:
     return Region(function.name, function.place, function, function.body.statements, is_whole=True)
 
 
-def marked_regions(functions: Sequence[Function], pairs: Sequence[Marked]) -> list[Region]:
+def regions_from_pragmas(
+    functions: Sequence[Function], pairs: Sequence[MarkedRange]
+) -> list[Region]:
     """Return the regions between pragmas; a function with nothing else in it is one whole
     region."""
     regions: list[Region] = []
     for pair in pairs:
-        function, parent = _block_at(functions, pair.block)
+        function, parent = _find_block(functions, pair.block)
         places = [(each.place.line, each.place.column) for each in parent.statements]
         first, last = (
             sum(place <= (end.line, end.column) for place in places)
@@ -138,30 +140,32 @@ def marked_regions(functions: Sequence[Function], pairs: Sequence[Marked]) -> li
             regions.append(whole_function(function))
             continue
         chosen = parent.statements[first:last]
-        regions.append(_part(function, chosen, _numbered(function, regions), pair.begin))
+        regions.append(_make_region(function, chosen, _region_name(function, regions), pair.begin))
     return regions
 
 
-def _numbered(function: Function, regions: Sequence[Region]) -> str:
+def _region_name(function: Function, regions: Sequence[Region]) -> str:
     count = sum(region.function is function for region in regions)
     return f"{function.name}_scop{count}"
 
 
-def _block_at(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
+def _find_block(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
     """Return the block that begins at a location, and its function."""
     for function in functions:
-        for inner in statements_of(function.body):
+        for inner in walk_statement(function.body):
             if isinstance(inner, Block) and inner.place == place:
                 return function, inner
-    raise Refusal(place, "the block around this region cannot be read", "mark a smaller region")
+    raise UnsupportedConstruct(
+        place, "the block around this region cannot be read", "mark a smaller region"
+    )
 
 
 def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:
     """Whether a function does nothing outside a region."""
-    if parent is not function.body or function.refused is not None:
+    if parent is not function.body or function.unsupported is not None:
         return False
     outside = (*parent.statements[:first], *parent.statements[last:])
-    return all(_does_nothing(inner) for each in outside for inner in statements_of(each))
+    return all(_does_nothing(inner) for each in outside for inner in walk_statement(each))
 
 
 def _does_nothing(statement: Statement) -> bool:
@@ -172,16 +176,16 @@ def _does_nothing(statement: Statement) -> bool:
             return False
 
 
-def _part(
+def _make_region(
     function: Function, statements: tuple[Statement, ...], name: str, place: SourceLocation
 ) -> Region:
-    chosen = set(map(id, (inner for each in statements for inner in statements_of(each))))
-    outside = [each for each in statements_of(function.body) if id(each) not in chosen]
+    chosen = set(map(id, (inner for each in statements for inner in walk_statement(each))))
+    outside = [each for each in walk_statement(function.body) if id(each) not in chosen]
     declarations = [each for each in outside if isinstance(each, Declare)]
     declared = {each.variable for each in declarations}
     given = {each.variable for each in declarations if each.value is not None}
-    used = {variable for each in outside for variable in _variables(each)}
-    if any(isinstance(each, Foreign) for each in outside):
+    used = {variable for each in outside for variable in _statement_variables(each)}
+    if any(isinstance(each, UnsupportedStatement) for each in outside):
         # Statements that could not be read may use any variable.
         used |= declared
     return Region(
@@ -190,9 +194,9 @@ def _part(
     )  # fmt: skip
 
 
-def _variables(statement: Statement) -> Iterator[Variable]:
-    for expression in expressions_of(statement):
-        for part in inside(expression):
+def _statement_variables(statement: Statement) -> Iterator[Variable]:
+    for expression in direct_expressions(statement):
+        for part in walk_expression(expression):
             if isinstance(part, Access):
                 yield part.variable
 
@@ -203,22 +207,22 @@ def candidate_lists(statement: Statement) -> Iterator[tuple[Statement, ...]]:
         case Block():
             yield statement.statements
         case For():
-            yield from candidate_lists(_as_block(statement.body))
+            yield from candidate_lists(_wrap_in_block(statement.body))
         case If():
-            yield from candidate_lists(_as_block(statement.then))
+            yield from candidate_lists(_wrap_in_block(statement.then))
             if statement.otherwise is not None:
-                yield from candidate_lists(_as_block(statement.otherwise))
-        case Foreign():
+                yield from candidate_lists(_wrap_in_block(statement.otherwise))
+        case UnsupportedStatement():
             for child in statement.children:
-                yield from candidate_lists(_as_block(child))
+                yield from candidate_lists(_wrap_in_block(child))
         case _:
             return
 
 
-def _as_block(statement: Statement) -> Block:
+def _wrap_in_block(statement: Statement) -> Block:
     return statement if isinstance(statement, Block) else Block(statement.place, (statement,))
 
 
-def part_of(function: Function, statements: tuple[Statement, ...], name: str) -> Region:
+def detected_region(function: Function, statements: tuple[Statement, ...], name: str) -> Region:
     """Return a region that was detected in a function."""
-    return _part(function, statements, name, statements[0].place)
+    return _make_region(function, statements, name, statements[0].place)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from riselang.frontends.c.parse.c_types import INT, CType, common, promoted
+from riselang.frontends.c.parse.c_types import INT, CType, common_type, promote_type
 from riselang.frontends.c.parse.clang import (
     Cursor,
     ParsedFile,
     binary_operator,
     children,
-    kind,
+    kind_name,
     unary_operator,
 )
 from riselang.frontends.c.parse.declarations import scalar_type
-from riselang.frontends.c.parse.expressions import ExpressionReader, converted
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.expressions import ExpressionReader, convert_to
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
@@ -30,19 +30,19 @@ from riselang.frontends.c.parse.syntax import (
     Evaluate,
     Expression,
     For,
-    Foreign,
     Function,
     If,
     Literal,
     Return,
     Statement,
     Unary,
+    UnsupportedStatement,
     Variable,
-    inside,
+    walk_expression,
 )
 from riselang.support.errors import SourceLocation
 
-_FOREIGN = {
+_UNSUPPORTED_KINDS = {
     "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),
     "DO_STMT": ("a do loop", "write it as a for loop with a known number of iterations"),
     "SWITCH_STMT": ("a switch", "write it as if and else"),
@@ -62,19 +62,19 @@ class StatementReader:
         self._parsed = parsed
         self._expressions = ExpressionReader(parsed)
 
-    def functions(self) -> list[Function]:
+    def read_functions(self) -> list[Function]:
         """Return the functions that the file defines, in source order."""
         found: list[Function] = []
         for cursor in children(self._parsed.unit.cursor):
-            is_function = kind(cursor) == "FUNCTION_DECL" and cursor.is_definition()
+            is_function = kind_name(cursor) == "FUNCTION_DECL" and cursor.is_definition()
             if is_function and cursor.location.file is not None:
-                function = self._function(cursor)
+                function = self._read_function(cursor)
                 found += [function] if function is not None else []
         return found
 
-    def _function(self, cursor: Cursor) -> Function | None:
+    def _read_function(self, cursor: Cursor) -> Function | None:
         place = self._parsed.place(cursor)
-        body = next((each for each in children(cursor) if kind(each) == "COMPOUND_STMT"), None)
+        body = next((each for each in children(cursor) if kind_name(each) == "COMPOUND_STMT"), None)
         if body is None:
             return None
         refused: tuple[SourceLocation, str, str] | None = None
@@ -82,190 +82,196 @@ class StatementReader:
         parameters: list[Variable] = []
         try:
             if not cursor.spelling.isascii():
-                raise Refusal(
+                raise UnsupportedConstruct(
                     place, f"the name {cursor.spelling} has letters that are not ASCII",
                     "rename the function",
                 )  # fmt: skip
-            parameters += map(self._expressions.variable, cursor.get_arguments())
+            parameters += map(self._expressions.find_variable, cursor.get_arguments())
             if cursor.type.is_function_variadic():
-                raise Refusal(place, f"{cursor.spelling} has a variable number of arguments")
+                raise UnsupportedConstruct(
+                    place, f"{cursor.spelling} has a variable number of arguments"
+                )
             returned = cursor.result_type.get_canonical()
             result = None if returned.kind.name == "VOID" else scalar_type(returned, place)
-        except Refusal as refusal:
+        except UnsupportedConstruct as refusal:
             refused = (refusal.place, refusal.message, refusal.help)
-        statement = self.statement(body)
+        statement = self.read_statement(body)
         assert isinstance(statement, Block)
         is_static = cursor.storage_class.name == "STATIC"
         return Function(
             cursor.spelling, place, result, tuple(parameters), statement, is_static, refused
         )
 
-    def statement(self, cursor: Cursor) -> Statement:
-        name = kind(cursor)
+    def read_statement(self, cursor: Cursor) -> Statement:
+        name = kind_name(cursor)
         place = self._parsed.place(cursor)
         try:
-            if name in _FOREIGN:
-                what, help = _FOREIGN[name]
-                raise Refusal(place, f"{what} is not static control flow", help)
+            if name in _UNSUPPORTED_KINDS:
+                what, help = _UNSUPPORTED_KINDS[name]
+                raise UnsupportedConstruct(place, f"{what} is not static control flow", help)
             reader = _READERS.get(name)
             if reader is None:
-                raise Refusal(place, "this kind of statement cannot be modeled")
+                raise UnsupportedConstruct(place, "this kind of statement cannot be modeled")
             return reader(self, cursor)
-        except Refusal as refusal:
+        except UnsupportedConstruct as refusal:
             inner = [each for each in children(cursor) if each.kind.is_statement()]
-            return _foreign(refusal, tuple(self.statement(each) for each in inner))
+            return _make_foreign(refusal, tuple(self.read_statement(each) for each in inner))
 
-    def block(self, cursor: Cursor) -> Statement:
+    def read_block(self, cursor: Cursor) -> Statement:
         place = self._parsed.place(cursor)
-        return Block(place, tuple(self.statement(each) for each in children(cursor)))
+        return Block(place, tuple(self.read_statement(each) for each in children(cursor)))
 
-    def labelled(self, cursor: Cursor) -> Statement:
+    def read_labeled(self, cursor: Cursor) -> Statement:
         """Read a labeled statement: the label itself does nothing, and a goto to it is rejected."""
-        return self.statement(children(cursor)[-1])
+        return self.read_statement(children(cursor)[-1])
 
-    def nothing(self, cursor: Cursor) -> Statement:
+    def read_empty(self, cursor: Cursor) -> Statement:
         return Block(self._parsed.place(cursor), ())
 
-    def if_statement(self, cursor: Cursor) -> Statement:
+    def read_if(self, cursor: Cursor) -> Statement:
         condition, then, *otherwise = children(cursor)
         return If(
             self._parsed.place(cursor),
-            self._expressions.value(condition),
-            self.statement(then),
-            self.statement(otherwise[0]) if otherwise else None,
+            self._expressions.read_value(condition),
+            self.read_statement(then),
+            self.read_statement(otherwise[0]) if otherwise else None,
         )
 
-    def return_statement(self, cursor: Cursor) -> Statement:
+    def read_return(self, cursor: Cursor) -> Statement:
         found = children(cursor)
-        value = self._expressions.value(found[0]) if found else None
+        value = self._expressions.read_value(found[0]) if found else None
         return Return(self._parsed.place(cursor), value)
 
     # Declarations and assignments
 
-    def declarations(self, cursor: Cursor) -> Statement:
+    def read_declarations(self, cursor: Cursor) -> Statement:
         found: list[Statement] = []
         for each in children(cursor):
-            if kind(each) == "VAR_DECL":
-                found.append(self._declared(each))
-            elif kind(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
-                raise Refusal(self._parsed.place(each), "this declaration cannot be modeled")
+            if kind_name(each) == "VAR_DECL":
+                found.append(self._read_declaration(each))
+            elif kind_name(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
+                raise UnsupportedConstruct(
+                    self._parsed.place(each), "this declaration cannot be modeled"
+                )
         return Block(self._parsed.place(cursor), tuple(found))
 
-    def _declared(self, cursor: Cursor) -> Statement:
+    def _read_declaration(self, cursor: Cursor) -> Statement:
         place = self._parsed.place(cursor)
         try:
-            variable = self._expressions.variable(cursor)
+            variable = self._expressions.find_variable(cursor)
             if variable.is_pointer:
-                raise Refusal(
+                raise UnsupportedConstruct(
                     place, f"{variable.name} is a pointer that may point anywhere",
                     "use an array, or a parameter of the function",
                 )  # fmt: skip
-            return Declare(place, variable, self._initial(cursor, variable))
-        except Refusal as refusal:
-            return _foreign(refusal)
+            return Declare(place, variable, self._read_initializer(cursor, variable))
+        except UnsupportedConstruct as refusal:
+            return _make_foreign(refusal)
 
-    def _initial(self, cursor: Cursor, variable: Variable) -> Expression | None:
+    def _read_initializer(self, cursor: Cursor, variable: Variable) -> Expression | None:
         found = [child for child in children(cursor) if child.kind.is_expression()]
         if variable.is_array:
-            if any(kind(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
-                raise Refusal(
+            if any(kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
+                raise UnsupportedConstruct(
                     variable.place, f"{variable.name} has an initializer list",
                     "assign them one by one, or pass the array as a parameter",
                 )  # fmt: skip
             return None
-        return self._expressions.value(found[-1]) if found else None
+        return self._expressions.read_value(found[-1]) if found else None
 
-    def assignment(self, cursor: Cursor) -> Statement:
+    def read_assignment(self, cursor: Cursor) -> Statement:
         """Read `a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
         place = self._parsed.place(cursor)
         operator = binary_operator(cursor)
         left, right = children(cursor)
         if operator == ",":
-            return Block(place, (self.statement(left), self.statement(right)))
+            return Block(place, (self.read_statement(left), self.read_statement(right)))
         if operator != "=":
-            return self._no_effect(cursor)
+            return self._read_discarded(cursor)
         inner, conversions = right, list[Cursor]()
-        while kind(inner) in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+        while kind_name(inner) in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
             conversions.append(inner)
             (inner,) = children(inner)
-        is_chain = (kind(inner) == "BINARY_OPERATOR" and binary_operator(inner) == "=") or kind(
-            inner
-        ) == "COMPOUND_ASSIGNMENT_OPERATOR"
-        target = self._target(left)
+        is_chain = (
+            kind_name(inner) == "BINARY_OPERATOR" and binary_operator(inner) == "="
+        ) or kind_name(inner) == "COMPOUND_ASSIGNMENT_OPERATOR"
+        target = self._read_target(left)
         if not is_chain:
-            value = converted(self._expressions.value(right), target.type)
+            value = convert_to(self._expressions.read_value(right), target.type)
             return Assign(place, target, value)
-        first = self.statement(inner)
-        if isinstance(first, Foreign):
+        first = self.read_statement(inner)
+        if isinstance(first, UnsupportedStatement):
             return first
-        value = converted(self._target(children(inner)[0]), target.type)
+        value = convert_to(self._read_target(children(inner)[0]), target.type)
         return Block(place, (first, Assign(place, target, value)))
 
-    def _target(self, cursor: Cursor) -> Access:
-        target = self._expressions.value(cursor)
+    def _read_target(self, cursor: Cursor) -> Access:
+        target = self._expressions.read_value(cursor)
         if not isinstance(target, Access):
-            raise Refusal(self._parsed.place(cursor), "this is not an lvalue")
+            raise UnsupportedConstruct(self._parsed.place(cursor), "this is not an lvalue")
         return target
 
-    def compound(self, cursor: Cursor) -> Statement:
+    def read_compound_assignment(self, cursor: Cursor) -> Statement:
         place = self._parsed.place(cursor)
         left, right = children(cursor)
-        target, operand = self._target(left), self._expressions.value(right)
-        return _updated(place, target, binary_operator(cursor).removesuffix("="), operand)
+        target, operand = self._read_target(left), self._expressions.read_value(right)
+        return _make_compound_assignment(
+            place, target, binary_operator(cursor).removesuffix("="), operand
+        )
 
-    def step(self, cursor: Cursor) -> Statement:
+    def read_increment(self, cursor: Cursor) -> Statement:
         operator = unary_operator(cursor)
         if operator not in ("pre++", "pre--", "post++", "post--"):
-            return self._no_effect(cursor)
+            return self._read_discarded(cursor)
         place = self._parsed.place(cursor)
-        target = self._target(children(cursor)[0])
-        return _updated(place, target, operator[-1], Literal(place, INT, 1))
+        target = self._read_target(children(cursor)[0])
+        return _make_compound_assignment(place, target, operator[-1], Literal(place, INT, 1))
 
-    def call(self, cursor: Cursor) -> Statement:
-        return Evaluate(self._parsed.place(cursor), self._expressions.call(cursor))
+    def read_call(self, cursor: Cursor) -> Statement:
+        return Evaluate(self._parsed.place(cursor), self._expressions.read_call(cursor))
 
-    def parenthesised(self, cursor: Cursor) -> Statement:
-        return self.statement(children(cursor)[-1])
+    def read_parenthesized(self, cursor: Cursor) -> Statement:
+        return self.read_statement(children(cursor)[-1])
 
-    def _no_effect(self, cursor: Cursor) -> Statement:
+    def _read_discarded(self, cursor: Cursor) -> Statement:
         """Read an expression whose value is discarded; this still rejects unsupported
         expressions."""
-        self._expressions.value(cursor)
+        self._expressions.read_value(cursor)
         return Block(self._parsed.place(cursor), ())
 
-    def cast(self, cursor: Cursor) -> Statement:
+    def read_cast(self, cursor: Cursor) -> Statement:
         """Read `(void)x`."""
         if cursor.type.kind.name != "VOID":
-            return self._no_effect(cursor)
-        return self.statement(children(cursor)[-1])
+            return self._read_discarded(cursor)
+        return self.read_statement(children(cursor)[-1])
 
     # Loops
 
-    def for_statement(self, cursor: Cursor) -> Statement:
+    def read_for(self, cursor: Cursor) -> Statement:
         place = self._parsed.place(cursor)
         found = children(cursor)
         if len(found) != 4:
             # Clang omits missing parts, and does not say which ones are missing.
-            raise Refusal(
+            raise UnsupportedConstruct(
                 place, "a part of the loop head is missing",
                 "write for (i = first; i < end; i += step)",
             )  # fmt: skip
         start, condition, increment, body = found
-        variable, is_own, first = self._start(start)
-        if any(isinstance(e, Access) and e.variable is variable for e in inside(first)):
-            raise Refusal(
+        variable, is_own, first = self._read_loop_start(start)
+        if any(isinstance(e, Access) and e.variable is variable for e in walk_expression(first)):
+            raise UnsupportedConstruct(
                 place, f"{variable.name} is initialized with its own value in this loop",
                 "use another variable for the initial value",
             )  # fmt: skip
-        step = self._increment(increment, variable)
+        step = self._read_loop_step(increment, variable)
         return For(
             place, variable, is_own, first,
-            self._expressions.value(condition), step, self.statement(body),
+            self._expressions.read_value(condition), step, self.read_statement(body),
         )  # fmt: skip
 
-    def _start(self, cursor: Cursor) -> tuple[Variable, bool, Expression]:
+    def _read_loop_start(self, cursor: Cursor) -> tuple[Variable, bool, Expression]:
         place = self._parsed.place(cursor)
-        statement = self.statement(cursor)
+        statement = self.read_statement(cursor)
         while isinstance(statement, Block) and len(statement.statements) == 1:
             statement = statement.statements[0]
         match statement:
@@ -273,22 +279,24 @@ class StatementReader:
                 pass
             case Assign(target=Access(variable=variable, indices=()), value=value):
                 pass
-            case Foreign():
-                raise Refusal(statement.place, statement.reason, statement.help)
+            case UnsupportedStatement():
+                raise UnsupportedConstruct(statement.place, statement.reason, statement.help)
             case _:
-                raise Refusal(
+                raise UnsupportedConstruct(
                     place, "a loop must initialize its variable",
                     "write for (i = first; i < end; i += step)",
                 )  # fmt: skip
         if variable.is_array or variable.type.is_float:
-            raise Refusal(place, f"{variable.name} is not an integer", "count with an integer")
-        return variable, isinstance(statement, Declare), converted(value, variable.type)
+            raise UnsupportedConstruct(
+                place, f"{variable.name} is not an integer", "count with an integer"
+            )
+        return variable, isinstance(statement, Declare), convert_to(value, variable.type)
 
-    def _increment(self, cursor: Cursor, variable: Variable) -> int:
-        statement = self.statement(cursor)
+    def _read_loop_step(self, cursor: Cursor, variable: Variable) -> int:
+        statement = self.read_statement(cursor)
         step = _constant_step(statement, variable)
         if step is None or step == 0:
-            raise Refusal(
+            raise UnsupportedConstruct(
                 self._parsed.place(cursor),
                 f"the step of this loop is not a constant added to {variable.name}",
                 "write i++, i += 2 or similar",
@@ -305,7 +313,7 @@ def _constant_step(statement: Statement, variable: Variable) -> int | None:
         value = value.operand
     if not isinstance(value, Binary) or value.operator not in ("+", "-"):
         return None
-    sides = [_plain(value.left), _plain(value.right)]
+    sides = [_strip_conversions(value.left), _strip_conversions(value.right)]
     if value.operator == "+" and isinstance(sides[0], Literal):
         sides.reverse()
     base, distance = sides
@@ -321,48 +329,50 @@ def _constant_step(statement: Statement, variable: Variable) -> int | None:
     return number if value.operator == "+" else -number
 
 
-def _plain(expression: Expression) -> Expression:
+def _strip_conversions(expression: Expression) -> Expression:
     """Strip conversions, and apply signs to constants."""
     while isinstance(expression, Convert):
         expression = expression.operand
     if isinstance(expression, Unary) and expression.operator == "-":
-        inner = _plain(expression.operand)
+        inner = _strip_conversions(expression.operand)
         if isinstance(inner, Literal):
             return Literal(expression.place, inner.type, -inner.value)
     return expression
 
 
-def _updated(
+def _make_compound_assignment(
     place: SourceLocation, target: Access, operator: str, operand: Expression
 ) -> Statement:
     """Build `target operator= operand`, computed in the common type of both."""
     if operator in ("<<", ">>"):
-        type = promoted(target.type)
+        type = promote_type(target.type)
     else:
-        type = common(target.type, operand.type)
-        operand = converted(operand, type)
-    left = converted(target, type)
+        type = common_type(target.type, operand.type)
+        operand = convert_to(operand, type)
+    left = convert_to(target, type)
     value = Binary(place, type, operator, left, operand)
-    return Assign(place, target, converted(value, target.type), is_compound=True)
+    return Assign(place, target, convert_to(value, target.type), is_compound=True)
 
 
-def _foreign(refusal: Refusal, inside: tuple[Statement, ...] = ()) -> Foreign:
-    return Foreign(refusal.place, refusal.message, refusal.help, inside)
+def _make_foreign(
+    refusal: UnsupportedConstruct, inside: tuple[Statement, ...] = ()
+) -> UnsupportedStatement:
+    return UnsupportedStatement(refusal.place, refusal.message, refusal.help, inside)
 
 
 _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
-    "COMPOUND_STMT": StatementReader.block,
-    "LABEL_STMT": StatementReader.labelled,
-    "NULL_STMT": StatementReader.nothing,
-    "IF_STMT": StatementReader.if_statement,
-    "FOR_STMT": StatementReader.for_statement,
-    "RETURN_STMT": StatementReader.return_statement,
-    "DECL_STMT": StatementReader.declarations,
-    "BINARY_OPERATOR": StatementReader.assignment,
-    "COMPOUND_ASSIGNMENT_OPERATOR": StatementReader.compound,
-    "UNARY_OPERATOR": StatementReader.step,
-    "CALL_EXPR": StatementReader.call,
-    "PAREN_EXPR": StatementReader.parenthesised,
-    "UNEXPOSED_EXPR": StatementReader.parenthesised,
-    "CSTYLE_CAST_EXPR": StatementReader.cast,
+    "COMPOUND_STMT": StatementReader.read_block,
+    "LABEL_STMT": StatementReader.read_labeled,
+    "NULL_STMT": StatementReader.read_empty,
+    "IF_STMT": StatementReader.read_if,
+    "FOR_STMT": StatementReader.read_for,
+    "RETURN_STMT": StatementReader.read_return,
+    "DECL_STMT": StatementReader.read_declarations,
+    "BINARY_OPERATOR": StatementReader.read_assignment,
+    "COMPOUND_ASSIGNMENT_OPERATOR": StatementReader.read_compound_assignment,
+    "UNARY_OPERATOR": StatementReader.read_increment,
+    "CALL_EXPR": StatementReader.read_call,
+    "PAREN_EXPR": StatementReader.read_parenthesized,
+    "UNEXPOSED_EXPR": StatementReader.read_parenthesized,
+    "CSTYLE_CAST_EXPR": StatementReader.read_cast,
 }

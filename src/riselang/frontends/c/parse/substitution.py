@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from riselang.frontends.c.parse.c_types import LONG
-from riselang.frontends.c.parse.expressions import converted
-from riselang.frontends.c.parse.refusals import Refusal
+from riselang.frontends.c.parse.expressions import convert_to
+from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -30,12 +30,12 @@ from riselang.frontends.c.parse.syntax import (
     Variable,
 )
 
-Values = Mapping[Variable, Expression]
+Substitution = Mapping[Variable, Expression]
 """The substitutes of variables: a value, another variable, or a part of an array."""
 E = TypeVar("E", bound=Expression)
 
 
-def with_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+def map_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Rebuild an expression with changed operands."""
     match expression:
         case Unary() | Convert():
@@ -67,38 +67,38 @@ def with_operands(expression: Expression, change: Callable[[Expression], Express
             return expression
 
 
-def replaced(expression: Expression, values: Values) -> Expression:
+def substitute_expression(expression: Expression, values: Substitution) -> Expression:
     """Substitute values for variables in an expression."""
-    changed = with_operands(expression, lambda inner: replaced(inner, values))
+    changed = map_operands(expression, lambda inner: substitute_expression(inner, values))
     if not isinstance(changed, Access | ArrayValue) or changed.variable not in values:
         return changed
     value = values[changed.variable]
     if not changed.variable.is_array:
-        return converted(value, changed.type)
+        return convert_to(value, changed.type)
     assert isinstance(value, ArrayValue)
-    return _part(changed, value)
+    return _substitute_access(changed, value)
 
 
-def _part(access: Access | ArrayValue, whole: ArrayValue) -> Expression:
+def _substitute_access(access: Access | ArrayValue, whole: ArrayValue) -> Expression:
     """Rewrite an access to a parameter as one to the array that was passed."""
     indices = list(access.indices)
     offset = access.offset if isinstance(access, ArrayValue) else None
     if whole.offset is not None:
         if indices:
-            indices[0] = _sum(whole.offset, indices[0])
+            indices[0] = _add_indices(whole.offset, indices[0])
         else:
-            offset = whole.offset if offset is None else _sum(whole.offset, offset)
+            offset = whole.offset if offset is None else _add_indices(whole.offset, offset)
     together = (*whole.indices, *indices)
     if isinstance(access, Access):
         return Access(access.place, access.type, whole.variable, together)
     return ArrayValue(access.place, access.type, whole.variable, together, offset)
 
 
-def _sum(left: Expression, right: Expression) -> Expression:
-    return Binary(right.place, LONG, "+", converted(left, LONG), converted(right, LONG))
+def _add_indices(left: Expression, right: Expression) -> Expression:
+    return Binary(right.place, LONG, "+", convert_to(left, LONG), convert_to(right, LONG))
 
 
-def renamed(statement: Statement, values: Values) -> Statement:
+def substitute_statement(statement: Statement, values: Substitution) -> Statement:
     """Substitute values for variables in a statement; assigned ones are replaced by variables."""
 
     def variable(old: Variable) -> Variable:
@@ -106,27 +106,29 @@ def renamed(statement: Statement, values: Values) -> Statement:
         return new.variable if isinstance(new, Access | ArrayValue) else old
 
     def change(expression: E) -> E:
-        return replaced(expression, values)  # type: ignore[return-value]
+        return substitute_expression(expression, values)  # type: ignore[return-value]
 
     match statement:
         case Assign():
-            target: Expression = replaced(statement.target, values)
+            target: Expression = substitute_expression(statement.target, values)
             if not isinstance(target, Access):
-                raise Refusal(statement.place, "a parameter bound to a value is assigned")
+                raise UnsupportedConstruct(
+                    statement.place, "a parameter bound to a value is assigned"
+                )
             return replace(statement, target=target, value=change(statement.value))
         case Declare():
             value = None if statement.value is None else change(statement.value)
             return replace(statement, variable=variable(statement.variable), value=value)
         case Block():
-            inner = tuple(renamed(each, values) for each in statement.statements)
+            inner = tuple(substitute_statement(each, values) for each in statement.statements)
             return replace(statement, statements=inner)
         case If():
             otherwise = statement.otherwise
             return replace(
                 statement,
                 condition=change(statement.condition),
-                then=renamed(statement.then, values),
-                otherwise=None if otherwise is None else renamed(otherwise, values),
+                then=substitute_statement(statement.then, values),
+                otherwise=None if otherwise is None else substitute_statement(otherwise, values),
             )
         case For():
             return replace(
@@ -134,7 +136,7 @@ def renamed(statement: Statement, values: Values) -> Statement:
                 variable=variable(statement.variable),
                 first=change(statement.first),
                 condition=change(statement.condition),
-                body=renamed(statement.body, values),
+                body=substitute_statement(statement.body, values),
             )
         case Evaluate():
             return replace(statement, call=change(statement.call))

@@ -40,7 +40,7 @@ class Variable:
         return bool(self.extents)
 
     @property
-    def hint(self) -> str:
+    def ascii_name(self) -> str:
         """The name in ASCII, for MLIR and isl."""
         return _OTHER_LETTER.sub("_", self.name)
 
@@ -158,7 +158,7 @@ class For(Statement):
     """`for (variable = first; condition; variable += step) body`."""
 
     variable: Variable
-    is_own: bool
+    declares_variable: bool
     """Whether the loop declares its variable."""
     first: Expression
     condition: Expression
@@ -179,7 +179,7 @@ class Return(Statement):
 
 
 @dataclass(frozen=True)
-class Foreign(Statement):
+class UnsupportedStatement(Statement):
     """An unsupported statement, with the reason."""
 
     reason: str
@@ -198,11 +198,11 @@ class Function:
     parameters: tuple[Variable, ...]
     body: Block
     is_static: bool = False
-    refused: tuple[SourceLocation, str, str] | None = None
+    unsupported: tuple[SourceLocation, str, str] | None = None
     """Why the function as a whole is not supported: location, reason and help."""
 
 
-def operands(expression: Expression) -> tuple[Expression, ...]:
+def direct_operands(expression: Expression) -> tuple[Expression, ...]:
     """Return the direct subexpressions of an expression."""
     match expression:
         case Unary() | Convert():
@@ -224,35 +224,35 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
             return ()
 
 
-def inside(expression: Expression) -> Iterator[Expression]:
+def walk_expression(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all of its subexpressions, from left to right."""
     stack = [expression]
     while stack:
         found = stack.pop()
         yield found
-        stack.extend(reversed(operands(found)))
+        stack.extend(reversed(direct_operands(found)))
 
 
-def depth(expression: Expression) -> int:
+def expression_depth(expression: Expression) -> int:
     """Return the nesting depth of operations."""
     deepest, stack = 0, [(expression, 1)]
     while stack:
         found, level = stack.pop()
         deepest = max(deepest, level)
-        stack.extend((inner, level + 1) for inner in operands(found))
+        stack.extend((inner, level + 1) for inner in direct_operands(found))
     return deepest
 
 
-def statements_of(statement: Statement) -> Iterator[Statement]:
+def walk_statement(statement: Statement) -> Iterator[Statement]:
     """Yield a statement and all nested statements, in source order."""
     stack = [statement]
     while stack:
         found = stack.pop()
         yield found
-        stack.extend(reversed(_children(found)))
+        stack.extend(reversed(_child_statements(found)))
 
 
-def _children(statement: Statement) -> tuple[Statement, ...]:
+def _child_statements(statement: Statement) -> tuple[Statement, ...]:
     match statement:
         case Block():
             return statement.statements
@@ -261,13 +261,13 @@ def _children(statement: Statement) -> tuple[Statement, ...]:
             return (statement.then, *rest)
         case For():
             return (statement.body,)
-        case Foreign():
+        case UnsupportedStatement():
             return statement.children
         case _:
             return ()
 
 
-def expressions_of(statement: Statement) -> tuple[Expression, ...]:
+def direct_expressions(statement: Statement) -> tuple[Expression, ...]:
     """Return the expressions directly in a statement, without those of nested statements."""
     match statement:
         case Assign():

@@ -15,27 +15,27 @@ from riselang.frontends.c.parse.syntax import (
     If,
     Statement,
     Variable,
-    expressions_of,
-    inside,
-    statements_of,
+    direct_expressions,
+    walk_expression,
+    walk_statement,
 )
 
 
-def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
+def walk_statements(statements: Sequence[Statement]) -> Iterator[Statement]:
     for statement in statements:
-        yield from statements_of(statement)
+        yield from walk_statement(statement)
 
 
-def calls_in(statement: Statement) -> Iterator[Expression]:
-    for inner in statements_of(statement):
-        for expression in expressions_of(inner):
-            yield from inside(expression)
+def find_calls(statement: Statement) -> Iterator[Expression]:
+    for inner in walk_statement(statement):
+        for expression in direct_expressions(inner):
+            yield from walk_expression(expression)
 
 
-def written_in(statements: Sequence[Statement]) -> Iterator[Variable]:
+def written_variables(statements: Sequence[Statement]) -> Iterator[Variable]:
     """Yield the assigned variables: scalars, loop variables, and arrays with an assigned
     element."""
-    for statement in all_of(statements):
+    for statement in walk_statements(statements):
         match statement:
             case Assign():
                 yield statement.target.variable
@@ -47,44 +47,46 @@ def written_in(statements: Sequence[Statement]) -> Iterator[Variable]:
                 pass
 
 
-def assignments_in(statements: Sequence[Statement]) -> dict[Variable, int]:
+def count_assignments(statements: Sequence[Statement]) -> dict[Variable, int]:
     counts: dict[Variable, int] = {}
-    for variable in written_in(statements):
+    for variable in written_variables(statements):
         counts[variable] = counts.get(variable, 0) + 1
     return counts
 
 
-def used_in(statements: Sequence[Statement], result: Expression | None) -> Iterator[Variable]:
-    for statement in all_of(statements):
-        for expression in expressions_of(statement):
-            for part in inside(expression):
+def used_variables(
+    statements: Sequence[Statement], result: Expression | None
+) -> Iterator[Variable]:
+    for statement in walk_statements(statements):
+        for expression in direct_expressions(statement):
+            for part in walk_expression(expression):
                 if isinstance(part, Access):
                     yield part.variable
         if isinstance(statement, For | Declare):
             yield statement.variable
-    for part in inside(result) if result is not None else ():
+    for part in walk_expression(result) if result is not None else ():
         if isinstance(part, Access):
             yield part.variable
 
 
-def needed_after(region: Region) -> frozenset[Variable]:
+def loop_variables_live_after(region: Region) -> frozenset[Variable]:
     """Return the loop variables whose values are read after their loops."""
-    loops = {each.variable for each in all_of(region.statements) if isinstance(each, For)
-             and not each.is_own}  # fmt: skip
+    loops = {each.variable for each in walk_statements(region.statements) if isinstance(each, For)
+             and not each.declares_variable}  # fmt: skip
     found = {variable for variable in loops if variable in region.live_after}
     for statement in region.statements:
-        found |= _read_outside(statement, loops, frozenset())
+        found |= _variables_read_outside(statement, loops, frozenset())
     return frozenset(found)
 
 
-def _read_outside(
+def _variables_read_outside(
     statement: Statement, loops: set[Variable], running: frozenset[Variable]
 ) -> set[Variable]:
     """Return those of the variables that are read outside their loops."""
     found = {
         part.variable
-        for expression in expressions_of(statement)
-        for part in inside(expression)
+        for expression in direct_expressions(statement)
+        for part in walk_expression(expression)
         if isinstance(part, Access) and part.variable in loops and part.variable not in running
         and not (isinstance(statement, For) and part.variable is statement.variable)
     }  # fmt: skip
@@ -101,5 +103,5 @@ def _read_outside(
         case _:
             children = ()
     for child in children:
-        found |= _read_outside(child, loops, running)
+        found |= _variables_read_outside(child, loops, running)
     return found

@@ -9,30 +9,32 @@ from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
 
-Times = Mapping[str, Sequence[Linear]]
+ScheduleVectors = Mapping[str, Sequence[Linear]]
 """For each statement its schedule vector (point in time); all have the same length."""
 
 
-def time_map(scop: Scop, times: Times) -> Any:
+def schedule_map(scop: Scop, times: ScheduleVectors) -> Any:
     """Return the schedule vectors as an isl relation."""
     parts: list[str] = []
     for name, rows in times.items():
-        iterators = ", ".join(iterator for _, iterator in scop.statement(name).iterators)
+        iterators = ", ".join(iterator for _, iterator in scop.find_statement(name).iterators)
         point = ", ".join(f"({row})" for row in rows)
         parts.append(f"{name}[{iterators}] -> [{point}]")
     return isl().UnionMap(f"{scop.prefix}{{ {'; '.join(parts)} }}")
 
 
-def at_once(scop: Scop, pairs: Any, times: Times) -> Any:
+def simultaneous_dependences(scop: Scop, pairs: Any, times: ScheduleVectors) -> Any:
     """Return the dependences between instances with equal schedule vectors."""
-    when = time_map(scop, times)
+    when = schedule_map(scop, times)
     return pairs.intersect(when.apply_range(when.reverse()))
 
 
-def keeps(scop: Scop, pairs: Any, times: Times, *, strictly: bool) -> bool:
+def preserves_dependences(
+    scop: Scop, pairs: Any, times: ScheduleVectors, *, strictly: bool
+) -> bool:
     """Whether no instance runs before one that it depends on; if `strictly`, nor at the same
     time."""
-    when = time_map(scop, times)
+    when = schedule_map(scop, times)
     between = pairs.apply_domain(when).apply_range(when)
     if between.is_empty():
         return True
@@ -42,13 +44,13 @@ def keeps(scop: Scop, pairs: Any, times: Times, *, strictly: bool) -> bool:
     return bool(found.is_subset(later))
 
 
-def is_parallel(scop: Scop, pairs: Any, times: Times) -> bool:
+def is_parallel(scop: Scop, pairs: Any, times: ScheduleVectors) -> bool:
     """Whether the last dimension carries no dependence of instances that agree in all others."""
-    outer = at_once(scop, pairs, {name: rows[:-1] for name, rows in times.items()})
-    return bool(outer.is_subset(at_once(scop, outer, times)))
+    outer = simultaneous_dependences(scop, pairs, {name: rows[:-1] for name, rows in times.items()})
+    return bool(outer.is_subset(simultaneous_dependences(scop, outer, times)))
 
 
-def edges(pairs: Any) -> set[tuple[str, str]]:
+def dependence_edges(pairs: Any) -> set[tuple[str, str]]:
     """Return the edges of the dependence graph of statements."""
     found: set[tuple[str, str]] = set()
     dims = isl().dim_type
@@ -62,7 +64,9 @@ def edges(pairs: Any) -> set[tuple[str, str]]:
     return found
 
 
-def groups(names: Sequence[str], known: set[tuple[str, str]]) -> list[list[str]]:
+def strongly_connected_components(
+    names: Sequence[str], known: set[tuple[str, str]]
+) -> list[list[str]]:
     """Return the strongly connected components of the dependence graph, in topological order."""
     reached = {name: {name} for name in names}
     changed = True

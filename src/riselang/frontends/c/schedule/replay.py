@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from riselang.frontends.c.emit.trees import number, operation
+from riselang.frontends.c.emit.trees import operation_name, read_number
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 
-MOST_INSTANCES = 60_000
+MAX_INSTANCES = 60_000
 """The limit on executed instances, over all sizes."""
-VALUES = (
+PARAMETER_VALUES = (
     (7, 6, 9, 5, 8), (3, 4, 2, 5, 3), (1, 1, 1, 1, 1), (13, 11, 4, 10, 12), (35, 34, 3, 36, 33),
     (2, 35, 34, 5, 4), (260, 3, 5, 4, 6), (5, 260, 3, 6, 4), (4, 3, 260, 5, 6), (6, 5, 4, 260, 3),
 )  # fmt: skip
@@ -33,28 +33,28 @@ _BINARY = {
 Run = Callable[[Mapping[str, int]], Iterator[tuple[str, tuple[int, ...]]]]
 
 
-def agree(scop: Scop, first: Any, second: Any) -> bool:
+def has_same_data_flow(scop: Scop, first: Any, second: Any) -> bool:
     """Whether two ASTs of isl's loops have the same data flow at the sizes that are tried."""
     variables = _Variables()
-    runs = [_compiled(scop, tree, variables) for tree in (first, second)]
-    flow = _Flow(scop, variables)
-    left = MOST_INSTANCES
-    for values in VALUES:
+    runs = [_compile_generator(scop, tree, variables) for tree in (first, second)]
+    flow = _DataFlow(scop, variables)
+    left = MAX_INSTANCES
+    for values in PARAMETER_VALUES:
         sizes = {p.name: values[at % len(values)] for at, p in enumerate(scop.parameters)}
         found: list[Any] = []
         for run in runs:
-            instances = _first(run(sizes), left)
+            instances = _take_up_to(run(sizes), left)
             if instances is None:
                 # The first values are small; later ones may exceed the limit.
-                return values is not VALUES[0]
-            found.append(flow.of(instances, sizes))
+                return values is not PARAMETER_VALUES[0]
+            found.append(flow.trace(instances, sizes))
             left -= len(instances)
         if found[0] != found[1]:
             return False
     return True
 
 
-def _first(run: Iterator[Any], most: int) -> list[Any] | None:
+def _take_up_to(run: Iterator[Any], most: int) -> list[Any] | None:
     """Return all items of a run; None if there are more than `most`."""
     found: list[Any] = []
     for instance in run:
@@ -74,7 +74,7 @@ class _Variables:
         return self._known.setdefault(name, f"v{len(self._known)}")
 
 
-class _Flow:
+class _DataFlow:
     """The accesses of statements, as functions of their iterators and of parameters."""
 
     def __init__(self, scop: Scop, variables: _Variables):
@@ -82,7 +82,7 @@ class _Flow:
         self._blurred = {
             access.variable
             for statement in scop.statements
-            for access, subscript in statement.subscripts.items()
+            for access, subscript in statement.access_relations.items()
             if subscript.indices is None
         }
         self._reads = {s.name: self._places(s, s.reads) for s in scop.statements}
@@ -92,18 +92,20 @@ class _Flow:
         parts: list[str] = []
         ordered = sorted(accesses, key=lambda access: (access.variable.name, str(access.place)))
         for access in ordered:
-            subscript = statement.subscripts[access]
+            subscript = statement.access_relations[access]
             indices = [] if access.variable in self._blurred else subscript.indices or ()
             texts = [
                 repr(id(access.variable)),
-                *(_python(index, self._variables) for index in indices),
+                *(_format_linear(index, self._variables) for index in indices),
             ]
             parts.append(f"({', '.join(texts)},)")
         names = ", ".join(self._variables[name] for _, name in statement.iterators)
         body = f"({''.join(f'{part}, ' for part in parts)})"
         return f"lambda {names}: {body}"
 
-    def of(self, instances: Sequence[tuple[str, tuple[int, ...]]], sizes: Mapping[str, int]) -> Any:
+    def trace(
+        self, instances: Sequence[tuple[str, tuple[int, ...]]], sizes: Mapping[str, int]
+    ) -> Any:
         """Return the writer of each value that an instance reads, and the last writer of each
         element."""
         known = {self._variables[name]: value for name, value in sizes.items()}
@@ -120,76 +122,78 @@ class _Flow:
         return seen, last
 
 
-def _python(linear: Linear, variables: _Variables) -> str:
+def _format_linear(linear: Linear, variables: _Variables) -> str:
     parts = [str(linear.constant)]
     for atom, factor in linear.terms:
         if isinstance(atom, str):
             text = variables[atom]
         else:
             sign = "//" if isinstance(atom, Quotient) else "%"
-            text = f"(({_python(atom.dividend, variables)}) {sign} {atom.divisor})"
+            text = f"(({_format_linear(atom.dividend, variables)}) {sign} {atom.divisor})"
         parts.append(f"{factor} * {text}")
     return " + ".join(parts)
 
 
-def _compiled(scop: Scop, tree: Any, variables: _Variables) -> Run:
+def _compile_generator(scop: Scop, tree: Any, variables: _Variables) -> Run:
     """Compile an AST of loops to a Python generator of instances."""
     lines = ["def run(sizes):"]
     lines += [f"    {variables[p.name]} = sizes[{p.name!r}]" for p in scop.parameters]
-    _lines(tree, 1, lines, variables)
+    _emit_lines(tree, 1, lines, variables)
     lines.append("    yield from ()")
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)
     return names["run"]
 
 
-def _lines(node: Any, indent: int, lines: list[str], variables: _Variables) -> None:
+def _emit_lines(node: Any, indent: int, lines: list[str], variables: _Variables) -> None:
     types = isl().ast_node_type
     space = "    " * indent
     kind = node.get_type()
     if kind == types.block:
         children = node.block_get_children()
         for at in range(children.n_ast_node()):
-            _lines(children.get_at(at), indent, lines, variables)
+            _emit_lines(children.get_at(at), indent, lines, variables)
     elif kind == types.for_:
         name = variables[node.for_get_iterator().get_id().get_name()]
-        first = _expression(node.for_get_init(), variables)
+        first = _format_expression(node.for_get_init(), variables)
         if node.for_is_degenerate():
             lines.append(f"{space}{name} = {first}")
-            _lines(node.for_get_body(), indent, lines, variables)
+            _emit_lines(node.for_get_body(), indent, lines, variables)
             return
         condition = node.for_get_cond()
-        extra = " + 1" if operation(condition) == "le" else ""
-        end = f"{_expression(condition.get_op_arg(1), variables)}{extra}"
-        step = number(node.for_get_inc())
+        extra = " + 1" if operation_name(condition) == "le" else ""
+        end = f"{_format_expression(condition.get_op_arg(1), variables)}{extra}"
+        step = read_number(node.for_get_inc())
         lines.append(f"{space}for {name} in range({first}, {end}, {step}):")
-        _lines(node.for_get_body(), indent + 1, lines, variables)
+        _emit_lines(node.for_get_body(), indent + 1, lines, variables)
     elif kind == types.if_:
-        lines.append(f"{space}if {_expression(node.if_get_cond(), variables)}:")
-        _lines(node.if_get_then_node(), indent + 1, lines, variables)
+        lines.append(f"{space}if {_format_expression(node.if_get_cond(), variables)}:")
+        _emit_lines(node.if_get_then_node(), indent + 1, lines, variables)
         if node.if_has_else_node():
             lines.append(f"{space}else:")
-            _lines(node.if_get_else_node(), indent + 1, lines, variables)
+            _emit_lines(node.if_get_else_node(), indent + 1, lines, variables)
     elif kind == types.mark:
-        _lines(node.mark_get_node(), indent, lines, variables)
+        _emit_lines(node.mark_get_node(), indent, lines, variables)
     else:
         call = node.user_get_expr()
         name = call.get_op_arg(0).get_id().get_name()
         arguments = [
-            _expression(call.get_op_arg(at), variables) for at in range(1, call.get_op_n_arg())
+            _format_expression(call.get_op_arg(at), variables)
+            for at in range(1, call.get_op_n_arg())
         ]
         lines.append(f"{space}yield {name!r}, ({''.join(f'{each}, ' for each in arguments)})")
 
 
-def _expression(expression: Any, variables: _Variables) -> str:
+def _format_expression(expression: Any, variables: _Variables) -> str:
     types = isl().ast_expr_type
     if expression.get_type() == types.id:
         return variables[expression.get_id().get_name()]
     if expression.get_type() == types.int:
-        return str(number(expression))
-    kind = operation(expression)
+        return str(read_number(expression))
+    kind = operation_name(expression)
     arguments = [
-        _expression(expression.get_op_arg(at), variables) for at in range(expression.get_op_n_arg())
+        _format_expression(expression.get_op_arg(at), variables)
+        for at in range(expression.get_op_n_arg())
     ]
     if kind in ("cond", "select"):
         return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"

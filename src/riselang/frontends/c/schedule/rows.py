@@ -19,7 +19,7 @@ class NoRows(Exception):
 
 
 @dataclass(frozen=True)
-class Nest:
+class ScheduledNest:
     """Statements that share their outer schedule rows in isl's schedule."""
 
     rows: Mapping[str, Rows]
@@ -28,25 +28,27 @@ class Nest:
     """The number of leading rows that belong to one permutable band of all statements."""
 
 
-def nests(scop: Scop, schedule: Any) -> list[Nest]:
+def schedule_nests(scop: Scop, schedule: Any) -> list[ScheduledNest]:
     """Return the nests of isl's schedule, in sequence."""
-    return _nests(scop, schedule.get_root())
+    return _collect_nests(scop, schedule.get_root())
 
 
-def _nests(scop: Scop, node: Any) -> list[Nest]:
+def _collect_nests(scop: Scop, node: Any) -> list[ScheduledNest]:
     types = isl().schedule_node_type
     kind = node.get_type()
     if kind in (types.domain, types.filter):
-        return _nests(scop, node.child(0))
+        return _collect_nests(scop, node.child(0))
     if kind in (types.sequence, types.set):
-        return [nest for at in range(node.n_children()) for nest in _nests(scop, node.child(at))]
+        return [
+            nest for at in range(node.n_children()) for nest in _collect_nests(scop, node.child(at))
+        ]
     shared = node.band_n_member() if kind == types.band else 0
-    return [Nest(_rows(scop, node), shared)]
+    return [ScheduledNest(_collect_rows(scop, node), shared)]
 
 
-def _rows(scop: Scop, node: Any) -> dict[str, Rows]:
+def _collect_rows(scop: Scop, node: Any) -> dict[str, Rows]:
     """Return the rows of all statements below a node."""
-    found: dict[str, Rows] = dict.fromkeys(statements_in(node.get_domain()), ())
+    found: dict[str, Rows] = dict.fromkeys(statement_names(node.get_domain()), ())
     types = isl().schedule_node_type
     kind = node.get_type()
     if kind == types.band:
@@ -54,22 +56,22 @@ def _rows(scop: Scop, node: Any) -> dict[str, Rows]:
         for position in range(node.band_n_member()):
             member = partial.get_union_pw_aff(position)
             for name in found:
-                found[name] = (*found[name], _row(scop, member, name))
+                found[name] = (*found[name], _band_row(scop, member, name))
     for at in range(node.n_children()):
-        for name, rows in _rows(scop, node.child(at)).items():
+        for name, rows in _collect_rows(scop, node.child(at)).items():
             found[name] = (*found[name], *rows)
     return found
 
 
-def statements_in(domain: Any) -> list[str]:
+def statement_names(domain: Any) -> list[str]:
     names: list[str] = []
     domain.foreach_set(lambda each: names.append(each.get_tuple_name()))
     return sorted(names)
 
 
-def _row(scop: Scop, member: Any, name: str) -> Linear:
+def _band_row(scop: Scop, member: Any, name: str) -> Linear:
     """Return a band member as a row of one statement."""
-    statement = scop.statement(name)
+    statement = scop.find_statement(name)
     pieces: list[Any] = []
 
     def look(part: Any) -> None:
@@ -82,40 +84,42 @@ def _row(scop: Scop, member: Any, name: str) -> Linear:
     value, dims = pieces[0], isl().dim_type
     if value.dim(dims.div):
         raise NoRows
-    total = Linear(_whole(value.get_constant_val()))
+    total = Linear(_to_integer(value.get_constant_val()))
     for position, (_, iterator) in enumerate(statement.iterators):
-        factor = _whole(value.get_coefficient_val(dims.in_, position))
+        factor = _to_integer(value.get_coefficient_val(dims.in_, position))
         total += Linear.of(iterator).times(factor)
     for position in range(value.dim(dims.param)):
-        factor = _whole(value.get_coefficient_val(dims.param, position))
+        factor = _to_integer(value.get_coefficient_val(dims.param, position))
         total += Linear.of(value.get_dim_name(dims.param, position)).times(factor)
     return total
 
 
-def _whole(value: Any) -> int:
+def _to_integer(value: Any) -> int:
     number = value.to_python()
     if number != int(number):
         raise NoRows
     return int(number)
 
 
-def is_row_of(rows: Sequence[Linear], row: Linear, names: Sequence[str]) -> bool:
+def is_dependent_row(rows: Sequence[Linear], row: Linear, names: Sequence[str]) -> bool:
     """Whether a row is linearly dependent on others and constants."""
-    matrix = [_factors(each, names) for each in rows]
-    return _rank([*matrix, _factors(row, names)]) == _rank(matrix)
+    matrix = [_row_coefficients(each, names) for each in rows]
+    return _matrix_rank([*matrix, _row_coefficients(row, names)]) == _matrix_rank(matrix)
 
 
-def independent(rows: Sequence[Linear], statement: ModelStatement) -> Rows:
+def independent_rows(rows: Sequence[Linear], statement: ModelStatement) -> Rows:
     """Drop the rows that others determine: their loops would run once."""
     names = [name for _, name in statement.iterators]
     kept: list[Linear] = []
     for row in rows:
-        if not is_row_of(kept, row, names):
+        if not is_dependent_row(kept, row, names):
             kept.append(row)
     return tuple(kept)
 
 
-def direction(rows: Sequence[Linear], at: int, statement: ModelStatement) -> dict[str, int] | None:
+def row_direction(
+    rows: Sequence[Linear], at: int, statement: ModelStatement
+) -> dict[str, int] | None:
     """Return how iterators change if one row increases by one and the others are fixed.
 
     None if they cannot. There are as many rows as iterators, and they are linearly independent.
@@ -123,20 +127,20 @@ def direction(rows: Sequence[Linear], at: int, statement: ModelStatement) -> dic
     names = [name for _, name in statement.iterators]
     if len(rows) != len(names):
         return None
-    matrix = [_factors(row, names) for row in rows]
+    matrix = [_row_coefficients(row, names) for row in rows]
     goal = [Fraction(int(position == at)) for position in range(len(rows))]
-    solution = _solved(matrix, goal)
+    solution = _solve_system(matrix, goal)
     if solution is None or any(value.denominator != 1 for value in solution):
         return None
     return {name: int(value) for name, value in zip(names, solution, strict=True)}
 
 
-def _factors(row: Linear, names: Sequence[str]) -> list[Fraction]:
+def _row_coefficients(row: Linear, names: Sequence[str]) -> list[Fraction]:
     known = dict(row.terms)
     return [Fraction(known.get(name, 0)) for name in names]
 
 
-def _rank(matrix: Sequence[Sequence[Fraction]]) -> int:
+def _matrix_rank(matrix: Sequence[Sequence[Fraction]]) -> int:
     rows = [list(row) for row in matrix]
     rank = 0
     for column in range(len(rows[0]) if rows else 0):
@@ -151,7 +155,7 @@ def _rank(matrix: Sequence[Sequence[Fraction]]) -> int:
     return rank
 
 
-def _solved(matrix: list[list[Fraction]], goal: list[Fraction]) -> list[Fraction] | None:
+def _solve_system(matrix: list[list[Fraction]], goal: list[Fraction]) -> list[Fraction] | None:
     """Solve a square system with a unique solution."""
     size = len(goal)
     rows = [[*row, value] for row, value in zip(matrix, goal, strict=True)]

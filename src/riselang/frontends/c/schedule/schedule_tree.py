@@ -11,54 +11,58 @@ from riselang.frontends.c.model.scop import ModelStatement
 
 
 @dataclass(frozen=True)
-class Leaf:
+class LeafNode:
     """A statement, by its name."""
 
     statement: str
 
 
 @dataclass(frozen=True)
-class Steps:
+class SequenceNode:
     """A sequence of subtrees."""
 
-    children: tuple[Tree, ...]
+    children: tuple[SourceTree, ...]
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopNode:
     """A loop: upward, or downward if the direction is -1."""
 
     iterator: str
     direction: int
-    body: Tree
+    body: SourceTree
 
 
-Tree = Leaf | Steps | Loop
+SourceTree = LeafNode | SequenceNode | LoopNode
 
 
-def schedule_of(tree: Tree, statements: Mapping[str, ModelStatement], prefix: str) -> Any:
+def build_source_schedule(
+    tree: SourceTree, statements: Mapping[str, ModelStatement], prefix: str
+) -> Any:
     """Build isl's schedule tree; None if there is nothing to do."""
     match tree:
-        case Leaf():
+        case LeafNode():
             statement = statements[tree.statement]
             if statement.domain.is_empty():
                 return None
             return isl().Schedule.from_domain(isl().UnionSet.from_set(statement.domain))
-        case Steps():
+        case SequenceNode():
             whole = None
             for child in tree.children:
-                part = schedule_of(child, statements, prefix)
+                part = build_source_schedule(child, statements, prefix)
                 if part is not None:
                     whole = part if whole is None else whole.sequence(part)
             return whole
-        case Loop():
-            body = schedule_of(tree.body, statements, prefix)
+        case LoopNode():
+            body = build_source_schedule(tree.body, statements, prefix)
             if body is None:
                 return None
-            return body.insert_partial_schedule(_band(tree, body, statements, prefix))
+            return body.insert_partial_schedule(_add_band(tree, body, statements, prefix))
 
 
-def _band(loop: Loop, body: Any, statements: Mapping[str, ModelStatement], prefix: str) -> Any:
+def _add_band(
+    loop: LoopNode, body: Any, statements: Mapping[str, ModelStatement], prefix: str
+) -> Any:
     """Build a band that schedules each statement in the loop by the loop variable."""
     sign = "" if loop.direction > 0 else "-"
     parts: list[str] = []

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from riselang.frontends.c.emit.trees import number, operation
+from riselang.frontends.c.emit.trees import operation_name, read_number
 from riselang.frontends.c.model.dependences import dependences
-from riselang.frontends.c.model.isl_text import conjunction, isl
+from riselang.frontends.c.model.isl_text import isl, join_conditions
 from riselang.frontends.c.model.scop import Scop
 
 Alternatives = list[tuple[str, str]]
@@ -27,7 +27,7 @@ _TESTS = {"eq": "=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}
 
 
 @dataclass
-class _Reader:
+class _AstReader:
     """Walks isl's loops, with the conditions that hold at the current node."""
 
     scop: Scop
@@ -37,120 +37,120 @@ class _Reader:
     found: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """For each statement in the loops: its relation, and its schedule vector."""
 
-    def node(self, node: Any) -> None:
+    def visit_node(self, node: Any) -> None:
         types = isl().ast_node_type
         kind = node.get_type()
         if kind == types.block:
             children = node.block_get_children()
             for at in range(children.n_ast_node()):
                 self.time.append(str(at))
-                self.node(children.get_at(at))
+                self.visit_node(children.get_at(at))
                 self.time.pop()
         elif kind == types.for_:
-            self._for(node)
+            self._visit_for(node)
         elif kind == types.if_:
-            self._if(node)
+            self._visit_if(node)
         elif kind == types.mark:
-            self.node(node.mark_get_node())
+            self.visit_node(node.mark_get_node())
         else:
-            self._user(node.user_get_expr())
+            self._visit_user(node.user_get_expr())
 
-    def _for(self, node: Any) -> None:
+    def _visit_for(self, node: Any) -> None:
         name = node.for_get_iterator().get_id().get_name()
-        first = value(node.for_get_init())
+        first = read_value(node.for_get_init())
         if node.for_is_degenerate():
-            added = [" or ".join(_any(f"{name} = {text}", holds) for holds, text in first)]
+            added = [" or ".join(_exists(f"{name} = {text}", holds) for holds, text in first)]
         else:
-            step = number(node.for_get_inc())
+            step = read_number(node.for_get_inc())
             begun = [
-                _any(f"{name} >= {text} and ({name} - {text}) mod {step} = 0", holds)
+                _exists(f"{name} >= {text} and ({name} - {text}) mod {step} = 0", holds)
                 for holds, text in first
             ]
-            added = [" or ".join(begun), truth(node.for_get_cond())]
+            added = [" or ".join(begun), read_condition(node.for_get_cond())]
         self.iterators.append(name)
         self.conditions += added
         self.time.append(name)
-        self.node(node.for_get_body())
+        self.visit_node(node.for_get_body())
         self.time.pop()
         del self.conditions[len(self.conditions) - len(added) :]
         self.iterators.pop()
 
-    def _if(self, node: Any) -> None:
-        condition = truth(node.if_get_cond())
+    def _visit_if(self, node: Any) -> None:
+        condition = read_condition(node.if_get_cond())
         branches = [(condition, node.if_get_then_node())]
         if node.if_has_else_node():
             branches.append((f"not ({condition})", node.if_get_else_node()))
         for at, (holds, branch) in enumerate(branches):
             self.conditions.append(holds)
             self.time.append(str(at))
-            self.node(branch)
+            self.visit_node(branch)
             self.time.pop()
             self.conditions.pop()
 
-    def _user(self, call: Any) -> None:
+    def _visit_user(self, call: Any) -> None:
         name = call.get_op_arg(0).get_id().get_name()
-        arguments = [value(call.get_op_arg(at)) for at in range(1, call.get_op_n_arg())]
+        arguments = [read_value(call.get_op_arg(at)) for at in range(1, call.get_op_n_arg())]
         source = f"[{', '.join(self.iterators)}]"
         for combination in product(*arguments):
-            holds = conjunction([*self.conditions, *(guard for guard, _ in combination)])
+            holds = join_conditions([*self.conditions, *(guard for guard, _ in combination)])
             target = ", ".join(text for _, text in combination)
             relation = f"{self.scop.prefix}{{ {source} -> {name}[{target}] : {holds} }}"
             self.found.append((relation, f"{source}|{', '.join(self.time)}"))
 
 
-def _any(text: str, guard: str) -> str:
-    return f"({conjunction([guard, text])})"
+def _exists(text: str, guard: str) -> str:
+    return f"({join_conditions([guard, text])})"
 
 
-def value(expression: Any) -> Alternatives:
+def read_value(expression: Any) -> Alternatives:
     """Read an expression of isl's loops."""
     types = isl().ast_expr_type
     if expression.get_type() == types.id:
         return [("", expression.get_id().get_name())]
     if expression.get_type() == types.int:
-        return [("", str(number(expression)))]
-    kind = operation(expression)
+        return [("", str(read_number(expression)))]
+    kind = operation_name(expression)
     arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
     if kind in ("cond", "select"):
-        condition = truth(arguments[0])
+        condition = read_condition(arguments[0])
         return [
-            (conjunction([holds, guard]), text)
+            (join_conditions([holds, guard]), text)
             for holds, branch in ((condition, arguments[1]), (f"not ({condition})", arguments[2]))
-            for guard, text in value(branch)
+            for guard, text in read_value(branch)
         ]
     if kind == "minus":
-        return [(guard, f"(-{text})") for guard, text in value(arguments[0])]
-    total = value(arguments[0])
+        return [(guard, f"(-{text})") for guard, text in read_value(arguments[0])]
+    total = read_value(arguments[0])
     for argument in arguments[1:]:
         total = [
-            (conjunction([a, b]) if a or b else "", _BINARY[kind].format(left, right))
-            for (a, left), (b, right) in product(total, value(argument))
+            (join_conditions([a, b]) if a or b else "", _BINARY[kind].format(left, right))
+            for (a, left), (b, right) in product(total, read_value(argument))
         ]
     return total
 
 
-def truth(expression: Any) -> str:
+def read_condition(expression: Any) -> str:
     """Read a condition of isl's loops."""
     if expression.get_type() == isl().ast_expr_type.int:
-        return "0 = 0" if number(expression) else "1 = 0"
-    kind = operation(expression)
+        return "0 = 0" if read_number(expression) else "1 = 0"
+    kind = operation_name(expression)
     arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
     if kind in ("and_", "and_then"):
-        return " and ".join(f"({truth(each)})" for each in arguments)
+        return " and ".join(f"({read_condition(each)})" for each in arguments)
     if kind in ("or_", "or_else"):
-        return " or ".join(f"({truth(each)})" for each in arguments)
-    left, right = (value(each) for each in arguments)
+        return " or ".join(f"({read_condition(each)})" for each in arguments)
+    left, right = (read_value(each) for each in arguments)
     return " or ".join(
-        _any(f"{a} {_TESTS[kind]} {b}", conjunction([c, d]) if c or d else "")
+        _exists(f"{a} {_TESTS[kind]} {b}", join_conditions([c, d]) if c or d else "")
         for (c, a), (d, b) in product(left, right)
     )
 
 
 def is_faithful(scop: Scop, tree: Any) -> bool:
     """Whether isl's loops run each instance once, and after all instances that it depends on."""
-    reader = _Reader(scop)
-    reader.node(tree)
-    order = _order(scop, reader.found)
+    reader = _AstReader(scop)
+    reader.visit_node(tree)
+    order = _schedule_relation(scop, reader.found)
     domain = scop.schedule.get_domain()
     if not order.is_single_valued() or not order.domain().is_equal(domain):
         return False
@@ -165,7 +165,7 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     return bool(between.is_subset(later))
 
 
-def _order(scop: Scop, found: list[tuple[str, str]]) -> Any:
+def _schedule_relation(scop: Scop, found: list[tuple[str, str]]) -> Any:
     """Return the schedule of each instance; vectors are padded to the longest one."""
     length = max((time.count(",") + 1 for _, time in found), default=0)
     whole = isl().UnionMap(f"{scop.prefix}{{ }}")

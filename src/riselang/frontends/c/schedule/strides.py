@@ -8,7 +8,7 @@ from enum import Enum
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement
 from riselang.frontends.c.parse.syntax import Access
-from riselang.frontends.c.schedule.rows import direction
+from riselang.frontends.c.schedule.rows import row_direction
 
 
 class Stride(Enum):
@@ -20,23 +20,23 @@ class Stride(Enum):
     FAR = "elsewhere"
 
 
-def strides(
+def access_strides(
     statement: ModelStatement, rows: Sequence[Linear], at: int
 ) -> dict[Access, Stride] | None:
     """Return the stride of each access of a statement along one of its rows."""
-    moved = direction(rows, at, statement)
+    moved = row_direction(rows, at, statement)
     if moved is None:
         return None
     return {
-        access: _stride(subscript.indices, moved)
-        for access, subscript in statement.subscripts.items()
+        access: _classify_stride(subscript.indices, moved)
+        for access, subscript in statement.access_relations.items()
     }
 
 
-def _stride(indices: tuple[Linear, ...] | None, moved: Mapping[str, int]) -> Stride:
+def _classify_stride(indices: tuple[Linear, ...] | None, moved: Mapping[str, int]) -> Stride:
     if indices is None:
         return Stride.FAR
-    steps = [_step(index, moved) for index in indices]
+    steps = [_index_step(index, moved) for index in indices]
     if all(step == 0 for step in steps):
         return Stride.STAYS
     if steps[-1] in (1, -1) and all(step == 0 for step in steps[:-1]):
@@ -44,7 +44,7 @@ def _stride(indices: tuple[Linear, ...] | None, moved: Mapping[str, int]) -> Str
     return Stride.FAR
 
 
-def _step(index: Linear, moved: Mapping[str, int]) -> int | None:
+def _index_step(index: Linear, moved: Mapping[str, int]) -> int | None:
     total = 0
     for atom, factor in index.terms:
         if isinstance(atom, str):

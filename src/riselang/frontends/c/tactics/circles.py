@@ -12,42 +12,42 @@ from typing import Any
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.schedule.order import groups
-from riselang.frontends.c.tactics.isolation import edges_inside, loops_around
+from riselang.frontends.c.schedule.order import strongly_connected_components
+from riselang.frontends.c.tactics.isolation import count_remaining_loops, edges_inside_loops
 from riselang.frontends.c.tactics.structures import (
+    LoopRange,
     NotLifted,
-    Range,
     Structure,
     outer_ranges,
-    structure_of,
+    read_structure,
 )
 
 
 @dataclass(frozen=True)
-class Circle:
+class DependenceCycle:
     """The remaining loops, outermost first, and the structures that run in each iteration."""
 
-    around: Mapping[str, Range]
+    around: Mapping[str, LoopRange]
     structures: tuple[Structure, ...]
 
 
-def circle_of(scop: Scop, names: Sequence[str]) -> Circle:
+def find_cycle_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle:
     """Return the structures of a dependence cycle, or of one statement; raises NotLifted with the
     reason."""
-    statements = [scop.statement(name) for name in names]
-    around = _around(scop, statements)
+    statements = [scop.find_statement(name) for name in names]
+    around = _remaining_loops(scop, statements)
     outer = outer_ranges(scop, statements[0], len(around))
     if around and any(outer_ranges(scop, each, len(around)) != outer for each in statements):
         raise NotLifted("the loops that remain are not the same for all statements")
     if around and not _is_upward(scop, names, len(around)):
         raise NotLifted("the loops that remain run downward")
-    order = _in_order(scop, statements, len(around))
-    return Circle(outer, tuple(structure_of(scop, each, around) for each in order))
+    order = _topological_order(scop, statements, len(around))
+    return DependenceCycle(outer, tuple(read_structure(scop, each, around) for each in order))
 
 
-def _around(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
+def _remaining_loops(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
     """Return the remaining loops: those that one of the statements needs around it."""
-    depth = max(loops_around(scop, each) for each in statements)
+    depth = max(count_remaining_loops(scop, each) for each in statements)
     found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
     if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
         raise NotLifted("the loops that remain are not around all statements")
@@ -72,8 +72,14 @@ def _is_upward(scop: Scop, names: Sequence[str], count: int) -> bool:
     return pairs is not None and all(found)
 
 
-def _in_order(scop: Scop, statements: Sequence[ModelStatement], depth: int) -> list[ModelStatement]:
+def _topological_order(
+    scop: Scop, statements: Sequence[ModelStatement], depth: int
+) -> list[ModelStatement]:
     """Return the statements in topological order of the dependences in one iteration."""
     names = [each.name for each in statements]
-    edges = edges_inside(scop, statements[0], depth)
-    return [scop.statement(name) for group in groups(names, edges) for name in group]
+    edges = edges_inside_loops(scop, statements[0], depth)
+    return [
+        scop.find_statement(name)
+        for group in strongly_connected_components(names, edges)
+        for name in group
+    ]

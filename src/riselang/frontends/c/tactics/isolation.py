@@ -13,23 +13,23 @@ from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 
 
-def loops_around(scop: Scop, statement: ModelStatement) -> int:
+def count_remaining_loops(scop: Scop, statement: ModelStatement) -> int:
     """Return the number of outer loops that remain."""
     for depth in range(len(statement.iterators) + 1):
-        if not _is_tied(scop, statement, depth):
+        if not _is_in_cycle(scop, statement, depth):
             return depth
     return len(statement.iterators)
 
 
-def _is_tied(scop: Scop, statement: ModelStatement, depth: int) -> bool:
+def _is_in_cycle(scop: Scop, statement: ModelStatement, depth: int) -> bool:
     """Whether a dependence cycle contains the statement and others, inside `depth` loops."""
-    edges = edges_inside(scop, statement, depth)
-    after = _reached(statement.name, edges)
-    before = _reached(statement.name, {(target, source) for source, target in edges})
+    edges = edges_inside_loops(scop, statement, depth)
+    after = _reachable_statements(statement.name, edges)
+    before = _reachable_statements(statement.name, {(target, source) for source, target in edges})
     return bool((after & before) - {statement.name})
 
 
-def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
+def _reachable_statements(start: str, edges: set[tuple[str, str]]) -> set[str]:
     """Return the statements reachable from a statement, in one step or more."""
     targets: dict[str, list[str]] = {}
     for source, target in edges:
@@ -43,15 +43,15 @@ def _reached(start: str, edges: set[tuple[str, str]]) -> set[str]:
     return reached
 
 
-def edges_inside(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
+def edges_inside_loops(scop: Scop, statement: ModelStatement, depth: int) -> set[tuple[str, str]]:
     """Return pairs of statements with a dependence in the same iteration of the outer loops."""
     names = [name for _, name in statement.iterators[:depth]]
     found: set[tuple[str, str]] = set()
     dims = isl().dim_type
 
     def add(pair: Any) -> None:
-        source = scop.statement(pair.get_tuple_name(dims.in_))
-        target = scop.statement(pair.get_tuple_name(dims.out))
+        source = scop.find_statement(pair.get_tuple_name(dims.in_))
+        target = scop.find_statement(pair.get_tuple_name(dims.out))
         for each in (source, target):
             if [name for _, name in each.iterators[:depth]] != names:
                 return

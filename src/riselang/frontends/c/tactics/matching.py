@@ -23,7 +23,7 @@ from riselang.frontends.c.parse.syntax import (
     Expression,
     Literal,
     Variable,
-    inside,
+    walk_expression,
 )
 
 
@@ -102,7 +102,7 @@ class UpdatePattern:
         for order in permutations(update.factors):
             bound: dict[str, object] = {}
             pairs = [(self.target, update.target), *zip(self.factors, order, strict=True)]
-            if all(_bind(element, factor, bound) for element, factor in pairs):
+            if all(_bind_placeholders(element, factor, bound) for element, factor in pairs):
                 return bound
         return None
 
@@ -111,7 +111,7 @@ def update(target: Element, *factors: Element) -> UpdatePattern:
     return UpdatePattern(target, factors)
 
 
-def _bind(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
+def _bind_placeholders(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
     if len(element.loops) != len(factor.loops):
         return False
     things: list[tuple[str, object]] = [
@@ -128,40 +128,40 @@ def _bind(element: Element, factor: Factor, bound: dict[str, object]) -> bool:
     return True
 
 
-def update_of(statement: ModelStatement) -> Update:
+def read_update(statement: ModelStatement) -> Update:
     """Read a statement as an update; raises NoMatch with the reason."""
-    target, added = _target_and_added(statement)
-    return _update(statement, target, added)
+    target, added = _split_update(statement)
+    return _make_update(statement, target, added)
 
 
-def updates_of(statement: ModelStatement) -> tuple[Update, ...]:
+def read_updates(statement: ModelStatement) -> tuple[Update, ...]:
     """Read a statement that adds one product or two to its target; raises NoMatch with the
     reason."""
-    target, added = _target_and_added(statement)
+    target, added = _split_update(statement)
     if isinstance(added, Binary) and added.operator == "+":
-        return tuple(_update(statement, target, each) for each in (added.left, added.right))
-    return (_update(statement, target, added),)
+        return tuple(_make_update(statement, target, each) for each in (added.left, added.right))
+    return (_make_update(statement, target, added),)
 
 
-def _target_and_added(statement: ModelStatement) -> tuple[Factor, Expression]:
+def _split_update(statement: ModelStatement) -> tuple[Factor, Expression]:
     body = statement.body
     if not isinstance(body, Assign):
         raise NoMatch("it is data-dependent")
-    if statement.checks:
+    if statement.checked_accesses:
         raise NoMatch("its accesses are checked at run time")
-    return factor_of(body.target, statement), added_to(body.value, body.target)
+    return read_factor(body.target, statement), added_value(body.value, body.target)
 
 
-def _update(statement: ModelStatement, target: Factor, added: Expression) -> Update:
+def _make_update(statement: ModelStatement, target: Factor, added: Expression) -> Update:
     """Read one product that is added to a target."""
     factors: list[Factor] = []
     for part in product_parts(added):
         match part:
             case Access() if part.indices:
-                factors.append(factor_of(part, statement))
+                factors.append(read_factor(part, statement))
             case Literal():
                 pass
-            case Access() if part not in statement.subscripts:
+            case Access() if part not in statement.access_relations:
                 pass
             case _:
                 raise NoMatch("what is added is not a product of elements and scalars")
@@ -169,10 +169,10 @@ def _update(statement: ModelStatement, target: Factor, added: Expression) -> Upd
         raise NoMatch("no array is a factor")
     if any(factor.array is target.array for factor in factors):
         raise NoMatch(f"{target.array.name} is also a factor of what is added to it")
-    return Update(target, tuple(factors), tuple(_chain(added)))
+    return Update(target, tuple(factors), tuple(_left_factors(added)))
 
 
-def added_to(value: Expression, target: Access) -> Expression:
+def added_value(value: Expression, target: Access) -> Expression:
     """Return the value that is added to the target."""
     if isinstance(value, Binary) and value.operator == "-" and value.left == target:
         raise NoMatch("it subtracts where the tactic adds")
@@ -180,7 +180,7 @@ def added_to(value: Expression, target: Access) -> Expression:
         raise NoMatch("it does not add to its target")
     for one, other in ((value.left, value.right), (value.right, value.left)):
         if one == target:
-            if any(part == target for part in inside(other)):
+            if any(part == target for part in walk_expression(other)):
                 raise NoMatch("what is added depends on the target")
             return other
     raise NoMatch("it does not add to its target")
@@ -195,19 +195,19 @@ def product_parts(expression: Expression) -> Iterator[Expression]:
         yield expression
 
 
-def _chain(expression: Expression) -> list[Expression]:
+def _left_factors(expression: Expression) -> list[Expression]:
     """Return the factors of a left-associated product; other groupings are not split."""
     if isinstance(expression, Binary) and expression.operator == "*":
-        return [*_chain(expression.left), expression.right]
+        return [*_left_factors(expression.left), expression.right]
     return [expression]
 
 
-def factor_of(access: Access, statement: ModelStatement) -> Factor:
+def read_factor(access: Access, statement: ModelStatement) -> Factor:
     """Read an access whose subscripts are distinct loop variables."""
-    subscript = statement.subscripts.get(access)
+    subscript = statement.access_relations.get(access)
     if subscript is None or subscript.indices is None:
         raise NoMatch(f"a subscript of {access.variable.name} is not affine")
-    names = [plain_loop(index) for index in subscript.indices]
+    names = [single_loop(index) for index in subscript.indices]
     if None in names or len(set(names)) != len(names):
         raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable alone")
     known = {name for _, name in statement.iterators}
@@ -216,7 +216,7 @@ def factor_of(access: Access, statement: ModelStatement) -> Factor:
     return Factor(access, tuple(name for name in names if name is not None))
 
 
-def plain_loop(index: Linear) -> str | None:
+def single_loop(index: Linear) -> str | None:
     """Return the name that an index consists of, with nothing added."""
     if index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1:
         atom = index.terms[0][0]
@@ -224,7 +224,7 @@ def plain_loop(index: Linear) -> str | None:
     return None
 
 
-def offsets(index: Linear, known: Sequence[str]) -> tuple[str, int] | None:
+def loop_and_offset(index: Linear, known: Sequence[str]) -> tuple[str, int] | None:
     """Return `(i, c)` for an index i + c."""
     if len(index.terms) != 1 or index.terms[0][1] != 1:
         return None

@@ -23,7 +23,7 @@ class NoProduct(Exception):
 
 
 @dataclass(frozen=True)
-class Product:
+class MatrixProduct:
     """A statement as a matrix multiplication."""
 
     target: Factor
@@ -57,7 +57,7 @@ class Product:
         return [part for part in self.parts if not (isinstance(part, Access) and part.indices)]
 
     @property
-    def scaled(self) -> Factor | None:
+    def scaled_factor(self) -> Factor | None:
         """The factor that all scalars are multiplied by before the other factor is, if there is
         one."""
         if not self.scale:
@@ -70,13 +70,13 @@ class Product:
     @property
     def keeps_order(self) -> bool:
         """Whether sums can be computed in source order, with scalars multiplied as there."""
-        return self.is_ordered and self.scaled is not None
+        return self.is_ordered and self.scaled_factor is not None
 
-    def zeroed(self) -> Product:
+    def with_zero_start(self) -> MatrixProduct:
         return replace(self, begins_with_zero=True)
 
 
-def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update]) -> Product:
+def read_product(scop: Scop, statement: ModelStatement, updates: Sequence[Update]) -> MatrixProduct:
     """Read a statement as a product; two updates are two products with the same target.
 
     Raises NoProduct with the reason.
@@ -86,15 +86,15 @@ def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update])
         raise NoProduct("its products are not computed from the left")
     if not first.target.array.type.is_float:
         raise NoProduct("its elements are not floats")
-    product = _sorted(first)
+    product = _assign_loop_roles(first)
     if len(updates) == 2:
-        other = _sorted(updates[1])
-        if not _is_other_way_round(product, other):
+        other = _assign_loop_roles(updates[1])
+        if not _is_swapped(product, other):
             raise NoProduct("it adds two products")
         product = replace(product, is_both=True)
-    half = _half(scop, statement, product)
+    half = _computed_half(scop, statement, product)
     factors = (product.target, product.left, product.right)
-    found = lengths_of(scop, statement, factors, _beside(product, half))
+    found = checked_lengths(scop, statement, factors, _half_condition(product, half))
     summed = tuple(name for _, name in statement.iterators if name in product.depth)
     is_ordered = summed == product.depth and is_upward(scop, statement)
     product = replace(product, half=half, lengths=found, is_ordered=is_ordered)
@@ -103,7 +103,7 @@ def product_of(scop: Scop, statement: ModelStatement, updates: Sequence[Update])
     return product
 
 
-def _sorted(update: Update) -> Product:
+def _assign_loop_roles(update: Update) -> MatrixProduct:
     if len(update.factors) != 2:
         raise NoProduct("it is not a product of two arrays")
     one, other = update.factors
@@ -128,27 +128,27 @@ def _sorted(update: Update) -> Product:
         raise NoProduct("a contracted loop occurs in only one factor")
     if not columns or not depth:
         raise NoProduct("each element of its factors is used once")
-    product = Product(target, left, right, batch, rows, columns, depth, {}, update.parts)
+    product = MatrixProduct(target, left, right, batch, rows, columns, depth, {}, update.parts)
     _check_groups(product)
     return product
 
 
-def _check_groups(product: Product) -> None:
+def _check_groups(product: MatrixProduct) -> None:
     """Check that the loops of a group are contiguous and in the same order in all arrays."""
     groups = (product.batch, product.rows, product.columns, product.depth)
     for factor in (product.target, product.left, product.right):
-        found = grouped(factor, groups)
+        found = group_order(factor, groups)
         if found is None:
             raise NoProduct(f"the dimensions of {factor.array.name} are not in their order of use")
         if product.batch and found[0] != product.batch:
             raise NoProduct(f"the batch is not the outermost dimension of {factor.array.name}")
-    if grouped(product.target, groups) != tuple(
+    if group_order(product.target, groups) != tuple(
         group for group in (product.batch, product.rows, product.columns) if group
     ):
         raise NoProduct(f"rows and columns of {product.target.array.name} are mixed")
 
 
-def grouped(
+def group_order(
     factor: Factor, groups: Sequence[tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...] | None:
     """Return the groups in the order in which an array has them; None if they are mixed."""
@@ -163,7 +163,7 @@ def grouped(
     return tuple(found)
 
 
-def _is_other_way_round(product: Product, other: Product) -> bool:
+def _is_swapped(product: MatrixProduct, other: MatrixProduct) -> bool:
     """Whether another product is the same with swapped factors."""
     return (
         product.target == other.target
@@ -178,14 +178,14 @@ def _is_other_way_round(product: Product, other: Product) -> bool:
 # Lengths
 
 
-def lengths_of(
+def checked_lengths(
     scop: Scop, statement: ModelStatement, factors: Sequence[Factor], condition: str = ""
 ) -> dict[str, str]:
     """Return the length of each loop, which must be that of the dimensions that it indexes."""
     found = declared_lengths(scop, factors)
     if set(found) != {name for _, name in statement.iterators}:
         raise NoProduct("a length is not declared")
-    if not _runs_over(scop, statement, found, condition):
+    if not _covers_arrays(scop, statement, found, condition):
         raise NoProduct("the loops do not cover whole arrays")
     return found
 
@@ -198,13 +198,13 @@ def declared_lengths(scop: Scop, factors: Sequence[Factor]) -> dict[str, str]:
         if view is None:
             raise NoProduct(f"{factor.array.name} is not an array")
         for loop, extent in zip(factor.loops, view.extents, strict=True):
-            length = _length(scop, extent)
+            length = _format_extent(scop, extent)
             if length is not None and found.setdefault(loop, length) != length:
                 raise NoProduct(f"{loop} indexes dimensions of different lengths")
     return found
 
 
-def _runs_over(
+def _covers_arrays(
     scop: Scop, statement: ModelStatement, found: Mapping[str, str], condition: str
 ) -> bool:
     names = [name for _, name in statement.iterators]
@@ -213,13 +213,13 @@ def _runs_over(
     return bool(isl().Set(whole).is_equal(statement.domain))
 
 
-def _beside(product: Product, half: str) -> str:
+def _half_condition(product: MatrixProduct, half: str) -> str:
     """Return the condition of a half."""
     sides = {"": "", "lower": " and {1} <= {0}", "upper": " and {0} <= {1}"}
     return sides[half].format(product.rows[0], product.columns[0])
 
 
-def _half(scop: Scop, statement: ModelStatement, product: Product) -> str:
+def _computed_half(scop: Scop, statement: ModelStatement, product: MatrixProduct) -> str:
     """Return the side of the diagonal of its target that a statement computes."""
     if product.batch or len(product.rows) != 1 or len(product.columns) != 1:
         return ""
@@ -229,12 +229,12 @@ def _half(scop: Scop, statement: ModelStatement, product: Product) -> str:
     if found[product.rows[0]] != found[product.columns[0]]:
         return ""
     for half in ("lower", "upper"):
-        if _runs_over(scop, statement, found, _beside(product, half)):
+        if _covers_arrays(scop, statement, found, _half_condition(product, half)):
             return half
     return ""
 
 
-def _length(scop: Scop, extent: object) -> str | None:
+def _format_extent(scop: Scop, extent: object) -> str | None:
     if isinstance(extent, Literal):
         return str(extent.value)
     if isinstance(extent, tuple) and len(extent) == 1:

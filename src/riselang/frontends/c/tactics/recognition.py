@@ -16,24 +16,24 @@ from riselang.frontends.c.parse.syntax import (
     Call,
     Conditional,
     Literal,
-    inside,
+    walk_expression,
 )
-from riselang.frontends.c.tactics.isolation import loops_around
+from riselang.frontends.c.tactics.isolation import count_remaining_loops
 from riselang.frontends.c.tactics.library import TACTICS
 from riselang.frontends.c.tactics.matching import (
     Factor,
     NoMatch,
     Update,
-    factor_of,
-    offsets,
-    updates_of,
+    loop_and_offset,
+    read_factor,
+    read_updates,
 )
-from riselang.frontends.c.tactics.products import NoProduct, product_of
-from riselang.frontends.c.tactics.structures import NotLifted, Structure, structure_of
+from riselang.frontends.c.tactics.products import NoProduct, read_product
+from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
 
 
 @dataclass(frozen=True)
-class Recognised:
+class Recognition:
     """A statement, its tactic, and what was proved about it."""
 
     statement: ModelStatement
@@ -45,63 +45,63 @@ class Recognised:
 
 
 @lru_cache(maxsize=64)
-def recognised(scop: Scop) -> tuple[Recognised, ...]:
+def recognize_statements(scop: Scop) -> tuple[Recognition, ...]:
     """Recognize each statement of a region."""
     if dependences(scop) is None:
         reason = "the dependences of the region take too long to find"
-        return tuple(Recognised(each, None, (), reason) for each in scop.statements)
-    return tuple(_recognised(scop, each) for each in scop.statements)
+        return tuple(Recognition(each, None, (), reason) for each in scop.statements)
+    return tuple(_recognize_statement(scop, each) for each in scop.statements)
 
 
-def _recognised(scop: Scop, statement: ModelStatement) -> Recognised:
-    depth = loops_around(scop, statement)
+def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
+    depth = count_remaining_loops(scop, statement)
     around = tuple(name for _, name in statement.iterators[:depth])
     try:
-        update, *others = updates_of(statement)
+        update, *others = read_updates(statement)
         if others:
-            return _both(scop, statement, around, (update, *others))
+            return _recognize_symmetric(scop, statement, around, (update, *others))
     except NoMatch as reason:
-        return _mapped(scop, statement, around, str(reason))
+        return _recognize_map(scop, statement, around, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
     used = {name for factor in (update.target, *update.factors) for name in factor.loops}
-    name = _name(update, around)
+    name = _tactic_name(update, around)
     idle = [loop for loop in inner if loop not in used]
     if idle:
         reason = f"{name}, but the loop over {idle[0]} repeats it"
-        return Recognised(statement, None, around, reason)
+        return Recognition(statement, None, around, reason)
     if _is_box(statement, around):
-        return Recognised(statement, name, around)
+        return Recognition(statement, name, around)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
-        return Recognised(statement, "syrk", around)
+        return Recognition(statement, "syrk", around)
     reason = f"{name}, but its domain is not a box: bounds depend on loops"
-    return Recognised(statement, None, around, reason)
+    return Recognition(statement, None, around, reason)
 
 
-def _both(
+def _recognize_symmetric(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], updates: tuple[Update, ...]
-) -> Recognised:
+) -> Recognition:
     """Recognize two products that are added: the second with swapped factors."""
     try:
-        if not around and product_of(scop, statement, updates).is_both:
-            return Recognised(statement, "syr2k", around)
+        if not around and read_product(scop, statement, updates).is_both:
+            return Recognition(statement, "syr2k", around)
         reason = "loops around it stay"
     except NoProduct as found:
         reason = str(found)
     assert isinstance(statement.body, Assign)
-    kind, _ = _proven(scop, statement, around, statement.body)
+    kind, _ = _prove_structure(scop, statement, around, statement.body)
     if kind is not None:
-        return Recognised(statement, kind, around)
-    return Recognised(statement, None, around, f"nearest is syr2k, but {reason}")
+        return Recognition(statement, kind, around)
+    return Recognition(statement, None, around, f"nearest is syr2k, but {reason}")
 
 
-def _name(update: Update, around: tuple[str, ...]) -> str:
+def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
     """Return the tactic of an update, without the loops around it."""
-    plain = _inside(update, around)
+    plain = _strip_outer_loops(update, around)
     factors = plain.factors
     if len(factors) == 2 and factors[0].array is factors[1].array:
         shared = set(factors[0].loops) & set(factors[1].loops)
-        if len(plain.target.loops) == 2 and len(shared) == 1 and _ranks(plain) == [2, 2, 2]:
+        if len(plain.target.loops) == 2 and len(shared) == 1 and _sorted_ranks(plain) == [2, 2, 2]:
             return "syrk"
     for tactic in TACTICS:
         if any(pattern.match(plain) is not None for pattern in tactic.patterns):
@@ -112,11 +112,11 @@ def _name(update: Update, around: tuple[str, ...]) -> str:
     return "contraction"
 
 
-def _ranks(update: Update) -> list[int]:
+def _sorted_ranks(update: Update) -> list[int]:
     return [len(factor.loops) for factor in (update.target, *update.factors)]
 
 
-def _inside(update: Update, around: tuple[str, ...]) -> Update:
+def _strip_outer_loops(update: Update, around: tuple[str, ...]) -> Update:
     """Return an update as one iteration of the loops around it sees it: rows instead of arrays."""
 
     def strip(factor: Factor) -> Factor:
@@ -151,13 +151,13 @@ def _is_triangle(statement: ModelStatement, update: Update) -> bool:
     first, second = (names.index(loop) for loop in update.target.loops)
     for row, column in ((first, second), (second, first)):
         rows = statement.domain.eliminate(isl().dim_type.set, column, 1)
-        square = rows.intersect(_moved(rows, row, column))
-        if _below(square, row, column).is_equal(statement.domain):
+        square = rows.intersect(_move_dimension(rows, row, column))
+        if _points_below_diagonal(square, row, column).is_equal(statement.domain):
             return True
     return False
 
 
-def _moved(points: Any, source: int, target: int) -> Any:
+def _move_dimension(points: Any, source: int, target: int) -> Any:
     """Move a condition on one dimension to another."""
     dims = isl().dim_type
     space = points.get_space()
@@ -169,7 +169,7 @@ def _moved(points: Any, source: int, target: int) -> Any:
     return points.apply(relation)
 
 
-def _below(points: Any, row: int, column: int) -> Any:
+def _points_below_diagonal(points: Any, row: int, column: int) -> Any:
     """Return the points at and below the diagonal."""
     dims = isl().dim_type
     space = points.get_space()
@@ -183,51 +183,56 @@ def _below(points: Any, row: int, column: int) -> Any:
 # Statements that set their target
 
 
-def _mapped(
+def _recognize_map(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], nearest: str
-) -> Recognised:
+) -> Recognition:
     """Recognize a map, a copy, a transposition or a stencil; else say why it is not a product."""
 
-    def refused(reason: str) -> Recognised:
-        return Recognised(statement, None, around, reason)
+    def not_recognized(reason: str) -> Recognition:
+        return Recognition(statement, None, around, reason)
 
     body = statement.body
     if not isinstance(body, Assign):
-        return refused("it is data-dependent")
-    kind, failed = _proven(scop, statement, around, body)
+        return not_recognized("it is data-dependent")
+    kind, failed = _prove_structure(scop, statement, around, body)
     if kind is not None:
-        return Recognised(statement, kind, around)
+        return Recognition(statement, kind, around)
     if not body.target.indices:
-        return refused("it sets a variable")
+        return not_recognized("it sets a variable")
     try:
-        target = factor_of(body.target, statement)
+        target = read_factor(body.target, statement)
     except NoMatch:
-        return refused(f"nearest is a map, but {failed}")
+        return not_recognized(f"nearest is a map, but {failed}")
     inner = [name for _, name in statement.iterators if name not in around]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
-        return refused(f"{nearest}; the loop over {idle[0]} repeats it")
+        return not_recognized(f"{nearest}; the loop over {idle[0]} repeats it")
     if _depends_on_itself(scop, statement, around):
-        return refused(f"{nearest}; and it reads what it has written in other iterations")
+        return not_recognized(f"{nearest}; and it reads what it has written in other iterations")
     if not _is_box(statement, around):
-        return refused("nearest is a map, but its domain is not a box: bounds depend on loops")
-    return Recognised(statement, _kind(body, statement, target.loops), around)
+        return not_recognized(
+            "nearest is a map, but its domain is not a box: bounds depend on loops"
+        )
+    return Recognition(statement, _map_kind(body, statement, target.loops), around)
 
 
-def _proven(
+def _prove_structure(
     scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
 ) -> tuple[str | None, str]:
     """Return the tactic of a statement over a box, if all that patterns require is proved; else why
     not."""
     try:
-        found = structure_of(scop, statement, around)
+        found = read_structure(scop, statement, around)
     except NotLifted as reason:
         return None, str(reason)
-    if not found.folded:
-        return _kind(body, statement, found.target.loops), ""
+    if not found.reduction_loops:
+        return _map_kind(body, statement, found.target.loops), ""
     is_sum = _is_sum(found)
-    if not is_sum and not _is_largest(found):
-        return None, f"the loop over {found.folded[0]} neither adds to it nor takes the larger"
+    if not is_sum and not _is_min_or_max(found):
+        return (
+            None,
+            f"the loop over {found.reduction_loops[0]} neither adds to it nor takes the larger",
+        )
     if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
         return "reduction", ""
     # A sliding window: its elements are weighted, or not.
@@ -242,20 +247,20 @@ def _is_sum(found: Structure) -> bool:
         return False
     sides = [
         side for side in (value.left, value.right)
-        if any(isinstance(part, Access) and found.is_target(part) for part in inside(side))
+        if any(isinstance(part, Access) and found.is_target(part) for part in walk_expression(side))
     ]  # fmt: skip
     return len(sides) == 1 and isinstance(sides[0], Access)
 
 
-def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> str:
+def _map_kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> str:
     value = body.value
     if isinstance(value, Literal):
         return "fill"
     names = [name for _, name in statement.iterators]
-    reads = [part for part in inside(value) if isinstance(part, Access) and part.indices]
+    reads = [part for part in walk_expression(value) if isinstance(part, Access) and part.indices]
     if isinstance(value, Access) and value.indices:
         try:
-            source = factor_of(value, statement)
+            source = read_factor(value, statement)
         except NoMatch:
             return "elementwise"
         if source.loops == loops:
@@ -263,8 +268,8 @@ def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> st
         return "transpose" if sorted(source.loops) == sorted(loops) else "elementwise"
     moved: dict[object, set[tuple[object, ...]]] = {}
     for read in reads:
-        subscript = statement.subscripts[read].indices or ()
-        place = tuple(offsets(index, names) for index in subscript)
+        subscript = statement.access_relations[read].indices or ()
+        place = tuple(loop_and_offset(index, names) for index in subscript)
         moved.setdefault(read.variable, set()).add(place)
     if not any(len(places) > 1 for places in moved.values()):
         return "elementwise"
@@ -272,7 +277,7 @@ def _kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -> st
     return "stencil" if is_near else "affine map"
 
 
-def _is_largest(found: Structure) -> bool:
+def _is_min_or_max(found: Structure) -> bool:
     """Match `t = t < e ? e : t` and similar: the maximum or minimum of two."""
     match found.value:
         case Conditional(condition=Binary(left=left, right=right), first=first, second=second):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.syntax import Access, Expression, Literal
-from riselang.frontends.c.tactics.matching import NoMatch, added_to, product_parts
-from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, structure_of
-from riselang.lowering.library_calls import LARGEST
+from riselang.frontends.c.tactics.matching import NoMatch, added_value, product_parts
+from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, read_structure
+from riselang.lowering.library_calls import MAX_BLAS_INT
 
-BITS = 32
+BLAS_INTEGER_BITS = 32
 """The bits of the integers that routines take."""
 
 
@@ -35,33 +35,33 @@ class Routine:
         return self.structure.target
 
 
-def routine_of(scop: Scop, statement: ModelStatement) -> Routine | None:
+def find_routine(scop: Scop, statement: ModelStatement) -> Routine | None:
     """Return the routine that a statement corresponds to; None if there is none."""
     try:
-        structure = structure_of(scop, statement)
-        added = added_to(structure.value, structure.target.access)
+        structure = read_structure(scop, statement)
+        added = added_value(structure.value, structure.target.access)
     except (NotLifted, NoMatch):
         return None
     parts = list(product_parts(added))
     elements = [part for part in parts if isinstance(part, Access) and part.indices]
     scale = tuple(part for part in parts if part not in elements)
     reads = {each.access: each for each in structure.reads}
-    if not all(each in reads for each in elements) or not _are_numbers(structure, scale):
+    if not all(each in reads for each in elements) or not _are_invariant(structure, scale):
         return None
     operands = [reads[each] for each in elements]
     if not _are_vectors(scop, structure, operands):
         return None
-    found = _sorted(structure, operands)
+    found = _match_routine(structure, operands)
     return None if found is None else Routine(found[0], structure, found[1], scale)
 
 
-def _are_numbers(structure: Structure, parts: Sequence[Expression]) -> bool:
+def _are_invariant(structure: Structure, parts: Sequence[Expression]) -> bool:
     """Whether all parts are constants or invariant variables."""
     return all(
         isinstance(part, Literal)
         or (
             isinstance(part, Access)
-            and part not in structure.statement.subscripts
+            and part not in structure.statement.access_relations
             and part.type == structure.target.access.type
         )
         for part in parts
@@ -76,22 +76,22 @@ def _are_vectors(scop: Scop, structure: Structure, operands: Sequence[Operand]) 
         return False
     if any(each.array is target.array for each in operands):
         return False
-    return all(_is_stepped(structure, each) for each in (target, *operands))
+    return all(_has_unit_steps(structure, each) for each in (target, *operands))
 
 
-def _is_stepped(structure: Structure, operand: Operand) -> bool:
+def _has_unit_steps(structure: Structure, operand: Operand) -> bool:
     """Whether loops index the last two dimensions, each with a step of one."""
     if any(axis.loops and [factor for _, factor in axis.loops] != [1] for axis in operand.axes):
         return False
     return not any(axis.loops for axis in operand.axes[:-2])
 
 
-def _sorted(
+def _match_routine(
     structure: Structure, operands: Sequence[Operand]
 ) -> tuple[str, tuple[Operand, ...]] | None:
     """Return the routine by the loops of target and factors, and the factors in its argument
     order."""
-    out, folded = structure.target.loops, structure.folded
+    out, folded = structure.target.loops, structure.reduction_loops
     loops = [each.loops for each in operands]
     match (len(out), len(folded)):
         case (0, 1) if loops == [folded, folded]:
@@ -109,22 +109,22 @@ def _sorted(
             return None
 
 
-def too_long(scop: Scop, structure: Structure) -> str:
+def find_long_length(scop: Scop, structure: Structure) -> str:
     """Return a length that may exceed what a routine takes; empty if there is none.
 
     The value of an `int` never exceeds it.
     """
     for variable, name in structure.statement.iterators:
         length = structure.ranges[name].length
-        if variable.type.bits > BITS and not _is_short(scop, length):
-            return str(length.nat())
+        if variable.type.bits > BLAS_INTEGER_BITS and not _is_short(scop, length):
+            return str(length.to_nat())
     for operand in (structure.target, *structure.reads):
         declared = operand.array.extents
         for at, extent in enumerate(structure.extents[operand.array][1:], 1):
             expression = declared[at] if at < len(declared) else None
-            is_int = expression is not None and expression.type.bits <= BITS
+            is_int = expression is not None and expression.type.bits <= BLAS_INTEGER_BITS
             if extent is not None and not is_int and not _is_short(scop, extent):
-                return str(extent.nat())
+                return str(extent.to_nat())
     return ""
 
 
@@ -133,6 +133,6 @@ def _is_short(scop: Scop, size: Linear) -> bool:
     known = {each.name: each.largest for each in scop.parameters}
     (atom, factor), *others = size.terms or ((None, 1),)
     if atom is None:
-        return size.constant <= LARGEST
+        return size.constant <= MAX_BLAS_INT
     is_one = isinstance(atom, str) and factor == 1 and not others and size.constant <= 0
-    return is_one and known.get(str(atom), LARGEST + 1) <= LARGEST
+    return is_one and known.get(str(atom), MAX_BLAS_INT + 1) <= MAX_BLAS_INT

@@ -15,13 +15,13 @@ from typing import Any
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.syntax import Access, Assign, Variable
-from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, factor_of, update_of
+from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, read_factor, read_update
 from riselang.frontends.c.tactics.products import (
+    MatrixProduct,
     NoProduct,
-    Product,
     is_upward,
     is_zero,
-    product_of,
+    read_product,
 )
 
 
@@ -29,12 +29,12 @@ from riselang.frontends.c.tactics.products import (
 class RowProduct:
     """A product whose result goes to its target, and the last row of it also to `row`."""
 
-    product: Product
+    product: MatrixProduct
     row: Factor
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RowStatements:
     """The three statements, and the element of the result that each of their instances computes."""
 
     scop: Scop
@@ -53,46 +53,50 @@ class _Rows:
         return isl().UnionMap(f"{self.scop.prefix}{{ {'; '.join(parts)} }}")
 
 
-def row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowProduct | None:
+def find_row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowProduct | None:
     """Recognize a product in a dependence cycle of statements; None if it is something else."""
-    if len(statements) != 3 or not all(e.is_certain and not e.checks for e in statements):
+    if len(statements) != 3 or not all(
+        e.has_must_writes and not e.checked_accesses for e in statements
+    ):
         return None
     try:
-        return _of(scop, *statements)
+        return _match_statements(scop, *statements)
     except (NoMatch, NoProduct):
         return None
 
 
-def _of(
+def _match_statements(
     scop: Scop, fill: ModelStatement, add: ModelStatement, copy: ModelStatement
 ) -> RowProduct | None:
-    update = update_of(add)
+    update = read_update(add)
     if not isinstance(fill.body, Assign) or not isinstance(copy.body, Assign):
         return None
     row, source = update.target, copy.body.value
-    start = factor_of(fill.body.target, fill)
+    start = read_factor(fill.body.target, fill)
     if not isinstance(source, Access) or source.variable is not row.array:
         return None
     if start.array is not row.array or not is_zero(fill.body.value):
         return None
-    target, read = factor_of(copy.body.target, copy), factor_of(source, copy)
-    around = _around(fill, add, copy)
+    target, read = read_factor(copy.body.target, copy), read_factor(source, copy)
+    around = _common_loops(fill, add, copy)
     places = {
         each.name: (*around, *factor.loops)
         for each, factor in ((fill, start), (add, row), (copy, read))
     }
     if sorted(target.loops) != sorted(places[copy.name]):
         return None
-    if not _is_row_by_row(_Rows(scop, fill, add, copy, row, places), update):
+    if not _is_row_by_row(_RowStatements(scop, fill, add, copy, row, places), update):
         return None
     back = dict(zip(places[copy.name], places[add.name], strict=True))
     whole = Factor(target.access, tuple(back[loop] for loop in target.loops))
-    product = product_of(scop, add, (Update(whole, update.factors, update.parts),)).zeroed()
+    product = read_product(
+        scop, add, (Update(whole, update.factors, update.parts),)
+    ).with_zero_start()
     is_row = product.columns == row.loops and not product.batch and not product.half
     return RowProduct(product, row) if is_row and product.rows == around else None
 
 
-def _around(*statements: ModelStatement) -> tuple[str, ...]:
+def _common_loops(*statements: ModelStatement) -> tuple[str, ...]:
     """Return the loops that are around all of them."""
     shared: list[str] = []
     for loops in zip(*(each.iterators for each in statements), strict=False):
@@ -102,18 +106,18 @@ def _around(*statements: ModelStatement) -> tuple[str, ...]:
     return tuple(shared)
 
 
-def _is_row_by_row(rows: _Rows, update: Update) -> bool:
+def _is_row_by_row(rows: _RowStatements, update: Update) -> bool:
     """Whether each element of the small array is zeroed, accumulated and copied before it is used
     again, while the factors keep their original values."""
     scop, add, copy = rows.scop, rows.add, rows.copy
     factors = {factor.array for factor in update.factors}
     if rows.row.array in factors:
         return False
-    if not _sources(scop, add, factors, (rows.fill, add, copy))[0].is_empty():
+    if not _last_accesses(scop, add, factors, (rows.fill, add, copy))[0].is_empty():
         return False
     places = rows.places_map()
     for reader in (add, copy):
-        sources, outside = _sources(scop, reader, {rows.row.array}, scop.statements)
+        sources, outside = _last_accesses(scop, reader, {rows.row.array}, scop.statements)
         moved = sources.apply_domain(places).apply_range(places)
         is_here = moved.is_empty() or isl().Map.from_union_map(moved).is_subset(
             isl().Map.identity(isl().Map.from_union_map(moved).get_space())
@@ -121,12 +125,12 @@ def _is_row_by_row(rows: _Rows, update: Update) -> bool:
         if not is_here or not outside.is_empty():
             return False
     # No sum is accumulated after it was copied.
-    late = _sources(scop, add, {rows.row.array}, (copy,), is_anti=True)[0]
+    late = _last_accesses(scop, add, {rows.row.array}, (copy,), is_anti=True)[0]
     same = places.apply_range(places.reverse())
     return bool(late.intersect(same).is_empty()) and is_upward(scop, rows.fill)
 
 
-def _sources(
+def _last_accesses(
     scop: Scop,
     reader: ModelStatement,
     arrays: set[Variable],
@@ -143,7 +147,7 @@ def _sources(
         found = isl().UnionMap(f"{scop.prefix}{{ }}")
         for access in chosen:
             if access.variable in arrays:
-                relation = statement.subscripts[access].relation
+                relation = statement.access_relations[access].relation
                 found = found.union(isl().UnionMap.from_map(relation))
         return found
 

@@ -16,8 +16,8 @@ from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.parse.syntax import Access, Assign, Expression, Variable, operands
-from riselang.frontends.c.tactics.extents import extents_of
+from riselang.frontends.c.parse.syntax import Access, Assign, Expression, Variable, direct_operands
+from riselang.frontends.c.tactics.extents import declared_extents
 
 
 class NotLifted(Exception):
@@ -25,7 +25,7 @@ class NotLifted(Exception):
 
 
 @dataclass(frozen=True)
-class Axis:
+class IndexAxis:
     """The index of one dimension: loops, each times a constant, and an invariant offset."""
 
     loops: tuple[tuple[str, int], ...]
@@ -37,7 +37,7 @@ class Operand:
     """An element that every iteration accesses."""
 
     access: Access
-    axes: tuple[Axis, ...]
+    axes: tuple[IndexAxis, ...]
 
     @property
     def array(self) -> Variable:
@@ -49,7 +49,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Range:
+class LoopRange:
     """The values of a loop variable."""
 
     first: Linear
@@ -68,7 +68,7 @@ class Structure:
     """The array elements that are read, each once; without the target."""
     scalars: tuple[Access, ...]
     """Invariant variables that are read."""
-    ranges: Mapping[str, Range]
+    ranges: Mapping[str, LoopRange]
     """The range of each loop, in source order."""
     extents: Mapping[Variable, tuple[Linear | None, ...]]
     """The lengths of arrays; None where none is declared."""
@@ -78,7 +78,7 @@ class Structure:
     """Whether the target is read."""
 
     @property
-    def folded(self) -> tuple[str, ...]:
+    def reduction_loops(self) -> tuple[str, ...]:
         """The reduction loops: those that do not index the target."""
         return tuple(loop for loop in self.ranges if loop not in self.target.loops)
 
@@ -86,38 +86,38 @@ class Structure:
         return access == self.target.access or (
             access.variable is self.target.array
             and bool(access.indices)
-            and self.statement.subscripts[access].indices
-            == self.statement.subscripts[self.target.access].indices
+            and self.statement.access_relations[access].indices
+            == self.statement.access_relations[self.target.access].indices
         )
 
 
-def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
+def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
     """Return the structure of a statement inside remaining loops; raises NotLifted with the
     reason."""
     body = statement.body
-    if not isinstance(body, Assign) or not statement.is_certain:
+    if not isinstance(body, Assign) or not statement.has_must_writes:
         raise NotLifted("it is data-dependent")
-    if statement.checks:
+    if statement.checked_accesses:
         raise NotLifted("its accesses are checked at run time")
     inner = [name for _, name in statement.iterators if name not in around]
     if not inner:
         raise NotLifted("no loop is left for it")
-    read = list(dict.fromkeys(_accesses(body.value)))
+    read = list(dict.fromkeys(_value_accesses(body.value)))
     counters = {variable for variable, _ in statement.iterators}
     if any(access.variable in counters for access in read):
         raise NotLifted("its value depends on a loop variable")
-    target = _operand(statement, body.target, inner)
+    target = _read_operand(statement, body.target, inner)
     _check_target(target)
     found = Structure(
-        statement, tuple(around), target, (), (), _ranges(scop, statement, around),
+        statement, tuple(around), target, (), (), _loop_ranges(scop, statement, around),
         {}, body.value, is_updated=False,
     )  # fmt: skip
     others = [access for access in read if not found.is_target(access)]
-    reads = tuple(_operand(statement, access, inner) for access in others if access.indices)
+    reads = tuple(_read_operand(statement, access, inner) for access in others if access.indices)
     for read_ in reads:
         if len(set(read_.loops)) != len(read_.loops):
             raise NotLifted(f"a loop indexes two dimensions of {read_.array.name}")
-    extents = {each.array: extents_of(scop, each.array) for each in (target, *reads)}
+    extents = {each.array: declared_extents(scop, each.array) for each in (target, *reads)}
     found = Structure(
         statement, found.around, target, reads,
         tuple(access for access in others if not access.indices),
@@ -129,25 +129,25 @@ def structure_of(scop: Scop, statement: ModelStatement, around: Sequence[str] = 
     return found
 
 
-def _accesses(expression: Expression) -> Iterator[Access]:
+def _value_accesses(expression: Expression) -> Iterator[Access]:
     """Yield the accesses of a value, without those in subscripts."""
     if isinstance(expression, Access):
         yield expression
         return
-    for operand in operands(expression):
-        yield from _accesses(operand)
+    for operand in direct_operands(expression):
+        yield from _value_accesses(operand)
 
 
-def _operand(statement: ModelStatement, access: Access, inner: Sequence[str]) -> Operand:
+def _read_operand(statement: ModelStatement, access: Access, inner: Sequence[str]) -> Operand:
     if not access.indices:
         return Operand(access, ())
-    subscript = statement.subscripts.get(access)
+    subscript = statement.access_relations.get(access)
     if subscript is None or subscript.indices is None:
         raise NotLifted(f"a subscript of {access.variable.name} is not affine")
-    return Operand(access, tuple(_axis(access, index, inner) for index in subscript.indices))
+    return Operand(access, tuple(_read_axis(access, index, inner) for index in subscript.indices))
 
 
-def _axis(access: Access, index: Linear, inner: Sequence[str]) -> Axis:
+def _read_axis(access: Access, index: Linear, inner: Sequence[str]) -> IndexAxis:
     loops: list[tuple[str, int]] = []
     offset = Linear(index.constant)
     for atom, factor in index.terms:
@@ -157,7 +157,7 @@ def _axis(access: Access, index: Linear, inner: Sequence[str]) -> Axis:
             loops.append((atom, factor))
         else:
             offset = offset + Linear(0, ((atom, factor),))
-    return Axis(tuple(loops), offset)
+    return IndexAxis(tuple(loops), offset)
 
 
 def _check_target(target: Operand) -> None:
@@ -171,34 +171,36 @@ def _check_target(target: Operand) -> None:
 # Iterations
 
 
-def _ranges(scop: Scop, statement: ModelStatement, around: Sequence[str]) -> dict[str, Range]:
+def _loop_ranges(
+    scop: Scop, statement: ModelStatement, around: Sequence[str]
+) -> dict[str, LoopRange]:
     """Return the range of each loop; raises NotLifted if the iteration domain is not a box."""
     dims = isl().dim_type
     count = len(statement.iterators)
     outer = statement.domain.eliminate(dims.set, len(around), count - len(around))
     inner = statement.domain.eliminate(dims.set, 0, len(around))
-    ranges = _box(scop, statement, inner, range(len(around), count))
+    ranges = _box_ranges(scop, statement, inner, range(len(around), count))
     if not inner.intersect(outer).is_equal(statement.domain):
         raise NotLifted("its bounds depend on loops that remain")
     return ranges
 
 
-def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, Range]:
+def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, LoopRange]:
     """Return the ranges of the outer loops alone."""
     rest = len(statement.iterators) - count
     outer = statement.domain.eliminate(isl().dim_type.set, count, rest)
-    return _box(scop, statement, outer, range(count))
+    return _box_ranges(scop, statement, outer, range(count))
 
 
-def _box(
+def _box_ranges(
     scop: Scop, statement: ModelStatement, points: Any, positions: Sequence[int]
-) -> dict[str, Range]:
+) -> dict[str, LoopRange]:
     """Return the ranges of some dimensions, if the points are exactly their product."""
     names = [name for _, name in statement.iterators]
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, LoopRange] = {}
     for position in positions:
-        first, last = _bound(points.dim_min(position)), _bound(points.dim_max(position))
-        ranges[names[position]] = Range(first, last - first + Linear(1))
+        first, last = _read_bound(points.dim_min(position)), _read_bound(points.dim_max(position))
+        ranges[names[position]] = LoopRange(first, last - first + Linear(1))
     conditions = " and ".join(
         f"{each.first} <= {name} < {each.first + each.length}" for name, each in ranges.items()
     )
@@ -208,7 +210,7 @@ def _box(
     return ranges
 
 
-def _bound(bound: Any) -> Linear:
+def _read_bound(bound: Any) -> Linear:
     """Return the bound of a loop as one sum of parameters."""
     pieces = bound.get_pieces()
     if len(pieces) != 1:
@@ -229,21 +231,21 @@ def _bound(bound: Any) -> Linear:
 
 
 def _check_dependences(scop: Scop, found: Structure) -> None:
-    own = _own_dependences(scop, found)
+    own = _self_dependences(scop, found)
     array = found.target.array
-    if not found.folded:
+    if not found.reduction_loops:
         if not own.is_empty():
             raise NotLifted("it reads what it has written in other iterations")
         return
     if not found.is_updated:
-        raise NotLifted(f"the loop over {found.folded[0]} repeats it")
+        raise NotLifted(f"the loop over {found.reduction_loops[0]} repeats it")
     if any(each.array is array for each in found.reads):
         raise NotLifted(f"{array.name} is read elsewhere, while it is reduced into")
     if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):
         raise NotLifted("its reduction runs downward")
 
 
-def _own_dependences(scop: Scop, found: Structure) -> Any:
+def _self_dependences(scop: Scop, found: Structure) -> Any:
     """Return pairs of instances of a statement in one iteration of the loops around it."""
     pairs = dependences(scop)
     if pairs is None:
@@ -264,7 +266,7 @@ def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
     """
     statement = found.statement
     sizes = possible = statement.domain.params()
-    is_certain = operand.access in statement.certain
+    is_certain = operand.access in statement.must_accesses
     known = {each.name for each in scop.parameters}
     names = ", ".join(name for _, name in statement.iterators)
     for axis, extent in zip(operand.axes, found.extents[operand.array], strict=True):

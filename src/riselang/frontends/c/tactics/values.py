@@ -25,7 +25,7 @@ from riselang.term.mathlib import LIBRARY_NAMES
 
 _OPERATIONS = {"+": "add", "-": "sub", "*": "mult", "/": "div"}
 _COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-FUNCTIONS = {
+FUNCTION_OPS = {
     **{name: name for name in (*LIBRARY_NAMES, "sqrt", "floor", "ceil", "trunc", "pow")},
     "fabs": "abs",
 }
@@ -35,7 +35,7 @@ FUNCTIONS = {
 def scalar_type(type: CType) -> ScalarType:
     if type.is_bool or not type.is_signed:
         raise NotLifted(f"RISE has no type {type}")
-    return ScalarType(type.mlir)
+    return ScalarType(type.mlir_type)
 
 
 class ValueBuilder:
@@ -45,68 +45,70 @@ class ValueBuilder:
         self._builder = builder
         self._element = element
 
-    def value(self, expression: Expression) -> Node:
-        with self._builder.located(expression.place):
-            return self._value(expression)
+    def build_value(self, expression: Expression) -> Node:
+        with self._builder.at_location(expression.place):
+            return self._build_expression(expression)
 
-    def _value(self, expression: Expression) -> Node:
+    def _build_expression(self, expression: Expression) -> Node:
         match expression:
             case Access():
                 return self._element(expression)
             case Literal():
-                return self._number(expression, expression.type)
+                return self._build_literal(expression, expression.type)
             case Unary(operator="-", operand=operand):
-                return self._operation("neg", expression, operand)
+                return self._build_operation("neg", expression, operand)
             case Binary():
-                return self._binary(expression)
+                return self._build_binary(expression)
             case Conditional():
-                return self._choice(expression)
+                return self._build_select(expression)
             case Convert():
-                return self._converted(expression)
+                return self._build_conversion(expression)
             case Call():
-                return self._called(expression)
+                return self._build_call(expression)
             case _:
                 raise NotLifted("it has an operation that RISE does not have")
 
-    def _operation(self, name: str, expression: Expression, *operands: Expression) -> Node:
+    def _build_operation(self, name: str, expression: Expression, *operands: Expression) -> Node:
         type = scalar_type(expression.type)
-        return self._builder.operation(name, [self.value(each) for each in operands], type)
+        return self._builder.operation(name, [self.build_value(each) for each in operands], type)
 
-    def _binary(self, expression: Binary) -> Node:
+    def _build_binary(self, expression: Binary) -> Node:
         operator, type = expression.operator, expression.type
         if operator not in _OPERATIONS or (operator == "/" and not type.is_float):
             raise NotLifted(f"RISE has no operation for {operator} on {type}")
-        return self._operation(_OPERATIONS[operator], expression, expression.left, expression.right)
+        return self._build_operation(
+            _OPERATIONS[operator], expression, expression.left, expression.right
+        )
 
-    def _choice(self, expression: Conditional) -> Node:
+    def _build_select(self, expression: Conditional) -> Node:
         test = expression.condition
         if not isinstance(test, Binary) or test.operator not in _COMPARISONS:
             raise NotLifted("its condition is not a comparison")
         scalar_type(test.left.type)
-        with self._builder.located(test.place):
-            operands = self.value(test.left), self.value(test.right)
+        with self._builder.at_location(test.place):
+            operands = self.build_value(test.left), self.build_value(test.right)
             condition = self._builder.compare(_COMPARISONS[test.operator], *operands)
-        chosen, other = self.value(expression.first), self.value(expression.second)
+        chosen, other = self.build_value(expression.first), self.build_value(expression.second)
         return self._builder.select(condition, chosen, other)
 
-    def _converted(self, expression: Convert) -> Node:
+    def _build_conversion(self, expression: Convert) -> Node:
         operand, target = expression.operand, expression.type
         scalar_type(operand.type)
         if operand.type.is_float and not target.is_float:
             raise NotLifted("it converts a float to an integer")
         if isinstance(operand, Literal):
-            return self._number(operand, target)
+            return self._build_literal(operand, target)
         type = scalar_type(target)
-        return self._builder.convert(self.value(operand), type)
+        return self._builder.convert(self.build_value(operand), type)
 
-    def _called(self, expression: Call) -> Node:
+    def _build_call(self, expression: Call) -> Node:
         suffix = "f" if expression.type.bits == 32 else ""
-        name = FUNCTIONS.get(expression.function.removesuffix(suffix))
+        name = FUNCTION_OPS.get(expression.function.removesuffix(suffix))
         if name is None or not expression.type.is_float:
             raise NotLifted(f"RISE has no function {expression.function}")
-        return self._operation(name, expression, *expression.arguments)
+        return self._build_operation(name, expression, *expression.arguments)
 
-    def _number(self, literal: Literal, type: CType) -> Node:
+    def _build_literal(self, literal: Literal, type: CType) -> Node:
         """Return a constant that notation can represent."""
         element = scalar_type(type)
         if type.is_float:
@@ -114,7 +116,7 @@ class ValueBuilder:
             if not abs(literal.value) <= float(largest):
                 raise NotLifted("it has a constant that is not finite")
             return self._builder.literal(float(literal.value), element)
-        number = type.wrapped(int(literal.value))
+        number = type.wrap(int(literal.value))
         if number == type.smallest:
             raise NotLifted("it has the least value of its type")
         return self._builder.literal(number, element)

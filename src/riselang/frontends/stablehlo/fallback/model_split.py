@@ -10,25 +10,34 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType, tensor_type
+from riselang.frontends.stablehlo.elements import (
+    COMPLEX_ELEMENT_TYPES,
+    ELEMENT_TYPES,
+    TensorType,
+    tensor_type,
+)
 from riselang.frontends.stablehlo.fallback.op_partition import (
     CONSTANT,
     LINALG,
     PATTERNS,
     Section,
-    each_alone,
-    function_of,
-    part_of,
-    sections,
+    module_part,
+    partition_ops,
+    section_function,
+    single_op_sections,
 )
 from riselang.frontends.stablehlo.fallback.units import LinalgUnit, PatternUnit, Unit
-from riselang.frontends.stablehlo.lowering import Program, RefusedOp, lower, op_name
+from riselang.frontends.stablehlo.lowering import Program, UnsupportedOp, lower_function, op_name
 from riselang.frontends.stablehlo.model.argument_names import argument_names
-from riselang.frontends.stablehlo.model.body import Body, ProgramKernel
-from riselang.frontends.stablehlo.model.op_report import report
-from riselang.frontends.stablehlo.model.origin import Origin, Signature
-from riselang.frontends.stablehlo.registry import ELEMENTWISE, STRUCTURAL, WHOLE
-from riselang.native.mlir.linalg import Failed, NotTaken, linalg_texts
+from riselang.frontends.stablehlo.model.body import ModelBody, ProgramKernel
+from riselang.frontends.stablehlo.model.op_report import format_op_report
+from riselang.frontends.stablehlo.model.origin import ModelOrigin, Signature
+from riselang.frontends.stablehlo.registry import (
+    ELEMENTWISE_LOWERINGS,
+    STRUCTURAL_OPS,
+    TENSOR_LOWERINGS,
+)
+from riselang.native.mlir.linalg import LegalizationFailed, NotLegalized, legalize_to_linalg
 from riselang.native.mlir.stablehlo_graph import GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import as_array
@@ -36,55 +45,57 @@ from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.lazy import cached_property
 
-_KNOWN = {**ELEMENTS, **COMPLEX}
+_PATTERN_NAMES = {**ELEMENT_TYPES, **COMPLEX_ELEMENT_TYPES}
 
 
 def body_with_fallback(
-    origin: Origin,
+    origin: ModelOrigin,
     graph: GraphFunction,
     backend: str,
     options: Options,
     strategy: Strategy | None,
-) -> Body:
+) -> ModelBody:
     """Return the program of a model, or its units if some ops do not become patterns."""
     foreign: dict[GraphOp, str] = {
-        op: reason for op in graph.body.operations[:-1] if (reason := _obstacle(op)) is not None
+        op: reason
+        for op in graph.body.operations[:-1]
+        if (reason := _find_obstacle(op)) is not None
     }
     taken = [each.type for each in graph.body.arguments]
-    if all(op.name == CONSTANT for op in foreign) and all(map(_is_plain, taken)):
-        body = Body(origin, backend, options, strategy)
+    if all(op.name == CONSTANT for op in foreign) and all(map(_is_program_type, taken)):
+        body = ModelBody(origin, backend, options, strategy)
         try:
-            return body.read(graph)
-        except RefusedOp as error:
+            return body.with_graph(graph)
+        except UnsupportedOp as error:
             foreign[error.op] = error.message
     return SplitBody(origin, graph, foreign, backend, options, strategy)
 
 
-def _obstacle(op: GraphOp) -> str | None:
+def _find_obstacle(op: GraphOp) -> str | None:
     """Return why an op does not become patterns, judging by its name and types; None if it does."""
-    known = {*WHOLE, *ELEMENTWISE, *STRUCTURAL, CONSTANT}
+    known = {*TENSOR_LOWERINGS, *ELEMENTWISE_LOWERINGS, *STRUCTURAL_OPS, CONSTANT}
     for each in (op, *(inner for region in op.regions for inner in region.walk())):
         if op_name(each) not in known:
             return "it has no patterns" if each is op else f"{op_name(each)} in it has no patterns"
         for value in (*each.operands, *each.results):
-            if not _is_plain(value.type):
+            if not _is_program_type(value.type):
                 return f"{value.type} is not supported in programs"
     return None
 
 
-def _is_plain(type: TensorKind | str) -> bool:
+def _is_program_type(type: TensorKind | str) -> bool:
     """Whether a type is supported in programs; non-tensor types are rejected elsewhere."""
-    return not isinstance(type, TensorKind) or type.element in ELEMENTS
+    return not isinstance(type, TensorKind) or type.element in ELEMENT_TYPES
 
 
-class SplitBody(Body):
+class SplitBody(ModelBody):
     """Units that run in sequence."""
 
     is_split = True
 
     def __init__(
         self,
-        origin: Origin,
+        origin: ModelOrigin,
         graph: GraphFunction,
         foreign: Mapping[GraphOp, str],
         backend: str,
@@ -95,61 +106,67 @@ class SplitBody(Body):
         self._graph = graph
         self._foreign = dict(foreign)
         self._programs: dict[Section, Program] = {}
-        self._sections = self._settled()
-        self._texts = self._legalised()
+        self._sections = self._partition()
+        self._texts = self._lower_to_linalg()
 
-    def _settled(self) -> list[Section]:
+    def _partition(self) -> list[Section]:
         """Return the units, after everything that can become patterns has."""
         while True:
-            found = sections(self._graph, lambda op: LINALG if op in self._foreign else PATTERNS)
+            found = partition_ops(
+                self._graph, lambda op: LINALG if op in self._foreign else PATTERNS
+            )
             try:
                 self._programs = {
-                    section: self._program(number, section)
+                    section: self._lower_section(number, section)
                     for number, section in enumerate(found)
-                    if section.where == PATTERNS
+                    if section.target == PATTERNS
                 }
-            except RefusedOp as error:
+            except UnsupportedOp as error:
                 self._foreign[error.op] = error.message
                 continue
             return found
 
-    def _program(self, number: int, section: Section) -> Program:
-        graph = function_of(self._graph, section, f"{self._graph.name}_{number}")
-        return lower(graph, argument_names([each.name for each in section.inputs]), self._graph)
+    def _lower_section(self, number: int, section: Section) -> Program:
+        graph = section_function(self._graph, section, f"{self._graph.name}_{number}")
+        return lower_function(
+            graph, argument_names([each.name for each in section.inputs]), self._graph
+        )
 
-    def _legalised(self) -> dict[Section, str]:
+    def _lower_to_linalg(self) -> dict[Section, str]:
         """Lower the other units with MLIR; raises an error for ops that it does not support
         either."""
-        foreign = [section for section in self._sections if section.where == LINALG]
+        foreign = [section for section in self._sections if section.target == LINALG]
         try:
             texts = self._linalg_texts(foreign)
-        except NotTaken as error:
-            self._refuse(error)
-        except Failed as error:
-            raise self._failure(foreign, str(error)) from None
+        except NotLegalized as error:
+            self._raise_unsupported(error)
+        except LegalizationFailed as error:
+            raise self._diagnose_failure(foreign, str(error)) from None
         return dict(zip(foreign, texts, strict=True))
 
     def _linalg_texts(self, foreign: Sequence[Section]) -> list[str]:
         origin = self.origin
-        parts = [part_of(self._graph, section) for section in foreign]
-        return linalg_texts(origin.content, origin.file, origin.types, self._graph.name, parts)
+        parts = [module_part(self._graph, section) for section in foreign]
+        return legalize_to_linalg(
+            origin.content, origin.file, origin.types, self._graph.name, parts
+        )
 
-    def _failure(self, foreign: Sequence[Section], reason: str) -> LimitationError:
+    def _diagnose_failure(self, foreign: Sequence[Section], reason: str) -> LimitationError:
         """Return the error for the op that MLIR fails on: the first that fails alone, if any.
 
         If none fails alone, the error names all of them.
         """
-        tried = [alone for section in foreign for alone in each_alone(self._graph, section)]
+        tried = [alone for section in foreign for alone in single_op_sections(self._graph, section)]
         for alone in tried:
             try:
                 self._linalg_texts([alone])
-            except NotTaken:
+            except NotLegalized:
                 continue
-            except Failed as error:
-                return self._failed(alone, str(error))
-        return self._failed(foreign[0], reason)
+            except LegalizationFailed as error:
+                return self._lowering_error(alone, str(error))
+        return self._lowering_error(foreign[0], reason)
 
-    def _failed(self, section: Section, reason: str) -> LimitationError:
+    def _lowering_error(self, section: Section, reason: str) -> LimitationError:
         operations = [self._graph.body.operations[at] for at in section.positions]
         operations = [op for op in operations if op.name != CONSTANT] or operations
         names = ", ".join(dict.fromkeys(map(op_name, operations)))
@@ -159,7 +176,7 @@ class SplitBody(Body):
             operations[0].location,
         )
 
-    def _refuse(self, error: NotTaken) -> NoReturn:
+    def _raise_unsupported(self, error: NotLegalized) -> NoReturn:
         at = [why for op, why in self._foreign.items() if op.location == error.location]
         reason = at[0] if at and error.location is not None else "it has no patterns"
         raise LimitationError(
@@ -169,7 +186,7 @@ class SplitBody(Body):
         ) from None
 
     @property
-    def is_kept(self) -> bool:
+    def is_cached(self) -> bool:
         return False
 
     @cached_property
@@ -177,57 +194,57 @@ class SplitBody(Body):
         graph = self._graph
         names = argument_names([each.name for each in graph.body.arguments])
         arguments = [
-            tensor_type(each, f"argument {name}", graph.location, _KNOWN)
+            tensor_type(each, f"argument {name}", graph.location, _PATTERN_NAMES)
             for name, each in zip(names, graph.body.arguments, strict=True)
         ]
-        results = [self._type(each) for each in graph.body.operations[-1].operands]
+        results = [self._tensor_type(each) for each in graph.body.operations[-1].operands]
         return Signature(graph.name, tuple(names), tuple(arguments), tuple(results), ())
 
-    def _type(self, value: GraphValue) -> TensorType:
-        return tensor_type(value, "a value between units", self._graph.location, _KNOWN)
+    def _tensor_type(self, value: GraphValue) -> TensorType:
+        return tensor_type(value, "a value between units", self._graph.location, _PATTERN_NAMES)
 
     @cached_property
     def units(self) -> list[Unit]:
         """The units in execution order."""
-        return [self._unit(section) for section in self._sections]
+        return [self._make_unit(section) for section in self._sections]
 
-    def _unit(self, section: Section) -> Unit:
-        if section.where == PATTERNS:
+    def _make_unit(self, section: Section) -> Unit:
+        if section.target == PATTERNS:
             program = self._programs[section]
             return PatternUnit(ProgramKernel(program, self.backend, self.options, self.strategy))
         return LinalgUnit(
             self._texts[section],
-            tuple(map(self._type, section.inputs)),
-            tuple(map(self._type, section.outputs)),
-            lambda reason: self._failed(section, reason),
+            tuple(map(self._tensor_type, section.inputs)),
+            tuple(map(self._tensor_type, section.outputs)),
+            lambda reason: self._lowering_error(section, reason),
         )
 
     def run(self, arrays: Sequence[Any]) -> Any:
         values: dict[GraphValue, Any] = dict(zip(self._graph.body.arguments, arrays, strict=True))
-        for section, unit, dead in zip(self._sections, self.units, self._dead, strict=True):
+        for section, unit, dead in zip(self._sections, self.units, self._dead_values, strict=True):
             results = unit.run([values[each] for each in section.inputs])
             values.update(zip(section.outputs, results, strict=True))
             for each in dead:
                 del values[each]
-        found = [values[each] for each in self._results]
+        found = [values[each] for each in self._result_values]
         # No one else holds a result: not a caller as an argument, nor another result.
-        own = [each.copy() if k in self._shared else each for k, each in enumerate(found)]
+        own = [each.copy() if k in self._shared_results else each for k, each in enumerate(found)]
         return own[0] if len(own) == 1 else tuple(own)
 
     @cached_property
-    def _results(self) -> tuple[GraphValue, ...]:
+    def _result_values(self) -> tuple[GraphValue, ...]:
         return self._graph.body.operations[-1].operands
 
     @cached_property
-    def _shared(self) -> set[int]:
+    def _shared_results(self) -> set[int]:
         """The results that are arguments, or equal to earlier results."""
         seen = set(self._graph.body.arguments)
-        return {k for k, each in enumerate(self._results) if each in seen or seen.add(each)}
+        return {k for k, each in enumerate(self._result_values) if each in seen or seen.add(each)}
 
     @cached_property
-    def _dead(self) -> list[list[GraphValue]]:
+    def _dead_values(self) -> list[list[GraphValue]]:
         """The values that no unit needs any more, after each unit."""
-        needed = set(self._results)
+        needed = set(self._result_values)
         found: list[list[GraphValue]] = []
         for section in reversed(self._sections):
             used = {*section.inputs, *section.outputs}
@@ -237,8 +254,10 @@ class SplitBody(Body):
 
     def run_into(self, arrays: Sequence[Any], out: Any) -> None:
         given = cast(Sequence[Any], out if isinstance(out, tuple) else (out,))
-        if len(given) != len(self._results):
-            raise UserError(f"out: expected {len(self._results)} arrays, but found {len(given)}")
+        if len(given) != len(self._result_values):
+            raise UserError(
+                f"out: expected {len(self._result_values)} arrays, but found {len(given)}"
+            )
         results = self.run(arrays)
         for k, result in enumerate(results if isinstance(results, tuple) else (results,)):
             array = as_array(given[k], "out")
@@ -252,18 +271,18 @@ class SplitBody(Body):
     def bound_code(self, known: frozenset[int]) -> None:
         return None
 
-    def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+    def bind_arrays(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
         return None
 
     def as_text(self, stage: str) -> str:
         """Print each unit at a stage; units of the fallback as MLIR loops."""
         return "\n\n".join(
-            f"// unit {number}: {unit.where}\n{unit.as_text(stage).rstrip()}"
+            f"// unit {number}: {unit.target}\n{unit.as_text(stage).rstrip()}"
             for number, unit in enumerate(self.units)
         )
 
     def report(self) -> str:
-        return report(self._graph, self._sections)
+        return format_op_report(self._graph, self._sections)
 
     @cached_property
     def kernel(self) -> ProgramKernel:

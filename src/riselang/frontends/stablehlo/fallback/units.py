@@ -9,15 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from riselang import pipelines
-from riselang.compiler.caching import compiled
+from riselang.compiler.caching import find_or_compile
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.model.body import ProgramKernel, as_signed
+from riselang.frontends.stablehlo.model.body import ProgramKernel, reinterpret_as_signed
 from riselang.native.build import Job
-from riselang.native.mlir.linalg import UNIT, Failed, unit_code
+from riselang.native.mlir.linalg import UNIT_NAME, LegalizationFailed, compile_unit
 from riselang.native.mlir.stablehlo import dtype_of
-from riselang.runtime.artefact import Artefact, CompiledFunction
+from riselang.runtime.artifact import Artifact, CompiledFunction
 from riselang.runtime.environment import fingerprint
-from riselang.runtime.executable import Executable, Parameter, entry_of
+from riselang.runtime.executable import Executable, Parameter, entry_point_ir
 from riselang.support.errors import LimitationError
 from riselang.support.forking import hold_forks
 from riselang.support.lazy import cached_property
@@ -29,7 +29,7 @@ class Unit(Protocol):
     """A part of a model that maps arrays to arrays; unsigned integers are passed as signed ones."""
 
     @property
-    def where(self) -> str: ...
+    def target(self) -> str: ...
 
     def run(self, arrays: Sequence[Any]) -> Arrays: ...
 
@@ -41,7 +41,7 @@ class PatternUnit:
     """A part that is a RISE program."""
 
     kernel: ProgramKernel
-    where: str = "patterns"
+    target: str = "patterns"
 
     def run(self, arrays: Sequence[Any]) -> Arrays:
         result = self._call([*arrays, *self._constants])
@@ -49,13 +49,13 @@ class PatternUnit:
 
     @cached_property
     def _constants(self) -> Arrays:
-        return [as_signed(each) for each in self.kernel.program.constants]
+        return [reinterpret_as_signed(each) for each in self.kernel.program.constants]
 
     @cached_property
     def _call(self) -> Callable[[Sequence[Any]], Any]:
         if self.kernel.backend == "interpret":
             return lambda arrays: self.kernel(*arrays)
-        return self.kernel.lower().compile().prepared()
+        return self.kernel.lower().compile().prepare_call()
 
     def as_text(self, stage: str) -> str:
         if stage == "notation":
@@ -70,76 +70,76 @@ class LinalgUnit:
     text: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
-    refused: Callable[[str], LimitationError]
+    make_error: Callable[[str], LimitationError]
     """Makes the error to raise if MLIR cannot generate machine code."""
-    where: str = "linalg"
+    target: str = "linalg"
 
     def run(self, arrays: Sequence[Any]) -> Arrays:
         given = [
             part for array, type in zip(arrays, self.inputs, strict=True)
-            for part in _apart(array, type)
+            for part in _split_complex(array, type)
         ]  # fmt: skip
         made = [
-            [np.empty(type.shape, _plain(type)) for _ in range(_count(type))]
+            [np.empty(type.shape, _buffer_dtype(type)) for _ in range(_buffer_count(type))]
             for type in self.outputs
         ]
         self._function(*(part for parts in made for part in parts), *given)
-        return [_together(parts, type) for parts, type in zip(made, self.outputs, strict=True)]
+        return [_merge_complex(parts, type) for parts, type in zip(made, self.outputs, strict=True)]
 
     @cached_property
     @hold_forks()
     def _function(self) -> Executable:
         key = fingerprint("linalg", self.text, self._pipeline)
-        artefact = compiled(key, UNIT, self._artefact, {UNIT: None})
-        return artefact.executables(lambda _: [])[UNIT]
+        artifact = find_or_compile(key, UNIT_NAME, self._load_artifact, {UNIT_NAME: None})
+        return artifact.load_executables(lambda _: [])[UNIT_NAME]
 
-    def _artefact(self) -> Artefact:
+    def _load_artifact(self) -> Artifact:
         parameters = tuple(self._parameters())
-        entries = entry_of(UNIT, parameters, fails=False)
-        code = self._code(Job(self.text, self._pipeline, {}, entries))
-        return Artefact((CompiledFunction(UNIT, parameters),), (code,))
+        entries = entry_point_ir(UNIT_NAME, parameters, fails=False)
+        code = self._compile_job(Job(self.text, self._pipeline, {}, entries))
+        return Artifact((CompiledFunction(UNIT_NAME, parameters),), (code,))
 
-    def _code(self, job: Job) -> bytes:
+    def _compile_job(self, job: Job) -> bytes:
         try:
-            return unit_code(job)
-        except Failed as error:
-            raise self.refused(str(error)) from None
+            return compile_unit(job)
+        except LegalizationFailed as error:
+            raise self.make_error(str(error)) from None
 
     @property
     def _pipeline(self) -> tuple[str, ...]:
-        return (*pipelines.LINALG, *pipelines.cpu(threads=False))
+        return (*pipelines.LINALG, *pipelines.cpu_pipeline(threads=False))
 
     def _parameters(self) -> list[Parameter]:
         count = len(self.outputs)
         return [
             Parameter(f"p{position}", type.element.scalar, type.shape, position < count)
             for position, type in enumerate((*self.outputs, *self.inputs))
-            for _ in range(_count(type))
+            for _ in range(_buffer_count(type))
         ]
 
     def as_text(self, stage: str) -> str:
         return self.text.rstrip("\n")
 
 
-def _count(type: TensorType) -> int:
+def _buffer_count(type: TensorType) -> int:
     return 2 if type.element.is_complex else 1
 
 
-def _plain(type: TensorType) -> np.dtype[Any]:
+def _buffer_dtype(type: TensorType) -> np.dtype[Any]:
     """Return the dtype of the buffers that hold a tensor."""
     dtype = dtype_of(type.element.name)
     if type.element.is_complex:
         return np.dtype(f"f{dtype.itemsize // 2}")
-    return as_signed(np.empty(0, dtype)).dtype
+    return reinterpret_as_signed(np.empty(0, dtype)).dtype
 
 
-def _apart(array: Any, type: TensorType) -> Arrays:
+def _split_complex(array: Any, type: TensorType) -> Arrays:
     if type.element.is_complex:
         return [np.array(part, order="C") for part in (array.real, array.imag)]
     return [array]
 
 
-def _together(parts: Arrays, type: TensorType) -> np.ndarray[Any, Any]:
+def _merge_complex(parts: Arrays, type: TensorType) -> np.ndarray[Any, Any]:
     if not type.element.is_complex:
         return parts[0]
     whole = np.empty(type.shape, dtype_of(type.element.name))

@@ -12,12 +12,12 @@ from typing import Any
 
 from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
-from riselang.compiler.caching import find
+from riselang.compiler.caching import find_cached
 from riselang.runtime.cache import KernelCache
-from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
+from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
 
 _KIND = "stages of a model"
-FIRST = "known"
+FIRST_STAGE_NAME = "known"
 """The name of the function that computes the values that depend only on bound arguments."""
 
 
@@ -25,54 +25,58 @@ FIRST = "known"
 class BoundCode:
     """The two stages of a program as machine code."""
 
-    first: Compiled
+    first_stage: Compiled
     """Takes the bound arguments."""
-    rest: Compiled
+    second_stage: Compiled
     """Takes all arguments and constants, then the results of the first stage."""
 
-    def values(self, arrays: Sequence[Any]) -> list[Any]:
+    def run_first_stage(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the results of the first stage for the bound arguments."""
-        result = self.first.run(arrays)
+        result = self.first_stage.run(arrays)
         return list(result) if isinstance(result, tuple) else [result]
 
 
 def compile_bound(lowered: Lowered, parameters: int, known: frozenset[int]) -> BoundCode | None:
     """Compile the stages of a program; None if it has only one."""
-    stages = lowered.in_stages(FIRST, parameters, known)
+    stages = lowered.split_stages(FIRST_STAGE_NAME, parameters, known)
     return None if stages is None else BoundCode(*(each.compile() for each in stages))
 
 
-def keep(cache: KernelCache, key: str, code: BoundCode | None) -> None:
+def store_bound_code(cache: KernelCache, key: str, code: BoundCode | None) -> None:
     """Store the locations of the stages in the cache, or that there is only one."""
-    stages = None if code is None else [_facts(each) for each in (code.first, code.rest)]
+    stages = (
+        None
+        if code is None
+        else [_stage_metadata(each) for each in (code.first_stage, code.second_stage)]
+    )
     cache.write(key, seal(_KIND, json.dumps(stages).encode()))
 
 
-def _facts(stage: Compiled) -> dict[str, Any]:
+def _stage_metadata(stage: Compiled) -> dict[str, Any]:
     assert stage.origin is not None
     return {"key": stage.origin.key, "name": stage.function.name, "groups": stage.groups}
 
 
-def kept(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
+def load_bound_code(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
     """Return whether the stages are in the cache, and the stages."""
     data = cache.read(key)
     if data is None:
         return False, None
     try:
-        with only_value_errors("two stages"):
+        with as_value_errors("two stages"):
             facts = json.loads(unseal(_KIND, data))
             if facts is None:
                 return True, None
-            first, rest = (_loaded(each) for each in facts)
+            first, rest = (_load_stage(each) for each in facts)
     except ValueError:
         return False, None
     return (False, None) if first is None or rest is None else (True, BoundCode(first, rest))
 
 
-def _loaded(facts: Mapping[str, Any]) -> Compiled | None:
-    name = typed(facts["name"], str)
-    artefact = find(typed(facts["key"], str), name, {name: None})
-    if artefact is None:
+def _load_stage(facts: Mapping[str, Any]) -> Compiled | None:
+    name = check_json_type(facts["name"], str)
+    artifact = find_cached(check_json_type(facts["key"], str), name, {name: None})
+    if artifact is None:
         return None
-    functions = artefact.executables(lambda _: [])
-    return Compiled(functions[name], tuple(typed(each, int) for each in facts["groups"]))
+    functions = artifact.load_executables(lambda _: [])
+    return Compiled(functions[name], tuple(check_json_type(each, int) for each in facts["groups"]))

@@ -16,9 +16,14 @@ from riselang.api.compiled import Compiled
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.dialects.rise.types import RiseType
-from riselang.frontends.stablehlo.elements import COMPLEX, ELEMENTS, TensorType
-from riselang.frontends.stablehlo.model.argument_binding import BoundCode, compile_bound, keep, kept
-from riselang.frontends.stablehlo.model.origin import Origin, Signature, program_of
+from riselang.frontends.stablehlo.elements import COMPLEX_ELEMENT_TYPES, ELEMENT_TYPES, TensorType
+from riselang.frontends.stablehlo.model.argument_binding import (
+    BoundCode,
+    compile_bound,
+    load_bound_code,
+    store_bound_code,
+)
+from riselang.frontends.stablehlo.model.origin import ModelOrigin, Signature, lower_graph
 from riselang.nat import Nat
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
@@ -26,7 +31,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
-from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
+from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
 from riselang.support import config
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -59,14 +64,14 @@ class ProgramKernel(Kernel):
         return self.program.term, len(self.program.results)
 
 
-class Body:
+class ModelBody:
     """A program and its machine code."""
 
     is_split = False
     """Whether it consists of several units."""
 
     def __init__(
-        self, origin: Origin, backend: str, options: Options, strategy: Strategy | None = None
+        self, origin: ModelOrigin, backend: str, options: Options, strategy: Strategy | None = None
     ):
         if backend not in BACKENDS:
             raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
@@ -77,20 +82,20 @@ class Body:
         self._lock = RLock()
         self._bound_codes: dict[frozenset[int], BoundCode | None] = {}
 
-    def read(self, graph: GraphFunction) -> Body:
+    def with_graph(self, graph: GraphFunction) -> ModelBody:
         """Set the graph that the module was read as."""
-        vars(self)["program"] = program_of(graph)
+        vars(self)["program"] = lower_graph(graph)
         return self
 
     @cached_property
     @hold_forks()
     def program(self) -> Program:
-        return self.origin.program()
+        return self.origin.lower_program()
 
     @property
-    def is_kept(self) -> bool:
+    def is_cached(self) -> bool:
         """Whether its metadata is in the cache."""
-        return self._kept is not None
+        return self._cached_metadata is not None
 
     @cached_property
     def kernel(self) -> ProgramKernel:
@@ -98,23 +103,23 @@ class Body:
 
     @cached_property
     def signature(self) -> Signature:
-        if self._kept is not None:
-            return self._kept[0]
+        if self._cached_metadata is not None:
+            return self._cached_metadata[0]
         return Signature.of(self.program)
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """Return the results for arguments and constants of the right types."""
         if self.backend == "interpret":
             return self.kernel(*arrays)
-        return self._prepared(arrays)
+        return self._prepared_call(arrays)
 
     def run_into(self, arrays: Sequence[Any], out: Any) -> None:
         """Write the results to `out`."""
         self.compiled.run_into(arrays, out)
 
-    def prepared_with(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+    def bind_arrays(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
         """Return the rest of a call in which some arrays are bound."""
-        return self.compiled.prepared_with(fixed)
+        return self.compiled.prepare_call_with(fixed)
 
     def as_text(self, stage: str) -> str:
         """Print the program at a stage; in notation, as it was read."""
@@ -124,25 +129,25 @@ class Body:
 
     def report(self) -> str:
         """Report how each op of the module is compiled."""
-        from riselang.frontends.stablehlo.fallback.op_partition import PATTERNS, sections
-        from riselang.frontends.stablehlo.model.op_report import report
+        from riselang.frontends.stablehlo.fallback.op_partition import PATTERNS, partition_ops
+        from riselang.frontends.stablehlo.model.op_report import format_op_report
 
-        graph = self.origin.graph()
-        return report(graph, sections(graph, lambda _: PATTERNS))
+        graph = self.origin.read_graph()
+        return format_op_report(graph, partition_ops(graph, lambda _: PATTERNS))
 
     @cached_property
-    def _prepared(self) -> Callable[[Sequence[Any]], Any]:
-        return self.compiled.prepared()
+    def _prepared_call(self) -> Callable[[Sequence[Any]], Any]:
+        return self.compiled.prepare_call()
 
     @cached_property
     def compiled(self) -> Compiled:
         with hold_forks(), self._lock:
-            if self._kept is not None:
-                found = _from_cache(self._kept[1], self._kept[0].name)
+            if self._cached_metadata is not None:
+                found = _load_compiled(self._cached_metadata[1], self._cached_metadata[0].name)
                 if found is not None:
                     return found
             compiled = self._lowered.compile()
-            self._keep()
+            self._store_metadata()
             return compiled
 
     @cached_property
@@ -158,14 +163,14 @@ class Body:
             return None
         with hold_forks(), self._lock:
             if known not in self._bound_codes:
-                self._bound_codes[known] = self._made_for(known)
+                self._bound_codes[known] = self._compile_bound_code(known)
             return self._bound_codes[known]
 
-    def _made_for(self, known: frozenset[int]) -> BoundCode | None:
-        cache = default_cache() if self._is_plain else None
-        key = fingerprint(self._key, "bound", sorted(known))
+    def _compile_bound_code(self, known: frozenset[int]) -> BoundCode | None:
+        cache = default_cache() if self._is_cacheable else None
+        key = fingerprint(self._cache_key, "bound", sorted(known))
         if cache is not None:
-            is_there, found = kept(cache, key)
+            is_there, found = load_bound_code(cache, key)
             if is_there:
                 return found
         signature = self.signature
@@ -173,15 +178,15 @@ class Body:
         with progress(f"compiling {signature.name}"):
             made = compile_bound(self._lowered, parameters, known)
         if cache is not None:
-            self._keep()
-            keep(cache, key, made)
+            self._store_metadata()
+            store_bound_code(cache, key, made)
         return made
 
     # In the cache, the metadata of a program is found by its module, and its machine code by the
     # metadata.
 
     @cached_property
-    def _key(self) -> str:
+    def _cache_key(self) -> str:
         origin = self.origin
         content = origin.content if isinstance(origin.content, bytes) else origin.content.encode()
         return fingerprint(
@@ -190,36 +195,36 @@ class Body:
         )  # fmt: skip
 
     @cached_property
-    def _kept(self) -> tuple[Signature, Mapping[str, Any]] | None:
+    def _cached_metadata(self) -> tuple[Signature, Mapping[str, Any]] | None:
         """The metadata that another process stored for the same module."""
         cache = default_cache()
-        if cache is None or not self._is_plain or self.backend != "compile":
+        if cache is None or not self._is_cacheable or self.backend != "compile":
             return None
-        data = cache.read(self._key)
-        return None if data is None else _facts(data)
+        data = cache.read(self._cache_key)
+        return None if data is None else _decode_metadata(data)
 
     @property
-    def _is_plain(self) -> bool:
+    def _is_cacheable(self) -> bool:
         """Whether the machine code depends on the module and the options alone."""
         return self.strategy is None or self.strategy is DEFAULT
 
-    def _keep(self) -> None:
+    def _store_metadata(self) -> None:
         cache = default_cache()
-        if cache is not None and self._is_plain:
-            cache.write(self._key, _kept_facts(self.signature, self._lowered.key))
+        if cache is not None and self._is_cacheable:
+            cache.write(self._cache_key, _encode_metadata(self.signature, self._lowered.key))
 
 
-def _from_cache(facts: Mapping[str, Any], name: str) -> Compiled | None:
-    from riselang.compiler.caching import find
+def _load_compiled(facts: Mapping[str, Any], name: str) -> Compiled | None:
+    from riselang.compiler.caching import find_cached
 
-    artefact = find(facts["key"], name, {facts["function"]: None})
-    if artefact is None:
+    artifact = find_cached(facts["key"], name, {facts["function"]: None})
+    if artifact is None:
         return None
-    functions = artefact.executables(lambda _: [])
+    functions = artifact.load_executables(lambda _: [])
     return Compiled(functions[facts["function"]], tuple(facts["groups"]))
 
 
-def _kept_facts(signature: Signature, key: str) -> bytes:
+def _encode_metadata(signature: Signature, key: str) -> bytes:
     head = {
         "name": signature.name,
         "function": signature.name if signature.name.isidentifier() else "kernel",
@@ -233,20 +238,22 @@ def _kept_facts(signature: Signature, key: str) -> bytes:
     return seal(_KIND, json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants))
 
 
-def _facts(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
+def _decode_metadata(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
     try:
         head, _, rest = unseal(_KIND, data).partition(b"\n")
-        with only_value_errors("a model"):
+        with as_value_errors("a model"):
             facts = json.loads(head)
             signature = Signature(
-                typed(facts["name"], str),
-                tuple(typed(each, str) for each in facts["names"]),
+                check_json_type(facts["name"], str),
+                tuple(check_json_type(each, str) for each in facts["names"]),
                 tuple(_type_from_json(each) for each in facts["arguments"]),
                 tuple(_type_from_json(each) for each in facts["results"]),
-                arrays_from_bytes(rest, [typed(each, str) for each in facts["constants"]]),
+                arrays_from_bytes(
+                    rest, [check_json_type(each, str) for each in facts["constants"]]
+                ),
             )
             for each in ("key", "function"):
-                typed(facts[each], str)
+                check_json_type(facts[each], str)
             if facts["groups"] != [1] * len(signature.results):
                 return None
     except (ValueError, zipfile.BadZipFile):
@@ -259,18 +266,20 @@ def _type_to_json(type: TensorType) -> list[Any]:
 
 
 def _type_from_json(data: Any) -> TensorType:
-    return TensorType(tuple(typed(each, int) for each in data[1]), ELEMENTS[data[0]])
+    return TensorType(tuple(check_json_type(each, int) for each in data[1]), ELEMENT_TYPES[data[0]])
 
 
 def dtype_name(array: np.ndarray[Any, Any]) -> str:
     """Return the StableHLO name of an element type."""
-    return next(name for name in (*ELEMENTS, *COMPLEX) if dtype_of(name) == array.dtype)
+    return next(
+        name for name in (*ELEMENT_TYPES, *COMPLEX_ELEMENT_TYPES) if dtype_of(name) == array.dtype
+    )
 
 
-def as_signed(array: Any) -> Any:
+def reinterpret_as_signed(array: Any) -> Any:
     """Reinterpret unsigned integers as signed ones with the same bits."""
     if isinstance(array, tuple):
-        return tuple(as_signed(each) for each in cast(tuple[Any, ...], array))
+        return tuple(reinterpret_as_signed(each) for each in cast(tuple[Any, ...], array))
     if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
         return array.view(array.dtype.name.removeprefix("u"))
     return array

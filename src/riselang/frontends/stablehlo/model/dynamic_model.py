@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from riselang.frontends.stablehlo.elements import ELEMENTS
-from riselang.frontends.stablehlo.model.argument_names import argument_names, leaves
-from riselang.frontends.stablehlo.model.body import Body
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES
+from riselang.frontends.stablehlo.model.argument_names import argument_names, array_leaves
+from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
-from riselang.frontends.stablehlo.model.origin import Origin, mlir_types
+from riselang.frontends.stablehlo.model.origin import ModelOrigin, format_mlir_types
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction, TensorKind
 from riselang.rewrite.core import Strategy
@@ -26,11 +26,11 @@ from riselang.support.tracebacks import with_short_tracebacks
 
 
 @dataclass(frozen=True)
-class OpenModel:
+class DynamicModel:
     """A model for all values of its dynamic dimensions."""
 
-    origin: Origin
-    kinds: Mapping[str, TensorKind]
+    origin: ModelOrigin
+    argument_types: Mapping[str, TensorKind]
     """The types of its arguments."""
     backend: str
     options: Options
@@ -43,16 +43,16 @@ class OpenModel:
     @property
     def names(self) -> tuple[str, ...]:
         """The arguments that a call must pass."""
-        return tuple(name for name in self.kinds if name not in self.bound)
+        return tuple(name for name in self.argument_types if name not in self.bound)
 
     @property
     def dtypes(self) -> Mapping[str, np.dtype[Any]]:
         """The dtypes of the arrays that a call must pass."""
-        return {name: dtype_of(self.kinds[name].element) for name in self.names}
+        return {name: dtype_of(self.argument_types[name].element) for name in self.names}
 
-    def bind(self, *values: Any, **named: Any) -> OpenModel:
+    def bind(self, *values: Any, **named: Any) -> DynamicModel:
         """Bind some arguments."""
-        given = {**dict(zip(self.names, leaves(values), strict=False)), **named}
+        given = {**dict(zip(self.names, array_leaves(values), strict=False)), **named}
         for name in given:
             if name not in self.names:
                 raise UserError(
@@ -63,7 +63,9 @@ class OpenModel:
 
     def at(self, *arguments: Any) -> Model:
         """Return the model for the shapes of these arrays, or for these shapes."""
-        given = [each if _is_shape(each) else np.shape(each) for each in _flat(arguments)]
+        given = [
+            each if _is_shape(each) else np.shape(each) for each in _flatten_arguments(arguments)
+        ]
         if len(given) != len(self.names):
             raise UserError(
                 f"the model takes {len(self.names)} arguments ({', '.join(self.names)}), "
@@ -71,15 +73,16 @@ class OpenModel:
             )
         found = dict(zip(self.names, given, strict=True))
         shapes = tuple(
-            tuple(found[name]) if name in found else self.bound[name].shape for name in self.kinds
+            tuple(found[name]) if name in found else self.bound[name].shape
+            for name in self.argument_types
         )
-        self._check(shapes)
+        self._check_shapes(shapes)
         if shapes not in self._models:
-            self._models[shapes] = self._at(shapes)
+            self._models[shapes] = self._model_at(shapes)
         return replace(self._models[shapes], bound=self.bound)
 
-    def _check(self, shapes: Sequence[Sequence[int]]) -> None:
-        for (name, kind), shape in zip(self.kinds.items(), shapes, strict=True):
+    def _check_shapes(self, shapes: Sequence[Sequence[int]]) -> None:
+        for (name, kind), shape in zip(self.argument_types.items(), shapes, strict=True):
             fits = len(shape) == len(kind.shape) and all(
                 length is None or length == given
                 for length, given in zip(kind.shape, shape, strict=True)
@@ -88,20 +91,20 @@ class OpenModel:
                 raise UserError(f"argument {name}: expected {kind}, but found shape {tuple(shape)}")
 
     @hold_forks()
-    def _at(self, shapes: Sequence[Sequence[int]]) -> Model:
-        types = mlir_types([kind.element for kind in self.kinds.values()], shapes)
+    def _model_at(self, shapes: Sequence[Sequence[int]]) -> Model:
+        types = format_mlir_types([kind.element for kind in self.argument_types.values()], shapes)
         origin = replace(self.origin, types=types)
         if origin.fallback is None:
-            return Model(Body(origin, self.backend, self.options, self.strategy))
+            return Model(ModelBody(origin, self.backend, self.options, self.strategy))
         from riselang.frontends.stablehlo.fallback.model_split import body_with_fallback
 
-        graph = origin.graph()
+        graph = origin.read_graph()
         return Model(body_with_fallback(origin, graph, self.backend, self.options, self.strategy))
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
-        values = leaves(arguments)
+        values = array_leaves(arguments)
         rest = self.names[len(values) :]
         missing = [name for name in rest if name not in named]
         if missing or len(named) > len(rest):
@@ -117,7 +120,7 @@ class OpenModel:
         save_model(SavedModel(self.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} : {self.kinds[name]}" for name in self.names)
+        shown = ", ".join(f"{name} : {self.argument_types[name]}" for name in self.names)
         return f"<model ({shown})>"
 
 
@@ -126,19 +129,19 @@ def _is_shape(value: Any) -> bool:
     return all(isinstance(each, int) for each in parts)
 
 
-def _flat(arguments: Sequence[Any]) -> list[Any]:
+def _flatten_arguments(arguments: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in arguments:
-        found += [each] if _is_shape(each) else leaves(each)
+        found += [each] if _is_shape(each) else array_leaves(each)
     return found
 
 
-def open_kinds(graph: GraphFunction) -> dict[str, TensorKind] | None:
+def dynamic_argument_types(graph: GraphFunction) -> dict[str, TensorKind] | None:
     """Return the argument types of a function with dynamic dimensions; None if it has none."""
     names = argument_names([each.name for each in graph.body.arguments])
     kinds: dict[str, TensorKind] = {}
     for name, each in zip(names, graph.body.arguments, strict=True):
-        if not isinstance(each.type, TensorKind) or each.type.element not in ELEMENTS:
+        if not isinstance(each.type, TensorKind) or each.type.element not in ELEMENT_TYPES:
             return None
         kinds[name] = each.type
     is_open = any(None in kind.shape for kind in kinds.values())

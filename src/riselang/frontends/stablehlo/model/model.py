@@ -12,26 +12,26 @@ import numpy as np
 from riselang.api.compiled import Compiled
 from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
-from riselang.dialects.rise.type_printer import show
+from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
-from riselang.frontends.stablehlo.model.argument_names import leaves
-from riselang.frontends.stablehlo.model.body import Body, as_signed
+from riselang.frontends.stablehlo.model.argument_names import array_leaves
+from riselang.frontends.stablehlo.model.body import ModelBody, reinterpret_as_signed
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
-from riselang.runtime.kinds import as_kind, kind_of
+from riselang.runtime.kinds import array_converter, convert_results
 from riselang.support.config import Options
 from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
-from riselang.support.tracebacks import shortened
+from riselang.support.tracebacks import shorten_traceback
 
-_ARRAY: Any = np.ndarray
-_Expected = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+_ARRAY_TYPE: Any = np.ndarray
+_ExpectedTypes = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 """Shapes and types of arrays."""
-_UNPREPARED: tuple[_Expected, Callable[[Sequence[Any]], Any] | None] = ((), None)
+_UNPREPARED: tuple[_ExpectedTypes, Callable[[Sequence[Any]], Any] | None] = ((), None)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Model:
     parameters are the constants.
     """
 
-    body: Body
+    body: ModelBody
     bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """The bound arguments, by name."""
 
@@ -78,12 +78,12 @@ class Model:
 
         The arrays are copied, so later changes to them have no effect.
         """
-        given = self._by_name(values, named)
-        copies = {name: self._array(name, value).copy() for name, value in given.items()}
+        given = self._bind_names(values, named)
+        copies = {name: self._to_array(name, value).copy() for name, value in given.items()}
         return replace(self, bound={**self.bound, **copies})
 
-    def _by_name(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = self.names, leaves(values)
+    def _bind_names(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        names, values = self.names, array_leaves(values)
         if len(values) > len(names):
             raise UserError(
                 f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), "
@@ -106,82 +106,88 @@ class Model:
             expected, call = vars(self).get("_quick", _UNPREPARED)
             if call is not None and len(arguments) == len(expected):
                 for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, they are equal
-                    if type(array) is not _ARRAY or array.shape != shape or array.dtype != dtype:
+                    if (
+                        type(array) is not _ARRAY_TYPE
+                        or array.shape != shape
+                        or array.dtype != dtype
+                    ):
                         break
                 else:
                     return call(arguments)
         try:
-            result = self._any_call(arguments, out, named)
+            result = self._checked_call(arguments, out, named)
         except RiseError as error:
-            raise shortened(error) from error.__cause__
+            raise shorten_traceback(error) from error.__cause__
         # Used after the first successful call.
-        _ = self._quick
+        _ = self._fast_path
         return result
 
     @cached_property
-    def _quick(self) -> tuple[_Expected, Callable[[Sequence[Any]], Any] | None]:
+    def _fast_path(self) -> tuple[_ExpectedTypes, Callable[[Sequence[Any]], Any] | None]:
         """The array shapes for which no checks are needed, and the function to call for them."""
         signature = self.body.signature
         used = (*signature.arguments, *signature.results)
         if self.body.backend != "compile" or any(each.element.is_unsigned for each in used):
             return (), None
         bound = [self.bound.get(name) for name in signature.argument_names]
-        fixed = [*bound, *map(as_signed, signature.constants)]
+        fixed = [*bound, *map(reinterpret_as_signed, signature.constants)]
         expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
-        if self._prepacked is None:
-            return expected, self.body.prepared_with(fixed)
-        code, values = self._prepacked
-        return expected, code.rest.prepared_with([*fixed, *values])
+        if self._bound_code is None:
+            return expected, self.body.bind_arrays(fixed)
+        code, values = self._bound_code
+        return expected, code.second_stage.prepare_call_with([*fixed, *values])
 
     @cached_property
-    def _prepacked(self) -> tuple[BoundCode, list[Any]] | None:
+    def _bound_code(self) -> tuple[BoundCode, list[Any]] | None:
         """The code specialized to the bound arguments, and the values precomputed from them, if
         any."""
         signature = self.body.signature
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
-        known = {at: as_signed(array) for at, array in enumerate(arrays) if array is not None}
+        known = {
+            at: reinterpret_as_signed(array) for at, array in enumerate(arrays) if array is not None
+        }
         code = self.body.bound_code(frozenset(known))
-        return None if code is None else (code, code.values(list(known.values())))
+        return None if code is None else (code, code.run_first_stage(list(known.values())))
 
-    def _any_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
-        given = self._by_name(arguments, named)
+    def _checked_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
+        given = self._bind_names(arguments, named)
         missing = [name for name in self.names if name not in given]
         if missing:
             raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
-        arrays = self._all(given)
+        arrays = self._all_arrays(given)
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
-            self._run_into(arrays, as_signed(out))
+            self._run_into(arrays, reinterpret_as_signed(out))
             return out
-        result = self._typed(self._run(arrays))
-        convert = kind_of(list(given.values()))
-        return result if convert is None else as_kind(result, convert)
+        result = self._restore_dtypes(self._run(arrays))
+        convert = array_converter(list(given.values()))
+        return result if convert is None else convert_results(result, convert)
 
     def _run(self, arrays: Sequence[Any]) -> Any:
-        if self._prepacked is None:
+        if self._bound_code is None:
             return self.body.run(arrays)
-        code, values = self._prepacked
-        return code.rest.run([*arrays, *values])
+        code, values = self._bound_code
+        return code.second_stage.run([*arrays, *values])
 
     def _run_into(self, arrays: Sequence[Any], out: Any) -> None:
-        if self._prepacked is None:
+        if self._bound_code is None:
             self.body.run_into(arrays, out)
         else:
-            code, values = self._prepacked
-            code.rest.run_into([*arrays, *values], out)
+            code, values = self._bound_code
+            code.second_stage.run_into([*arrays, *values], out)
 
-    def _all(self, given: Mapping[str, Any]) -> list[Array]:
+    def _all_arrays(self, given: Mapping[str, Any]) -> list[Array]:
         """Return everything that the program takes: arguments, then constants."""
         signature = self.body.signature
         arrays = [
-            self.bound[name] if name in self.bound else self._array(name, given[name])
+            self.bound[name] if name in self.bound else self._to_array(name, given[name])
             for name in signature.argument_names
         ]
-        return [as_signed(each) for each in (*arrays, *signature.constants)]
+        return [reinterpret_as_signed(each) for each in (*arrays, *signature.constants)]
 
-    def _array(self, name: str, value: Any) -> Array:
+    def _to_array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]
         dtype = dtype_of(type.element.name)
         if not type.shape and not isinstance(value, np.ndarray) and not hasattr(value, "shape"):
@@ -202,12 +208,12 @@ class Model:
         check_layout(array, name, written=False)
         return array
 
-    def _typed(self, result: Any) -> Any:
+    def _restore_dtypes(self, result: Any) -> Any:
         """Convert results to their dtypes: unsigned ones are computed as signed ones."""
         types = self.body.signature.results
         if len(types) == 1:
-            return _viewed(result, types[0])
-        return tuple(_viewed(each, type) for each, type in zip(result, types, strict=True))
+            return _restore_dtype(result, types[0])
+        return tuple(_restore_dtype(each, type) for each, type in zip(result, types, strict=True))
 
     def trace(self) -> Traced:
         """Return the program as a term."""
@@ -237,17 +243,19 @@ class Model:
         save_model(SavedModel(self.body.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} : {_shown(type)}" for name, type in self.inputs.items())
+        shown = ", ".join(f"{name} : {_format_type(type)}" for name, type in self.inputs.items())
         return f"<model {self.__name__}({shown})>"
 
     def _repr_html_(self) -> str:
         return code(repr(self)) + details("notation", code(self.as_text("notation")))
 
 
-def _shown(type: TensorType) -> str:
+def _format_type(type: TensorType) -> str:
     # Complex numbers are not element types of programs.
-    return str(type) if type.element.is_complex else show(array_type(type.element, type.shape))
+    return (
+        str(type) if type.element.is_complex else format_type(array_type(type.element, type.shape))
+    )
 
 
-def _viewed(array: Any, type: TensorType) -> Any:
+def _restore_dtype(array: Any, type: TensorType) -> Any:
     return array.view(dtype_of(type.element.name)) if type.element.is_unsigned else array

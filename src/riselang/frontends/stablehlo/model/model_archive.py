@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from riselang.frontends.stablehlo.model.body import arrays_from_bytes, arrays_to_bytes, dtype_name
-from riselang.frontends.stablehlo.model.origin import Origin
+from riselang.frontends.stablehlo.model.origin import ModelOrigin
 from riselang.runtime.arrays import Array
 from riselang.support.config import Options
 from riselang.support.errors import UserError
-from riselang.support.io import decode, write_file
+from riselang.support.io import decode_text, write_file
 
 FORMAT = "riselang model 1"
 
@@ -23,7 +23,7 @@ FORMAT = "riselang model 1"
 class SavedModel:
     """The contents of a model file."""
 
-    origin: Origin
+    origin: ModelOrigin
     options: Options
     bound: Mapping[str, Array]
     """The bound arguments, by name."""
@@ -67,7 +67,7 @@ def load_saved_model(path: str | Path) -> SavedModel:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
         raise UserError(f"{path} is not a saved model: {error}") from None
-    content = decode(data, str(path)) if is_text else data
+    content = decode_text(data, str(path)) if is_text else data
     types = None if facts["types"] is None else tuple(facts["types"])
-    origin = Origin(content, facts["file"], facts["function"], types, facts.get("fallback"))
+    origin = ModelOrigin(content, facts["file"], facts["function"], types, facts.get("fallback"))
     return SavedModel(origin, options, dict(zip(facts["bound"], bound, strict=True)))

@@ -9,7 +9,7 @@ from riselang.frontends.stablehlo.fallback.op_partition import CONSTANT, Section
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 
 
-def report(function: GraphFunction, sections: Sequence[Section]) -> str:
+def format_op_report(function: GraphFunction, sections: Sequence[Section]) -> str:
     """Format a line for each op in the order of the module, and one for each unit."""
     unit_of: dict[int, int] = {}
     for number, section in enumerate(sections):
@@ -19,7 +19,7 @@ def report(function: GraphFunction, sections: Sequence[Section]) -> str:
         if op.name != CONSTANT and position in unit_of:
             number = unit_of[position]
             place = f"{op.location}" if op.location else op.label
-            rows.append((op.name, f"{sections[number].where}, unit {number}", place))
+            rows.append((op.name, f"{sections[number].target}, unit {number}", place))
     counts = Counter(row[1] for row in rows)
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riselang.api.kernel import LOOPS
+from riselang.api.kernel import DEFAULT_LOOPS
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_names import argument_names
 from riselang.native.mlir.bytecode import BYTECODE
@@ -18,8 +18,8 @@ from riselang.native.mlir.stablehlo import read_functions
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.config import FLOAT, Options, default_options
 from riselang.support.errors import UserError
-from riselang.support.io import decode
-from riselang.support.profiling import timed
+from riselang.support.io import decode_text
+from riselang.support.profiling import time_span
 from riselang.support.progress import progress
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PERMISSION = "relaxed"
 
 
 @dataclass(frozen=True)
-class Origin:
+class ModelOrigin:
     """A function of a module."""
 
     content: str | bytes
@@ -45,21 +45,21 @@ class Origin:
     fallback: str | None = None
     """What compiles the ops that do not become patterns: "linalg", or None."""
 
-    def graph(self) -> GraphFunction:
-        with progress(f"reading {self.file}"), timed("read"):
+    def read_graph(self) -> GraphFunction:
+        with progress(f"reading {self.file}"), time_span("read"):
             functions = read_functions(self.content, self.file, self.types)
-        return _chosen(functions, self.function, self.file)
+        return _select_function(functions, self.function, self.file)
 
-    def program(self) -> Program:
-        return program_of(self.graph())
+    def lower_program(self) -> Program:
+        return lower_graph(self.read_graph())
 
 
-def program_of(graph: GraphFunction) -> Program:
+def lower_graph(graph: GraphFunction) -> Program:
     # Imported only where needed: a cached program does without it.
-    from riselang.frontends.stablehlo.lowering import lower
+    from riselang.frontends.stablehlo.lowering import lower_function
 
-    with progress(f"reading {graph.name}"), timed("to patterns"):
-        return lower(graph, argument_names([each.name for each in graph.body.arguments]))
+    with progress(f"reading {graph.name}"), time_span("to patterns"):
+        return lower_function(graph, argument_names([each.name for each in graph.body.arguments]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +84,13 @@ def model_options(**choices: Any) -> Options:
     """Return the given options; the float permission defaults to what StableHLO permits."""
     if choices.get("float") is None and not os.environ.get(FLOAT.variable):
         choices["float"] = PERMISSION
-    return default_options(LOOPS).changed(**choices)
+    return default_options(DEFAULT_LOOPS).with_changes(**choices)
 
 
-def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
+def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
     """Return the text or bytecode of a module, and its name in errors."""
     if isinstance(source, bytes):
-        return _decoded(source, "<bytes>"), "<bytes>"
+        return _decode_source(source, "<bytes>"), "<bytes>"
     if isinstance(source, str) and ("\n" in source or "func.func" in source):
         return source, "<text>"
     path = Path(source)
@@ -101,14 +101,16 @@ def contents(source: str | bytes | Path) -> tuple[str | bytes, str]:
     except ValueError as error:
         # A one-line text with a null character is not a path.
         raise UserError(f"{str(path)!r} is not a path: {error}") from None
-    return _decoded(data, str(path)), str(path)
+    return _decode_source(data, str(path)), str(path)
 
 
-def _decoded(data: bytes, name: str) -> str | bytes:
-    return data if data.startswith(BYTECODE) else decode(data, name)
+def _decode_source(data: bytes, name: str) -> str | bytes:
+    return data if data.startswith(BYTECODE) else decode_text(data, name)
 
 
-def _chosen(functions: dict[str, GraphFunction], wanted: str | None, name: str) -> GraphFunction:
+def _select_function(
+    functions: dict[str, GraphFunction], wanted: str | None, name: str
+) -> GraphFunction:
     """Return the requested function: `main`, or the only one."""
     known = ", ".join(functions) or "none"
     if wanted is None and "main" in functions:
@@ -123,7 +125,7 @@ def _chosen(functions: dict[str, GraphFunction], wanted: str | None, name: str) 
     return functions[wanted]
 
 
-def mlir_types(elements: Sequence[str], shapes: Sequence[Sequence[int]]) -> tuple[str, ...]:
+def format_mlir_types(elements: Sequence[str], shapes: Sequence[Sequence[int]]) -> tuple[str, ...]:
     """Return tensor types in MLIR syntax."""
     return tuple(
         f"tensor<{'x'.join([*map(str, shape), element])}>"

@@ -8,40 +8,45 @@ from functools import partial
 
 from riselang.dialects.rise.types import ScalarType, i1, i8, i16, i32, i64
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.elements import Element
-from riselang.frontends.stablehlo.registry import Op, Regions, elementwise, lowers
-from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole
+from riselang.frontends.stablehlo.elements import ElementType
+from riselang.frontends.stablehlo.registry import (
+    RegionLowering,
+    TypedOp,
+    lowers_elementwise,
+    lowers_op,
+)
+from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor
 from riselang.term.build import Node
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 
-INTEGERS = {8: i8, 16: i16, 32: i32, 64: i64}
+INTEGER_TYPES = {8: i8, 16: i16, 32: i32, 64: i64}
 """The integer type for each number of bits."""
-PARTS = "stablehlo.bitcast_convert (to more or fewer bits)"
+BITCAST_PARTS = "stablehlo.bitcast_convert (to more or fewer bits)"
 """The name of the op if it adds or removes a dimension for the parts of elements."""
 
 
-@elementwise("stablehlo.bitcast_convert", summary="`map` of a bitcast")
-def _bitcast_convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.bitcast_convert", summary="`map` of a bitcast")
+def _bitcast_convert(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     source, target = op.operands[0].element, op.result.element
     if source.is_boolean != target.is_boolean:
-        raise op.refused(f"from {source.name} to {target.name} the number of bits changes")
-    return as_bits(builder, operands[0], target.scalar)
+        raise op.unsupported(f"from {source.name} to {target.name} the number of bits changes")
+    return bitcast_scalar(builder, operands[0], target.scalar)
 
 
-def as_bits(builder: Builder, value: Node, type: ScalarType) -> Node:
+def bitcast_scalar(builder: Builder, value: Node, type: ScalarType) -> Node:
     """Bitcast a scalar."""
     return value if value.type == type else builder.operation("arith.bitcast", [value], type)
 
 
-@lowers(PARTS, summary="`generate` of shifted bits, or `reduce` over them, under `map`")
-def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op(BITCAST_PARTS, summary="`generate` of shifted bits, or `reduce` over them, under `map`")
+def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     source, target = op.operands[0].element, op.result.element
-    sizes = [width(each.scalar) for each in (source, target)]
+    sizes = [bit_width(each.scalar) for each in (source, target)]
     if source.is_boolean or target.is_boolean:
-        raise op.refused(f"from {source.name} to {target.name} the number of bits changes")
-    builder, node = regions.builder, node_of(regions.builder, operands[0])
-    wide, narrow = INTEGERS[max(sizes)], INTEGERS[min(sizes)]
-    cast = partial(as_bits, builder, type=target.scalar)
+        raise op.unsupported(f"from {source.name} to {target.name} the number of bits changes")
+    builder, node = regions.builder, materialize(regions.builder, operands[0])
+    wide, narrow = INTEGER_TYPES[max(sizes)], INTEGER_TYPES[min(sizes)]
+    cast = partial(bitcast_scalar, builder, type=target.scalar)
 
     def shift(i: Node) -> Node:
         number = builder.from_idx(i, max(sizes) // min(sizes))
@@ -49,7 +54,7 @@ def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
         return builder.operation("arith.muli", [amount, builder.literal(min(sizes), wide)], wide)
 
     def apart(value: Node) -> Node:
-        bits = as_bits(builder, value, wide)
+        bits = bitcast_scalar(builder, value, wide)
 
         def part(i: Node) -> Node:
             shifted = builder.operation("arith.shrui", [bits, shift(i)], wide)
@@ -59,8 +64,8 @@ def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
 
     def together(parts: Node) -> Node:
         def joined(total: Node, pair: Node) -> Node:
-            amount, part = builder.parts(pair, 2)
-            grown = builder.operation("arith.extui", [as_bits(builder, part, narrow)], wide)
+            amount, part = builder.unpack_tuple(pair, 2)
+            grown = builder.operation("arith.extui", [bitcast_scalar(builder, part, narrow)], wide)
             moved = builder.operation("arith.shli", [grown, amount], wide)
             return builder.operation("arith.ori", [total, moved], wide)
 
@@ -70,33 +75,33 @@ def _bitcast_of_parts(regions: Regions, op: Op, operands: Sequence[Tensor]) -> T
     # The lowest bits come first.
     change = apart if sizes[0] > sizes[1] else together
     depth = min(len(op.operands[0].shape), len(op.result.shape))
-    return whole(target, op.result.shape, builder.map_at(depth, change, node))
+    return whole_tensor(target, op.result.shape, builder.map_at(depth, change, node))
 
 
-@elementwise("stablehlo.popcnt", summary="`reduce` over the bits, under `map`")
-def _popcnt(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.popcnt", summary="`reduce` over the bits, under `map`")
+def _popcnt(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
 
     def bit(shifted: Node) -> Node:
         return builder.operation("arith.andi", [shifted, builder.literal(1, scalar)], scalar)
 
-    return _counted(builder, scalar, operands[0], bit)
+    return _count_bits(builder, scalar, operands[0], bit)
 
 
-@elementwise("stablehlo.count_leading_zeros", summary="`reduce` over the bits, under `map`")
-def _count_leading_zeros(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.count_leading_zeros", summary="`reduce` over the bits, under `map`")
+def _count_leading_zeros(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
 
     def is_gone(shifted: Node) -> Node:
         zero, one = builder.literal(0, scalar), builder.literal(1, scalar)
         return builder.select(builder.compare("eq", shifted, zero), one, zero)
 
-    return _counted(builder, scalar, operands[0], is_gone)
+    return _count_bits(builder, scalar, operands[0], is_gone)
 
 
-def _shifts(builder: Builder, scalar: ScalarType, value: Node) -> Node:
+def _shifted_values(builder: Builder, scalar: ScalarType, value: Node) -> Node:
     """Return an array of a value shifted to the right by 0, 1, ... bits."""
-    count = width(scalar)
+    count = bit_width(scalar)
 
     def shifted(i: Node) -> Node:
         amount = builder.convert(builder.from_idx(i, count), scalar)
@@ -105,10 +110,10 @@ def _shifts(builder: Builder, scalar: ScalarType, value: Node) -> Node:
     return builder.generate(count, shifted)
 
 
-def _counted(
+def _count_bits(
     builder: Builder, scalar: ScalarType, value: Node, one: Callable[[Node], Node]
 ) -> Node:
-    counts = builder.map(one, _shifts(builder, scalar, value))
+    counts = builder.map(one, _shifted_values(builder, scalar, value))
     return builder.reduce(
         lambda total, each: builder.operation("arith.addi", [total, each], scalar),
         builder.literal(0, scalar),
@@ -116,23 +121,23 @@ def _counted(
     )
 
 
-@elementwise("stablehlo.power", summary="`map` of `pow`; of integers `reduce` over the bits")
-def _power(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.power", summary="`map` of `pow`; of integers `reduce` over the bits")
+def _power(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_float:
         return builder.operation("math.powf", operands, element.scalar)
     if element.is_boolean:
-        raise op.refused("Booleans have no powers")
+        raise op.unsupported("Booleans have no powers")
     return _integer_power(builder, element, *operands)
 
 
-def _integer_power(builder: Builder, element: Element, base: Node, exponent: Node) -> Node:
+def _integer_power(builder: Builder, element: ElementType, base: Node, exponent: Node) -> Node:
     """Compute the power by repeated squaring, with a factor for each bit of the exponent."""
     scalar = element.scalar
     one, zero = builder.literal(1, scalar), builder.literal(0, scalar)
 
     def step(state: Node, shifted: Node) -> Node:
-        square, product = builder.parts(state, 2)
+        square, product = builder.unpack_tuple(state, 2)
         bit = builder.operation("arith.andi", [shifted, one], scalar)
         multiplied = builder.operation("arith.muli", [product, square], scalar)
         return builder.pair(
@@ -140,8 +145,8 @@ def _integer_power(builder: Builder, element: Element, base: Node, exponent: Nod
             builder.select(builder.compare("ne", bit, zero), multiplied, product),
         )
 
-    shifts = _shifts(builder, scalar, exponent)
-    product = builder.parts(builder.reduce(step, builder.pair(base, one), shifts), 2)[1]
+    shifts = _shifted_values(builder, scalar, exponent)
+    product = builder.unpack_tuple(builder.reduce(step, builder.pair(base, one), shifts), 2)[1]
     if element.is_unsigned:
         return product
     # With negative exponents only the powers of 1 and -1 are integers; others are truncated to 0.
@@ -150,8 +155,8 @@ def _integer_power(builder: Builder, element: Element, base: Node, exponent: Nod
     return builder.select(builder.compare("lt", exponent, zero), unit, product)
 
 
-@elementwise("stablehlo.remainder", summary="`map` over `zip`; of floats with `while`")
-def _remainder(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.remainder", summary="`map` over `zip`; of floats with `while`")
+def _remainder(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_float:
         return _float_remainder(builder, element.scalar, *operands)

@@ -8,21 +8,21 @@ import numpy as np
 
 from riselang.dialects.rise.types import ArrayType, element_of
 from riselang.frontends.building import Builder, length_of
-from riselang.frontends.stablehlo.registry import Op, Regions, lowers
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
-    constant,
-    filled,
-    iota,
-    node_of,
-    repeated,
-    whole,
-    zeros,
+    broadcast_tensor,
+    constant_tensor,
+    fill_array,
+    iota_tensor,
+    materialize,
+    whole_tensor,
+    zero_tensor,
 )
 from riselang.term.build import Node
 
 
-def permuted(builder: Builder, node: Node, order: Sequence[int]) -> Node:
+def permute_dimensions(builder: Builder, node: Node, order: Sequence[int]) -> Node:
     """Permute the dimensions of an array: dimension k becomes dimension `order[k]` of the node."""
     current = list(range(len(order)))
     for target, wanted in enumerate(order):
@@ -32,15 +32,15 @@ def permuted(builder: Builder, node: Node, order: Sequence[int]) -> Node:
     return node
 
 
-@lowers(
+@lowers_op(
     "stablehlo.constant",
     "arith.constant",
     summary="a literal, or a bound argument",
 )
-def _constant(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+def _constant(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     value = op.attributes["value"]
     if not isinstance(value, np.ndarray):
-        raise op.refused(f"the constant {value} cannot be read")
+        raise op.unsupported(f"the constant {value} cannot be read")
     element, shape = op.result.element, op.result.shape
     first = value.reshape(-1)[:1]
     if value.size and (value.strides == (0,) * value.ndim or bool(np.all(value == first))):
@@ -48,24 +48,26 @@ def _constant(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
         bits = np.ascontiguousarray(value).tobytes()
         if bits == first.tobytes() * value.size:
             exact = float(first[0]) if element.is_float else int(first[0])
-            return constant(regions.builder, element, shape, exact)
-    return regions.bound_constant(value, op.result)
+            return constant_tensor(regions.builder, element, shape, exact)
+    return regions.add_constant(value, op.result)
 
 
-@lowers("stablehlo.iota", summary="`generate`")
-def _iota(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    return iota(regions.builder, op.result.element, op.result.shape, op.integer("iota_dimension"))
+@lowers_op("stablehlo.iota", summary="`generate`")
+def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    return iota_tensor(
+        regions.builder, op.result.element, op.result.shape, op.integer("iota_dimension")
+    )
 
 
-@lowers("stablehlo.broadcast_in_dim", summary="nothing if it is zipped, else `generate`")
-def _broadcast_in_dim(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    places = op.integers("broadcast_dimensions")
+@lowers_op("stablehlo.broadcast_in_dim", summary="nothing if it is zipped, else `generate`")
+def _broadcast_in_dim(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    places = op.integer_list("broadcast_dimensions")
     return broadcast(regions.builder, operands[0], op.result.shape, places)
 
 
-@lowers("stablehlo.broadcast", summary="nothing if it is zipped, else `generate`")
-def _broadcast(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    new = len(op.integers("broadcast_sizes"))
+@lowers_op("stablehlo.broadcast", summary="nothing if it is zipped, else `generate`")
+def _broadcast(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    new = len(op.integer_list("broadcast_sizes"))
     places = range(new, len(op.result.shape))
     return broadcast(regions.builder, operands[0], op.result.shape, tuple(places))
 
@@ -74,76 +76,80 @@ def broadcast(
     builder: Builder, tensor: Tensor, shape: Sequence[int], places: Sequence[int]
 ) -> Tensor:
     grown = [k for k, place in enumerate(places) if tensor.shape[k] != shape[place]]
-    tensor = without_variation(builder, tensor, grown)
+    tensor = broadcast_unit_dimensions(builder, tensor, grown)
     kept = [k for k in range(tensor.rank) if k in tensor.varying]
     ordered = sorted(kept, key=lambda k: places[k])
     if ordered != kept:
         order = [kept.index(k) for k in ordered]
-        node = permuted(builder, tensor.make(), order)
+        node = permute_dimensions(builder, tensor.make(), order)
         varying = tuple(places[k] for k in ordered)
         return Tensor(tensor.element, tuple(shape), varying, lambda: node)
-    return repeated(tensor, shape, places)
+    return broadcast_tensor(tensor, shape, places)
 
 
-def without_variation(builder: Builder, tensor: Tensor, dimensions: Sequence[int]) -> Tensor:
+def broadcast_unit_dimensions(
+    builder: Builder, tensor: Tensor, dimensions: Sequence[int]
+) -> Tensor:
     """Turn dimensions of length 1 into broadcast ones."""
     for dimension in dimensions:
         if dimension in tensor.varying:
             depth = tensor.varying.index(dimension)
             node = builder.map_at(depth, builder.first, tensor.make())
             varying = tuple(each for each in tensor.varying if each != dimension)
-            tensor = _with_node(tensor, varying, node)
+            tensor = _replace_node(tensor, varying, node)
     return tensor
 
 
-def _with_node(tensor: Tensor, varying: tuple[int, ...], node: Node) -> Tensor:
+def _replace_node(tensor: Tensor, varying: tuple[int, ...], node: Node) -> Tensor:
     return Tensor(tensor.element, tensor.shape, varying, lambda: node)
 
 
-@lowers("stablehlo.transpose", summary="`transpose`, under `map`")
-def _transpose(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.transpose", summary="`transpose`, under `map`")
+def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
-    order = op.integers("permutation")
+    order = op.integer_list("permutation")
     places = [order.index(k) for k in range(tensor.rank)]
     return broadcast(regions.builder, tensor, op.result.shape, places)
 
 
-@lowers("stablehlo.reshape", summary="`join` and `split`, under `map`")
-def _reshape(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    return reshaped(regions.builder, operands[0], op.result.shape)
+@lowers_op("stablehlo.reshape", summary="`join` and `split`, under `map`")
+def _reshape(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    return reshape_tensor(regions.builder, operands[0], op.result.shape)
 
 
-def reshaped(builder: Builder, tensor: Tensor, shape: Sequence[int]) -> Tensor:
+def reshape_tensor(builder: Builder, tensor: Tensor, shape: Sequence[int]) -> Tensor:
     shape = tuple(shape)
     if tensor.shape == shape:
         return tensor
     if tensor.size == 0:
-        return zeros(builder, tensor.element, shape)
-    tensor = _without_units(builder, tensor)
+        return zero_tensor(builder, tensor.element, shape)
+    tensor = _drop_unit_dimensions(builder, tensor)
     lengths = [length for length in shape if length != 1]
     if list(tensor.shape) != lengths:
-        node = _regrouped(builder, node_of(builder, tensor), list(tensor.shape), lengths)
-        tensor = whole(tensor.element, lengths, node)
+        node = _regroup_dimensions(
+            builder, materialize(builder, tensor), list(tensor.shape), lengths
+        )
+        tensor = whole_tensor(tensor.element, lengths, node)
     places = [k for k, length in enumerate(shape) if length != 1]
-    return repeated(tensor, shape, places)
+    return broadcast_tensor(tensor, shape, places)
 
 
-def _without_units(builder: Builder, tensor: Tensor) -> Tensor:
+def _drop_unit_dimensions(builder: Builder, tensor: Tensor) -> Tensor:
     """Drop the dimensions of length 1."""
     units = [k for k, length in enumerate(tensor.shape) if length == 1]
-    tensor = without_variation(builder, tensor, units)
+    tensor = broadcast_unit_dimensions(builder, tensor, units)
     kept = [k for k in range(tensor.rank) if k not in units]
     varying = tuple(kept.index(k) for k in tensor.varying)
     return Tensor(tensor.element, tuple(tensor.shape[k] for k in kept), varying, tensor.make)
 
 
-def _regrouped(builder: Builder, node: Node, source: list[int], target: list[int]) -> Node:
+def _regroup_dimensions(builder: Builder, node: Node, source: list[int], target: list[int]) -> Node:
     """Reshape with `join` and `split`, one group of dimensions with equal products at a time."""
 
     def step(node: Node, source: list[int], target: list[int]) -> Node:
         if source == target:
             return node
-        count, other = _group(source, target)
+        count, other = _matching_group(source, target)
         if count == other == 1:
             return builder.map(lambda row: step(row, source[1:], target[1:]), node)
         for _ in range(count - 1):
@@ -151,12 +157,12 @@ def _regrouped(builder: Builder, node: Node, source: list[int], target: list[int
         rest, wanted = source[count:], target[other:]
         if rest != wanted:
             node = builder.map(lambda row: step(row, rest, wanted), node)
-        return _split(builder, node, target[:other])
+        return _split_dimensions(builder, node, target[:other])
 
     return step(node, source, target)
 
 
-def _group(source: Sequence[int], target: Sequence[int]) -> tuple[int, int]:
+def _matching_group(source: Sequence[int], target: Sequence[int]) -> tuple[int, int]:
     """Return how many leading dimensions of each have the same product, at least one."""
     count, other, left, right = 1, 1, source[0], target[0]
     while left != right:
@@ -169,33 +175,35 @@ def _group(source: Sequence[int], target: Sequence[int]) -> tuple[int, int]:
     return count, other
 
 
-def _split(builder: Builder, node: Node, lengths: Sequence[int]) -> Node:
+def _split_dimensions(builder: Builder, node: Node, lengths: Sequence[int]) -> Node:
     """Split an array into dimensions of these lengths, from the inside out."""
     if len(lengths) < 2:
         return node
     rows = 1
     for length in lengths[:-1]:
         rows *= length
-    return _split(builder, builder.split(lengths[-1], rows, node), lengths[:-1])
+    return _split_dimensions(builder, builder.split(lengths[-1], rows, node), lengths[:-1])
 
 
-@lowers("stablehlo.slice", summary="`drop`, `take`, `slide`, under `map`")
-def _slice(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.slice", summary="`drop`, `take`, `slide`, under `map`")
+def _slice(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
-    starts, ends = op.integers("start_indices"), op.integers("limit_indices")
-    strides = op.integers("strides", [1] * tensor.rank)
+    starts, ends = op.integer_list("start_indices"), op.integer_list("limit_indices")
+    strides = op.integer_list("strides", [1] * tensor.rank)
     builder, node = regions.builder, tensor.make()
     for dimension, (start, end, stride) in enumerate(zip(starts, ends, strides, strict=True)):
         if dimension in tensor.varying and (start, end, stride) != (0, tensor.shape[dimension], 1):
             depth = tensor.varying.index(dimension)
             count = op.result.shape[dimension]
             node = builder.map_at(
-                depth, lambda xs, a=start, n=count, s=stride: every(builder, xs, a, n, s), node
+                depth,
+                lambda xs, a=start, n=count, s=stride: strided_slice(builder, xs, a, n, s),
+                node,
             )
     return Tensor(tensor.element, op.result.shape, tensor.varying, lambda: node)
 
 
-def every(builder: Builder, xs: Node, start: int, count: int, stride: int) -> Node:
+def strided_slice(builder: Builder, xs: Node, start: int, count: int, stride: int) -> Node:
     """Return `count` elements from `start`, `stride` apart."""
     length = stride * (count - 1) + 1 if count else 0
     xs = builder.take(length, builder.drop(start, xs))
@@ -204,50 +212,50 @@ def every(builder: Builder, xs: Node, start: int, count: int, stride: int) -> No
     return builder.join(builder.slide(count, 1, stride, xs))
 
 
-@lowers("stablehlo.reverse", summary="`reverse`, under `map`")
-def _reverse(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.reverse", summary="`reverse`, under `map`")
+def _reverse(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
     node = tensor.make()
-    for dimension in op.integers("dimensions"):
+    for dimension in op.integer_list("dimensions"):
         if dimension in tensor.varying:
             depth = tensor.varying.index(dimension)
             node = regions.builder.map_at(depth, regions.builder.reverse, node)
-    return _with_node(tensor, tensor.varying, node)
+    return _replace_node(tensor, tensor.varying, node)
 
 
-@lowers("stablehlo.concatenate", summary="`concat`, under `map`")
-def _concatenate(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.concatenate", summary="`concat`, under `map`")
+def _concatenate(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder, dimension = regions.builder, op.integer("dimension")
     parts = [each for each in operands if each.shape[dimension]]
     if not parts:
         return operands[0]
-    node = node_of(builder, parts[0])
+    node = materialize(builder, parts[0])
     for each in parts[1:]:
-        node = _concatenated(builder, dimension, node, node_of(builder, each))
-    return whole(op.result.element, op.result.shape, node)
+        node = _concatenate_arrays(builder, dimension, node, materialize(builder, each))
+    return whole_tensor(op.result.element, op.result.shape, node)
 
 
-def _concatenated(builder: Builder, depth: int, left: Node, right: Node) -> Node:
+def _concatenate_arrays(builder: Builder, depth: int, left: Node, right: Node) -> Node:
     if depth == 0:
         return builder.concat(left, right)
 
     def body(pair: Node) -> Node:
-        first, second = builder.parts(pair, 2)
-        return _concatenated(builder, depth - 1, first, second)
+        first, second = builder.unpack_tuple(pair, 2)
+        return _concatenate_arrays(builder, depth - 1, first, second)
 
     return builder.map(body, builder.zip(left, right))
 
 
-@lowers("stablehlo.pad", summary="`padConst`, under `map`; between elements with `join`")
-def _pad(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.pad", summary="`padConst`, under `map`; between elements with `join`")
+def _pad(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     tensor, value = operands
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    paddings = list(zip(*(op.integers(name) for name in names), strict=True))
-    node = padded(regions.builder, node_of(regions.builder, tensor), value.make(), paddings)
-    return whole(op.result.element, op.result.shape, node)
+    paddings = list(zip(*(op.integer_list(name) for name in names), strict=True))
+    node = pad_array(regions.builder, materialize(regions.builder, tensor), value.make(), paddings)
+    return whole_tensor(op.result.element, op.result.shape, node)
 
 
-def padded(
+def pad_array(
     builder: Builder, node: Node, value: Node, paddings: Sequence[tuple[int, int, int]]
 ) -> Node:
     """Pad each dimension with a scalar: before, after and between the elements.
@@ -264,13 +272,13 @@ def padded(
             while isinstance(inner, ArrayType):
                 shape.append(inner.length.constant)
                 inner = inner.element
-            return _padded_once(builder, xs, filled(builder, value, shape), padding)
+            return _pad_dimension(builder, xs, fill_array(builder, value, shape), padding)
 
         node = builder.map_at(depth, pad_one, node)
     return node
 
 
-def _padded_once(builder: Builder, xs: Node, value: Node, padding: tuple[int, int, int]) -> Node:
+def _pad_dimension(builder: Builder, xs: Node, value: Node, padding: tuple[int, int, int]) -> Node:
     before, after, between = padding
     length = length_of(xs).constant
     if between and length > 1:
@@ -290,6 +298,6 @@ def _padded_once(builder: Builder, xs: Node, value: Node, padding: tuple[int, in
     return xs
 
 
-@lowers("stablehlo.optimization_barrier", summary="nothing")
-def _identity(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
+@lowers_op("stablehlo.optimization_barrier", summary="nothing")
+def _identity(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     return list(operands)

@@ -12,67 +12,73 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.types import ArrayType
 from riselang.frontends.building import Builder, length_of
-from riselang.frontends.stablehlo.elements import ELEMENTS, Element
-from riselang.frontends.stablehlo.ops.data_movement import permuted
-from riselang.frontends.stablehlo.ops.elementwise import converted
-from riselang.frontends.stablehlo.registry import Op, Regions, lowers
-from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole, zero
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
+from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
+from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
 from riselang.term.build import Node
 
 
-def stored(builder: Builder, tensor: Tensor) -> Node:
+def store_if_computed(builder: Builder, tensor: Tensor) -> Node:
     """Return the whole array; stored in memory if it is computed, since its elements are read
     often."""
     if not tensor.varying:
-        return node_of(builder, tensor)
+        return materialize(builder, tensor)
     base = tensor.make()
-    kept = builder.stored(base)
-    return node_of(builder, Tensor(tensor.element, tensor.shape, tensor.varying, lambda: kept))
+    kept = builder.store_if_computed(base)
+    return materialize(builder, Tensor(tensor.element, tensor.shape, tensor.varying, lambda: kept))
 
 
-def summed(builder: Builder, depth: int, left: Node, right: Node, sum: Summing) -> Node:
+def contract_arrays(
+    builder: Builder, depth: int, left: Node, right: Node, sum: Accumulation
+) -> Node:
     """Contract two arrays of `depth` dimensions."""
 
-    def fold(depth: int, left: Node, right: Node, start: Node) -> Node:
+    def reduce_dimension(depth: int, left: Node, right: Node, start: Node) -> Node:
         pairs = builder.zip(left, right)
         if depth == 1:
-            products = builder.map(lambda pair: sum.product(builder.parts(pair, 2)), pairs)
+            products = builder.map(lambda pair: sum.multiply(builder.unpack_tuple(pair, 2)), pairs)
             return builder.reduce(sum.add, start, products)
 
         def body(total: Node, pair: Node) -> Node:
-            first, second = builder.parts(pair, 2)
-            return fold(depth - 1, first, second, total)
+            first, second = builder.unpack_tuple(pair, 2)
+            return reduce_dimension(depth - 1, first, second, total)
 
         return builder.reduce(body, start, pairs)
 
     if depth == 0:
-        return sum.finished(sum.product([left, right]))
-    return sum.finished(fold(depth, left, right, zero(builder, sum.total)))
+        return sum.convert_result(sum.multiply([left, right]))
+    return sum.convert_result(
+        reduce_dimension(depth, left, right, zero_literal(builder, sum.total))
+    )
 
 
-class Summing:
+class Accumulation:
     """How products are computed and accumulated: halves are accumulated as f32."""
 
-    def __init__(self, builder: Builder, left: Element, right: Element, result: Element):
+    def __init__(
+        self, builder: Builder, left: ElementType, right: ElementType, result: ElementType
+    ):
         self._builder = builder
         self._elements = (left, right)
         self._result = result
-        self.total = ELEMENTS["f32"] if result.is_half else result
+        self.total = ELEMENT_TYPES["f32"] if result.is_half else result
 
-    def product(self, factors: Sequence[Node]) -> Node:
+    def multiply(self, factors: Sequence[Node]) -> Node:
         given = [
-            converted(self._builder, factor, element, self.total)
+            convert_scalar(self._builder, factor, element, self.total)
             for factor, element in zip(factors, self._elements, strict=True)
         ]
-        return self._operation("mulf", "muli", given)
+        return self._apply_op("mulf", "muli", given)
 
     def add(self, total: Node, product: Node) -> Node:
-        return self._operation("addf", "addi", [total, product])
+        return self._apply_op("addf", "addi", [total, product])
 
-    def finished(self, total: Node) -> Node:
+    def convert_result(self, total: Node) -> Node:
         return self._builder.convert(total, self._result.scalar)
 
-    def _operation(self, on_floats: str, on_integers: str, operands: Sequence[Node]) -> Node:
+    def _apply_op(self, on_floats: str, on_integers: str, operands: Sequence[Node]) -> Node:
         total = self.total
         name = on_floats if total.is_float else on_integers
         if total.is_boolean:
@@ -80,68 +86,72 @@ class Summing:
         return self._builder.operation(f"arith.{name}", operands, total.scalar)
 
 
-@lowers("stablehlo.dot", summary="`map`, `map`, `reduce` over `zip`")
-def _dot(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    return _dot_general_of(regions, op, operands, (), (), (operands[0].rank - 1,), (0,))
+@lowers_op("stablehlo.dot", summary="`map`, `map`, `reduce` over `zip`")
+def _dot(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    return _lower_contraction(regions, op, operands, (), (), (operands[0].rank - 1,), (0,))
 
 
-@lowers("stablehlo.dot_general", summary="`map`, `map`, `reduce` over `zip`")
-def _dot_general(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.dot_general", summary="`map`, `map`, `reduce` over `zip`")
+def _dot_general(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     numbers = op.attributes["dot_dimension_numbers"]
-    return _dot_general_of(
+    return _lower_contraction(
         regions, op, operands,
         numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"],
         numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"],
     )  # fmt: skip
 
 
-def _dot_general_of(
-    regions: Regions,
-    op: Op,
+def _lower_contraction(
+    regions: RegionLowering,
+    op: TypedOp,
     operands: Sequence[Tensor],
     left_batch: Sequence[int],
     right_batch: Sequence[int],
-    left_gone: Sequence[int],
-    right_gone: Sequence[int],
+    left_contracted: Sequence[int],
+    right_contracted: Sequence[int],
 ) -> Tensor:
     builder = regions.builder
     left, right = operands
-    left_kept = [k for k in range(left.rank) if k not in (*left_batch, *left_gone)]
-    right_kept = [k for k in range(right.rank) if k not in (*right_batch, *right_gone)]
-    lefts = permuted(builder, stored(builder, left), [*left_batch, *left_kept, *left_gone])
-    rights = permuted(builder, stored(builder, right), [*right_batch, *right_kept, *right_gone])
-    sum = Summing(builder, left.element, right.element, op.result.element)
+    left_kept = [k for k in range(left.rank) if k not in (*left_batch, *left_contracted)]
+    right_kept = [k for k in range(right.rank) if k not in (*right_batch, *right_contracted)]
+    lefts = permute_dimensions(
+        builder, store_if_computed(builder, left), [*left_batch, *left_kept, *left_contracted]
+    )
+    rights = permute_dimensions(
+        builder, store_if_computed(builder, right), [*right_batch, *right_kept, *right_contracted]
+    )
+    sum = Accumulation(builder, left.element, right.element, op.result.element)
 
-    def batched(depth: int, left: Node, right: Node) -> Node:
+    def map_batch(depth: int, left: Node, right: Node) -> Node:
         if depth == 0:
-            return kept(len(left_kept), left, right)
+            return map_rows(len(left_kept), left, right)
 
         def body(pair: Node) -> Node:
-            return batched(depth - 1, *builder.parts(pair, 2))
+            return map_batch(depth - 1, *builder.unpack_tuple(pair, 2))
 
         return builder.map(body, builder.zip(left, right))
 
-    def kept(depth: int, left: Node, right: Node) -> Node:
+    def map_rows(depth: int, left: Node, right: Node) -> Node:
         # Rows may have any number of dimensions.
         for _ in range(depth - 1):
             left = builder.join(left)
         if depth:
-            return builder.map(lambda row: columns(len(right_kept), row, right), left, "row")
-        return columns(len(right_kept), left, right)
+            return builder.map(lambda row: map_columns(len(right_kept), row, right), left, "row")
+        return map_columns(len(right_kept), left, right)
 
-    def apart(rows: Node) -> Node:
+    def split_rows(rows: Node) -> Node:
         for k in reversed(left_kept[1:]):
             length = left.shape[k]
             rows = builder.split(length, length_of(rows) // length, rows)
         return rows
 
-    def columns(depth: int, row: Node, right: Node) -> Node:
+    def map_columns(depth: int, row: Node, right: Node) -> Node:
         if depth:
-            return builder.map(lambda column: columns(depth - 1, row, column), right, "column")
-        return summed(builder, len(left_gone), row, right, sum)
+            return builder.map(lambda column: map_columns(depth - 1, row, column), right, "column")
+        return contract_arrays(builder, len(left_contracted), row, right, sum)
 
-    node = batched(len(left_batch), lefts, rights)
-    if isinstance(node.type, ArrayType) and left_gone:
+    node = map_batch(len(left_batch), lefts, rights)
+    if isinstance(node.type, ArrayType) and left_contracted:
         node = builder.to_mem(node)
-    node = builder.map_at(len(left_batch), apart, node)
-    return whole(op.result.element, op.result.shape, node)
+    node = builder.map_at(len(left_batch), split_rows, node)
+    return whole_tensor(op.result.element, op.result.shape, node)

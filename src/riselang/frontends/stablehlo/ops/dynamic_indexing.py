@@ -7,25 +7,25 @@ from typing import Any
 
 from riselang.dialects.rise.types import i1, i64, index
 from riselang.frontends.building import Builder, length_of
-from riselang.frontends.stablehlo.elements import ELEMENTS, Element
-from riselang.frontends.stablehlo.ops.data_movement import permuted, reshaped
-from riselang.frontends.stablehlo.ops.elementwise import converted
-from riselang.frontends.stablehlo.ops.reduction import step_of, unzipped, zipped
-from riselang.frontends.stablehlo.registry import Op, Regions, lowers
-from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole, zero
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
+from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
+from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
+from riselang.frontends.stablehlo.ops.reduction import reduction_step, unzip_tensors, zip_arrays
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
 from riselang.term.build import Node
 
-_WIDE = ELEMENTS["i64"]
+_INDEX_ELEMENT = ELEMENT_TYPES["i64"]
 Starts = Mapping[int, Node]
 """The first index in some of the dimensions."""
 
 
-def as_wide(builder: Builder, value: Node, element: Element) -> Node:
+def convert_to_i64(builder: Builder, value: Node, element: ElementType) -> Node:
     """Convert an integer to i64, which holds all but the largest unsigned values."""
-    return converted(builder, value, element, _WIDE)
+    return convert_scalar(builder, value, element, _INDEX_ELEMENT)
 
 
-def sliced(
+def slice_array(
     builder: Builder, node: Node, shape: Sequence[int], sizes: Sequence[int], starts: Starts
 ) -> Node:
     """Slice an array; the first index in each dimension is clamped so that the slice fits."""
@@ -41,20 +41,24 @@ def sliced(
     return node
 
 
-@lowers("stablehlo.dynamic_slice", summary="`sliceAt`, under `map`")
-def _dynamic_slice(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.dynamic_slice", summary="`sliceAt`, under `map`")
+def _dynamic_slice(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder = regions.builder
     tensor, *indices = operands
-    starts = {k: as_wide(builder, each.make(), each.element) for k, each in enumerate(indices)}
-    node = node_of(builder, tensor)
-    sizes = op.integers("slice_sizes")
-    return whole(
-        tensor.element, op.result.shape, sliced(builder, node, tensor.shape, sizes, starts)
+    starts = {
+        k: convert_to_i64(builder, each.make(), each.element) for k, each in enumerate(indices)
+    }
+    node = materialize(builder, tensor)
+    sizes = op.integer_list("slice_sizes")
+    return whole_tensor(
+        tensor.element, op.result.shape, slice_array(builder, node, tensor.shape, sizes, starts)
     )
 
 
-@lowers("stablehlo.dynamic_update_slice", summary="`updateAt`, in each dimension")
-def _dynamic_update_slice(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.dynamic_update_slice", summary="`updateAt`, in each dimension")
+def _dynamic_update_slice(
+    regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
+) -> Tensor:
     builder = regions.builder
     tensor, update, *indices = operands
     if update.size == 0:
@@ -62,7 +66,7 @@ def _dynamic_update_slice(regions: Regions, op: Op, operands: Sequence[Tensor]) 
     if tensor.rank == 0:
         return update
     starts = [
-        builder.clamp_idx(length - size + 1, as_wide(builder, each.make(), each.element))
+        builder.clamp_idx(length - size + 1, convert_to_i64(builder, each.make(), each.element))
         for length, size, each in zip(tensor.shape, update.shape, indices, strict=True)
     ]
 
@@ -72,39 +76,40 @@ def _dynamic_update_slice(regions: Regions, op: Op, operands: Sequence[Tensor]) 
         if not last:
             old = xs if size == length else builder.slice_at(size, starts[depth], xs)
             new = builder.map(
-                lambda pair: replace(depth + 1, *builder.parts(pair, 2)), builder.zip(old, new)
+                lambda pair: replace(depth + 1, *builder.unpack_tuple(pair, 2)),
+                builder.zip(old, new),
             )
         return new if size == length else builder.update_at(starts[depth], new, xs)
 
-    node = replace(0, node_of(builder, tensor), node_of(builder, update))
-    return whole(tensor.element, tensor.shape, node)
+    node = replace(0, materialize(builder, tensor), materialize(builder, update))
+    return whole_tensor(tensor.element, tensor.shape, node)
 
 
 def index_vectors(builder: Builder, indices: Tensor, vector_dimension: int) -> Node:
     """Return the indices as i64, with the index vector innermost."""
-    node = node_of(builder, indices)
+    node = materialize(builder, indices)
     if vector_dimension == indices.rank:
         return builder.map_at(indices.rank, lambda x: builder.generate(1, lambda _: x), node)
     others = [k for k in range(indices.rank) if k != vector_dimension]
-    return permuted(builder, node, [*others, vector_dimension])
+    return permute_dimensions(builder, node, [*others, vector_dimension])
 
 
-def component(builder: Builder, vector: Node, position: int, element: Element) -> Node:
+def index_component(builder: Builder, vector: Node, position: int, element: ElementType) -> Node:
     """Return one component of an index vector."""
     place = builder.clamp_idx(length_of(vector), builder.literal(position, index))
-    return as_wide(builder, builder.at(place, vector), element)
+    return convert_to_i64(builder, builder.at(place, vector), element)
 
 
-@lowers("stablehlo.gather", summary="`at` and `sliceAt`, under a `map` over the indices")
-def _gather(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
+@lowers_op("stablehlo.gather", summary="`at` and `sliceAt`, under a `map` over the indices")
+def _gather(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     numbers = op.attributes["dimension_numbers"]
-    return _gathered(regions.builder, op, operands[0], operands[1], numbers)
+    return _gather_slices(regions.builder, op, operands[0], operands[1], numbers)
 
 
-def _gathered(
-    builder: Builder, op: Op, tensor: Tensor, indices: Tensor, numbers: Mapping[str, Any]
+def _gather_slices(
+    builder: Builder, op: TypedOp, tensor: Tensor, indices: Tensor, numbers: Mapping[str, Any]
 ) -> Tensor:
-    sizes = op.integers("slice_sizes")
+    sizes = op.integer_list("slice_sizes")
     vector_dimension = numbers["index_vector_dim"]
     batching = list(numbers["operand_batching_dims"])
     index_batching = list(numbers["start_indices_batching_dims"])
@@ -115,29 +120,30 @@ def _gathered(
     # The dimensions that operand and indices share come first in both.
     others = [k for k in index_dims if k not in index_batching]
     places = [index_dims.index(k) for k in (*index_batching, *others)]
-    vectors = permuted(builder, vectors, [*places, len(index_dims)])
+    vectors = permute_dimensions(builder, vectors, [*places, len(index_dims)])
     rest = [k for k in range(tensor.rank) if k not in batching]
-    source = permuted(builder, _source(builder, tensor), [*batching, *rest])
+    source = permute_dimensions(builder, _stored_source(builder, tensor), [*batching, *rest])
     shape, part = [tensor.shape[k] for k in rest], [sizes[k] for k in rest]
 
     def one(vector: Node, source: Node) -> Node:
         starts = {
-            rest.index(dimension): component(builder, vector, position, indices.element)
+            rest.index(dimension): index_component(builder, vector, position, indices.element)
             for position, dimension in enumerate(start_map)
         }
-        found = sliced(builder, source, shape, part, starts)
+        found = slice_array(builder, source, shape, part, starts)
         for depth in reversed([k for k, each in enumerate(rest) if each in collapsed]):
             found = builder.map_at(depth, builder.first, found)
         return found
 
-    def batched(depth: int, vectors: Node, source: Node) -> Node:
+    def map_batch(depth: int, vectors: Node, source: Node) -> Node:
         if depth == 0:
             return builder.map_at(len(others), lambda vector: one(vector, source), vectors)
         return builder.map(
-            lambda pair: batched(depth - 1, *builder.parts(pair, 2)), builder.zip(vectors, source)
+            lambda pair: map_batch(depth - 1, *builder.unpack_tuple(pair, 2)),
+            builder.zip(vectors, source),
         )
 
-    node = batched(len(batching), vectors, source)
+    node = map_batch(len(batching), vectors, source)
     # The batch dimensions of the result are in the order of those of the indices.
     offsets = list(numbers["offset_dims"])
     rank = len(op.result.shape)
@@ -147,17 +153,19 @@ def _gathered(
         order[dimension] = places.index(position)
     for position, dimension in enumerate(offsets):
         order[dimension] = len(batch) + position
-    return whole(op.result.element, op.result.shape, permuted(builder, node, order))
+    return whole_tensor(
+        op.result.element, op.result.shape, permute_dimensions(builder, node, order)
+    )
 
 
-def _source(builder: Builder, tensor: Tensor) -> Node:
+def _stored_source(builder: Builder, tensor: Tensor) -> Node:
     """Return an array to read at arbitrary indices, stored in memory unless it is a view."""
-    node = node_of(builder, tensor)
-    return builder.stored(node) if tensor.is_whole else node
+    node = materialize(builder, tensor)
+    return builder.store_if_computed(node) if tensor.is_whole else node
 
 
-@lowers("stablehlo.scatter", summary="`scatter` or `scatterWith` on the flat array")
-def _scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
+@lowers_op("stablehlo.scatter", summary="`scatter` or `scatterWith` on the flat array")
+def _scatter(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
     tensors, indices, updates = operands[:count], operands[count], operands[count + 1 :]
     numbers = op.attributes["scatter_dimension_numbers"]
@@ -170,26 +178,29 @@ def _scatter(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tenso
     # Updates out of bounds get an index past the end, and are dropped.
     before = [
         builder.concat(
-            _flat(builder, each), builder.generate(1, lambda _, e=each: zero(builder, e.element))
+            _flatten_tensor(builder, each),
+            builder.generate(1, lambda _, e=each: zero_literal(builder, e.element)),
         )
         for each in tensors
     ]
-    start = zipped(builder, 1, before)
-    new = zipped(builder, 1, [_flat(builder, each) for each in updates])
+    start = zip_arrays(builder, 1, before)
+    new = zip_arrays(builder, 1, [_flatten_tensor(builder, each) for each in updates])
     if count == 1 and _replaces(op):
         node = builder.scatter(flat_places, start, new)
     else:
-        added = step_of(regions, op.regions[0], elements)
+        added = reduction_step(regions, op.regions[0], elements)
         node = builder.scatter_with(added, flat_places, start, new)
-    parts = unzipped(builder, 1, builder.take(size, node), [(each, (size,)) for each in elements])
-    return [reshaped(builder, each, op.results[0].shape) for each in parts]
+    parts = unzip_tensors(
+        builder, 1, builder.take(size, node), [(each, (size,)) for each in elements]
+    )
+    return [reshape_tensor(builder, each, op.results[0].shape) for each in parts]
 
 
-def _flat(builder: Builder, tensor: Tensor) -> Node:
-    return node_of(builder, reshaped(builder, tensor, (tensor.size,)))
+def _flatten_tensor(builder: Builder, tensor: Tensor) -> Node:
+    return materialize(builder, reshape_tensor(builder, tensor, (tensor.size,)))
 
 
-def _replaces(op: Op) -> bool:
+def _replaces(op: TypedOp) -> bool:
     """Whether the body just returns the new value."""
     region = op.regions[0]
     (end,) = region.operations[-1:]
@@ -217,7 +228,7 @@ def _places(
     scatter_dims = [k for k in range(len(update_shape)) if k not in window_dims]
     windowed = [k for k in range(len(shape)) if k not in inserted and k not in batching]
     extents = {k: update_shape[dim] for k, dim in zip(windowed, window_dims, strict=True)}
-    strides = _strides(shape)
+    strides = _row_major_strides(shape)
     size = strides[0] * shape[0] if shape else 1
 
     def wide(number: int) -> Node:
@@ -235,7 +246,7 @@ def _places(
     def window(vector: Node, batch: Sequence[Node]) -> Node:
         origin, fits = wide(0), None
         for position, dimension in enumerate(scattered):
-            start = component(builder, vector, position, indices.element)
+            start = index_component(builder, vector, position, indices.element)
             last = shape[dimension] - extents.get(dimension, 1)
             inside = builder.operation(
                 "arith.andi",
@@ -272,7 +283,7 @@ def _places(
         counted = builder.generate(length, lambda i: index_of(i, length))
 
         def body(pair: Node) -> Node:
-            row, place = builder.parts(pair, 2)
+            row, place = builder.unpack_tuple(pair, 2)
             return over(level + 1, row, [*batch, place])
 
         return builder.map(body, builder.zip(vectors, counted))
@@ -280,11 +291,11 @@ def _places(
     node = over(0, vectors, [])
     # Scatter dimensions come first here, then window dimensions.
     arranged = [*scatter_dims, *window_dims]
-    node = permuted(builder, node, [arranged.index(k) for k in range(len(update_shape))])
-    return _flat(builder, whole(_WIDE, update_shape, node))
+    node = permute_dimensions(builder, node, [arranged.index(k) for k in range(len(update_shape))])
+    return _flatten_tensor(builder, whole_tensor(_INDEX_ELEMENT, update_shape, node))
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
+def _row_major_strides(shape: Sequence[int]) -> list[int]:
     strides: list[int] = []
     total = 1
     for length in reversed(shape):

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, f32, f64, i1
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.elements import BOOLEAN, Element
-from riselang.frontends.stablehlo.registry import Op, elementwise
+from riselang.frontends.stablehlo.elements import BOOLEAN_ELEMENT, ElementType
+from riselang.frontends.stablehlo.registry import TypedOp, lowers_elementwise
 from riselang.term.build import Node
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 
 
 @dataclass(frozen=True)
-class _Ops:
+class _OpsByElement:
     """The arith or math op for each kind of element; None if there is none."""
 
     on_floats: str | None
@@ -23,7 +23,7 @@ class _Ops:
     on_unsigned: str | None
     on_booleans: str | None
 
-    def for_element(self, element: Element) -> str | None:
+    def for_element(self, element: ElementType) -> str | None:
         if element.is_boolean:
             return self.on_booleans
         if element.is_float:
@@ -31,21 +31,23 @@ class _Ops:
         return self.on_unsigned if element.is_unsigned else self.on_signed
 
 
-def _bitwise(name: str) -> _Ops:
-    return _Ops(None, name, name, name)
+def _bitwise(name: str) -> _OpsByElement:
+    return _OpsByElement(None, name, name, name)
 
 
-def _on_floats(name: str) -> _Ops:
-    return _Ops(name, None, None, None)
+def _on_floats(name: str) -> _OpsByElement:
+    return _OpsByElement(name, None, None, None)
 
 
-TABLE: Mapping[str, _Ops] = {
-    "stablehlo.add": _Ops("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
-    "stablehlo.subtract": _Ops("arith.subf", "arith.subi", "arith.subi", None),
-    "stablehlo.multiply": _Ops("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
-    "stablehlo.divide": _Ops("arith.divf", "arith.divsi", "arith.divui", None),
-    "stablehlo.maximum": _Ops("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
-    "stablehlo.minimum": _Ops("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
+ARITHMETIC_OPS: Mapping[str, _OpsByElement] = {
+    "stablehlo.add": _OpsByElement("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
+    "stablehlo.subtract": _OpsByElement("arith.subf", "arith.subi", "arith.subi", None),
+    "stablehlo.multiply": _OpsByElement("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
+    "stablehlo.divide": _OpsByElement("arith.divf", "arith.divsi", "arith.divui", None),
+    "stablehlo.maximum": _OpsByElement("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
+    "stablehlo.minimum": _OpsByElement(
+        "arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"
+    ),
     "stablehlo.and": _bitwise("arith.andi"),
     "stablehlo.or": _bitwise("arith.ori"),
     "stablehlo.xor": _bitwise("arith.xori"),
@@ -78,40 +80,40 @@ TABLE: Mapping[str, _Ops] = {
 """Ops that correspond to one arith or math op."""
 
 
-def arithmetic(builder: Builder, op: Op, name: str, operands: Sequence[Node]) -> Node:
+def arithmetic_op(builder: Builder, op: TypedOp, name: str, operands: Sequence[Node]) -> Node:
     """Build the op that `name` denotes on the elements of `op`."""
     element = op.operands[-1].element
-    found = TABLE[name].for_element(element)
+    found = ARITHMETIC_OPS[name].for_element(element)
     if found is None:
-        raise op.refused(f"it is not defined on elements {element.name}")
+        raise op.unsupported(f"it is not defined on elements {element.name}")
     return builder.operation(found, operands, element.scalar)
 
 
-@elementwise(*TABLE)
-def _by_table(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    return arithmetic(builder, op, op.name, operands)
+@lowers_elementwise(*ARITHMETIC_OPS)
+def _lower_by_table(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
+    return arithmetic_op(builder, op, op.name, operands)
 
 
-def number(builder: Builder, value: float, type: ScalarType) -> Node:
+def scalar_literal(builder: Builder, value: float, type: ScalarType) -> Node:
     return builder.literal(value, type)
 
 
-@elementwise("stablehlo.negate")
-def _negate(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.negate")
+def _negate(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
     if op.result.element.is_float:
         return builder.operation("arith.negf", operands, scalar)
-    return builder.operation("arith.subi", [number(builder, 0, scalar), *operands], scalar)
+    return builder.operation("arith.subi", [scalar_literal(builder, 0, scalar), *operands], scalar)
 
 
-@elementwise("stablehlo.not")
-def _not(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.not")
+def _not(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
-    return builder.operation("arith.xori", [*operands, number(builder, -1, scalar)], scalar)
+    return builder.operation("arith.xori", [*operands, scalar_literal(builder, -1, scalar)], scalar)
 
 
-@elementwise("stablehlo.abs")
-def _abs(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.abs")
+def _abs(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_unsigned:
         return operands[0]
@@ -119,11 +121,11 @@ def _abs(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
                              element.scalar)  # fmt: skip
 
 
-@elementwise("stablehlo.sign")
-def _sign(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.sign")
+def _sign(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     """Compute -1, 0 or 1; for a zero or NaN, the operand itself."""
     element, (x,) = op.result.element, operands
-    one, zero = (number(builder, value, element.scalar) for value in (1, 0))
+    one, zero = (scalar_literal(builder, value, element.scalar) for value in (1, 0))
     if element.is_float:
         unit = builder.operation("math.copysign", [one, x], element.scalar)
         same = builder.operation("arith.cmpf", [x, zero], i1, "ueq")
@@ -132,21 +134,21 @@ def _sign(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     if element.is_unsigned:
         return builder.select(builder.compare("ne", x, zero), one, zero)
     return builder.select(
-        builder.compare("lt", x, zero), number(builder, -1, element.scalar), positive
+        builder.compare("lt", x, zero), scalar_literal(builder, -1, element.scalar), positive
     )
 
 
-@elementwise("stablehlo.rsqrt")
-def _rsqrt(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.rsqrt")
+def _rsqrt(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
     root = builder.operation("math.sqrt", operands, scalar)
-    return builder.operation("arith.divf", [number(builder, 1.0, scalar), root], scalar)
+    return builder.operation("arith.divf", [scalar_literal(builder, 1.0, scalar), root], scalar)
 
 
-@elementwise("stablehlo.logistic")
-def _logistic(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.logistic")
+def _logistic(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
-    one = number(builder, 1.0, scalar)
+    one = scalar_literal(builder, 1.0, scalar)
     negated = builder.operation("arith.negf", operands, scalar)
     grown = builder.operation("math.exp", [negated], scalar)
     return builder.operation(
@@ -154,27 +156,27 @@ def _logistic(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
     )
 
 
-@elementwise("stablehlo.is_finite")
-def _is_finite(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.is_finite")
+def _is_finite(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.operands[0].element.scalar
     size = builder.operation("math.absf", operands, scalar)
-    return builder.compare("lt", size, number(builder, math.inf, scalar))
+    return builder.compare("lt", size, scalar_literal(builder, math.inf, scalar))
 
 
-@elementwise("stablehlo.select")
-def _select(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.select")
+def _select(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     return builder.select(*operands)
 
 
-@elementwise("stablehlo.clamp", summary="`map` over `zip`, with `min` and `max`")
-def _clamp(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.clamp", summary="`map` over `zip`, with `min` and `max`")
+def _clamp(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     least, x, most = operands
-    raised = arithmetic(builder, op, "stablehlo.maximum", [least, x])
-    return arithmetic(builder, op, "stablehlo.minimum", [raised, most])
+    raised = arithmetic_op(builder, op, "stablehlo.maximum", [least, x])
+    return arithmetic_op(builder, op, "stablehlo.minimum", [raised, most])
 
 
-@elementwise("stablehlo.compare")
-def _compare(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.compare")
+def _compare(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.operands[0].element
     relation = op.attributes["comparison_direction"].lower()
     if element.is_float:
@@ -189,7 +191,7 @@ def _compare(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
 
 
 def _total_order(
-    builder: Builder, relation: str, element: Element, left: Node, right: Node
+    builder: Builder, relation: str, element: ElementType, left: Node, right: Node
 ) -> Node:
     """Compare in total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
     if relation in ("gt", "ge"):
@@ -198,11 +200,11 @@ def _total_order(
     if relation in ("le", "ne"):
         opposite = {"le": ("lt", right, left), "ne": ("eq", left, right)}[relation]
         holds = _total_order(builder, opposite[0], element, *opposite[1:])
-        return builder.operation("arith.xori", [holds, number(builder, -1, i1)], i1)
+        return builder.operation("arith.xori", [holds, scalar_literal(builder, -1, i1)], i1)
     scalar = element.scalar
-    signs = [_unit(builder, scalar, each) for each in (left, right)]
+    signs = [_signed_one(builder, scalar, each) for each in (left, right)]
     nans = [
-        builder.select(_is_nan(builder, each), sign, number(builder, 0.0, scalar))
+        builder.select(_is_nan(builder, each), sign, scalar_literal(builder, 0.0, scalar))
         for each, sign in zip((left, right), signs, strict=True)
     ]
     equal_nans = builder.compare("eq", *nans)
@@ -224,32 +226,32 @@ def _is_nan(builder: Builder, value: Node) -> Node:
     return builder.operation("arith.cmpf", [value, value], i1, "uno")
 
 
-def _unit(builder: Builder, scalar: ScalarType, value: Node) -> Node:
+def _signed_one(builder: Builder, scalar: ScalarType, value: Node) -> Node:
     """Return 1 with the sign of a number."""
-    return builder.operation("math.copysign", [number(builder, 1.0, scalar), value], scalar)
+    return builder.operation("math.copysign", [scalar_literal(builder, 1.0, scalar), value], scalar)
 
 
-@elementwise("stablehlo.convert")
-def _convert(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
-    return converted(builder, operands[0], op.operands[0].element, op.result.element)
+@lowers_elementwise("stablehlo.convert")
+def _convert(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
+    return convert_scalar(builder, operands[0], op.operands[0].element, op.result.element)
 
 
-def converted(builder: Builder, value: Node, source: Element, target: Element) -> Node:
+def convert_scalar(builder: Builder, value: Node, source: ElementType, target: ElementType) -> Node:
     """Convert a scalar to another type; unsigned integers are represented by their bits."""
     if target.is_boolean and not source.is_boolean:
-        return builder.convert(value, BOOLEAN.scalar)
+        return builder.convert(value, BOOLEAN_ELEMENT.scalar)
     if source.is_unsigned and not source.is_boolean:
         if target.is_float:
             return builder.operation("arith.uitofp", [value], target.scalar)
-        if width(target.scalar) > width(source.scalar):
+        if bit_width(target.scalar) > bit_width(source.scalar):
             return builder.operation("arith.extui", [value], target.scalar)
     if source.is_float and target.is_unsigned:
         return builder.operation("arith.fptoui", [value], target.scalar)
     return builder.convert(value, target.scalar)
 
 
-@elementwise("stablehlo.reduce_precision", summary="`map` of two casts")
-def _reduce_precision(builder: Builder, op: Op, operands: Sequence[Node]) -> Node:
+@lowers_elementwise("stablehlo.reduce_precision", summary="`map` of two casts")
+def _reduce_precision(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     """Round to the precision of an existing float type."""
     from riselang.dialects.rise.types import bf16, f16
 
@@ -257,7 +259,7 @@ def _reduce_precision(builder: Builder, op: Op, operands: Sequence[Node]) -> Nod
     bits = op.integer("exponent_bits"), op.integer("mantissa_bits")
     types = {(5, 10): f16, (8, 7): bf16, (8, 23): f32, (11, 52): f64}
     if bits not in types:
-        raise op.refused(f"{bits[0]} exponent and {bits[1]} mantissa bits are not a float type")
-    if width(types[bits]) >= width(element.scalar):
+        raise op.unsupported(f"{bits[0]} exponent and {bits[1]} mantissa bits are not a float type")
+    if bit_width(types[bits]) >= bit_width(element.scalar):
         return operands[0]
     return builder.convert(builder.convert(operands[0], types[bits]), element.scalar)

@@ -9,55 +9,55 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.types import i1
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.ops.lu_decomposition import Elimination
+from riselang.frontends.stablehlo.ops.lu_decomposition import LuDecomposition
 from riselang.frontends.stablehlo.ops.triangular_solve import (
-    System,
-    first_where,
-    positions_of,
-    solution,
-    triangle,
+    TriangularSystem,
+    cholesky_factor,
+    first_position,
+    index_array,
+    solve_systems,
 )
-from riselang.frontends.stablehlo.registry import Op, Regions, lowers
-from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor
 from riselang.term.build import Node
 
 
-def _calls(name: str) -> list[str]:
+def _call_targets(name: str) -> list[str]:
     """Return the call targets of LAPACK's routine for f32 and for f64."""
     return [f"stablehlo.custom_call @lapack_{kind}{name}_ffi" for kind in "sd"]
 
 
-def _letter(op: Op, name: str, known: str) -> str:
+def _character_argument(op: TypedOp, name: str, known: str) -> str:
     given = op.attributes.get("mhlo.backend_config")
     number = given.get(name) if isinstance(given, dict) else None
     letter = chr(number) if isinstance(number, int) and 0 < number < 128 else "?"
     if letter not in known:
-        raise op.refused(f"its {name} is not one of {', '.join(known)}")
+        raise op.unsupported(f"its {name} is not one of {', '.join(known)}")
     return letter
 
 
-@lowers(*_calls("potrf"), summary="as `stablehlo.cholesky`, with its info result")
-def _potrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
+@lowers_op(*_call_targets("potrf"), summary="as `stablehlo.cholesky`, with its info result")
+def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     """Outside the computed triangle, the matrix is unchanged."""
     builder, (result, info) = regions.builder, op.results
-    lower = _letter(op, "uplo", "LU") == "L"
-    found = triangle(builder, result, operands[0], lower)
+    lower = _character_argument(op, "uplo", "LU") == "L"
+    found = cholesky_factor(builder, result, operands[0], lower)
     size, depth = result.shape[-1], len(result.shape) - 2
-    positions = positions_of(builder, size)
+    positions = index_array(builder, size)
 
     def row(parts: Node) -> Node:
-        i, found, given = builder.parts(parts, 3)
+        i, found, given = builder.unpack_tuple(parts, 3)
 
         def element(parts: Node) -> Node:
-            j, found, given = builder.parts(parts, 3)
+            j, found, given = builder.unpack_tuple(parts, 3)
             return builder.select(builder.compare("ge" if lower else "le", i, j), found, given)
 
         return builder.map(element, builder.zip_all([positions, found, given]))
 
-    def overwritten(pair: Node) -> Node:
-        return builder.map(row, builder.zip_all([positions, *builder.parts(pair, 2)]))
+    def overwrite_triangle(pair: Node) -> Node:
+        return builder.map(row, builder.zip_all([positions, *builder.unpack_tuple(pair, 2)]))
 
-    def failed(matrix: Node) -> Node:
+    def first_failed_minor(matrix: Node) -> Node:
         """Return the first minor that is not positive, counted from 1; 0 if all are."""
         zero = builder.literal(0.0, result.element.scalar)
         yes, no = builder.literal(1, i1), builder.literal(0, i1)
@@ -68,51 +68,55 @@ def _potrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]
             # NaN is not positive either.
             return builder.select(builder.compare("gt", pivot, zero), no, yes)
 
-        number = first_where(builder, size, is_bad)
+        number = first_position(builder, size, is_bad)
         return builder.convert(number, info.element.scalar)
 
-    matrices = node_of(builder, found)
-    given = node_of(builder, operands[0])
-    node = builder.map_pairs_at(depth, overwritten, matrices, given)
-    numbers = builder.map_at(depth, failed, matrices)
+    matrices = materialize(builder, found)
+    given = materialize(builder, operands[0])
+    node = builder.map_pairs_at(depth, overwrite_triangle, matrices, given)
+    numbers = builder.map_at(depth, first_failed_minor, matrices)
     return [
-        whole(result.element, result.shape, builder.stored(node)),
-        whole(info.element, info.shape, builder.stored(numbers) if depth else numbers),
+        whole_tensor(result.element, result.shape, builder.store_if_computed(node)),
+        whole_tensor(
+            info.element, info.shape, builder.store_if_computed(numbers) if depth else numbers
+        ),
     ]
 
 
-@lowers(*_calls("trsm"), summary="as `stablehlo.triangular_solve`")
-def _trsm(regions: Regions, op: Op, operands: Sequence[Tensor]) -> Tensor:
-    system = System(
-        is_left=_letter(op, "side", "LR") == "L",
-        is_lower=_letter(op, "uplo", "LU") == "L",
-        is_transposed=_letter(op, "trans_x", "NTC") != "N",
-        is_unit=_letter(op, "diag", "NU") == "U",
+@lowers_op(*_call_targets("trsm"), summary="as `stablehlo.triangular_solve`")
+def _trsm(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
+    system = TriangularSystem(
+        is_left=_character_argument(op, "side", "LR") == "L",
+        is_lower=_character_argument(op, "uplo", "LU") == "L",
+        is_transposed=_character_argument(op, "trans_x", "NTC") != "N",
+        is_unit=_character_argument(op, "diag", "NU") == "U",
     )
-    return solution(regions.builder, op.result, operands, system)
+    return solve_systems(regions.builder, op.result, operands, system)
 
 
-@lowers(*_calls("getrf"), summary="`reduce` over the columns, with rows swapped, under `map`")
-def _getrf(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
+@lowers_op(
+    *_call_targets("getrf"), summary="`reduce` over the columns, with rows swapped, under `map`"
+)
+def _getrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     """Compute L and U of P A = L U in one matrix, the row swaps, and the first zero pivot."""
     builder, (result, swaps, info) = regions.builder, op.results
     rows, columns = result.shape[-2:]
-    elimination = Elimination(builder, result.element.scalar, rows, columns)
+    elimination = LuDecomposition(builder, result.element.scalar, rows, columns)
     depth = len(result.shape) - 2
-    found = builder.map_at(depth, elimination.run, node_of(builder, operands[0]))
-    found = builder.stored(found)
+    found = builder.map_at(depth, elimination.decompose, materialize(builder, operands[0]))
+    found = builder.store_if_computed(found)
 
     def part(number: int) -> Node:
-        return builder.map_at(depth, lambda each: builder.parts(each, 2)[number], found)
+        return builder.map_at(depth, lambda each: builder.unpack_tuple(each, 2)[number], found)
 
-    def narrowed(type: TensorType, node: Node) -> Tensor:
+    def narrow_integers(type: TensorType, node: Node) -> Tensor:
         converted = builder.map_at(
             len(type.shape), lambda value: builder.convert(value, type.element.scalar), node
         )
-        return whole(type.element, type.shape, converted)
+        return whole_tensor(type.element, type.shape, converted)
 
     return [
-        whole(result.element, result.shape, part(0)),
-        narrowed(swaps, part(1)),
-        narrowed(info, builder.map_at(depth, elimination.failed, part(0))),
+        whole_tensor(result.element, result.shape, part(0)),
+        narrow_integers(swaps, part(1)),
+        narrow_integers(info, builder.map_at(depth, elimination.first_zero_pivot, part(0))),
     ]

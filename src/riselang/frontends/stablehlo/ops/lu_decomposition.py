@@ -10,13 +10,17 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.ops.triangular_solve import first_where, positions_of, replaced
-from riselang.frontends.stablehlo.tensors import filled
+from riselang.frontends.stablehlo.ops.triangular_solve import (
+    first_position,
+    index_array,
+    replace_element,
+)
+from riselang.frontends.stablehlo.tensors import fill_array
 from riselang.term.build import Node
 
 
 @dataclass(frozen=True)
-class Elimination:
+class LuDecomposition:
     """LU decomposition of matrices with these numbers of rows and columns."""
 
     builder: Builder
@@ -28,45 +32,47 @@ class Elimination:
     def steps(self) -> int:
         return min(self.rows, self.columns)
 
-    def run(self, matrix: Node) -> Node:
+    def decompose(self, matrix: Node) -> Node:
         """Return the triangular factors in one matrix, and the pivot row of each step, counted from
         1."""
         builder = self.builder
-        swaps = filled(builder, builder.literal(0, i64), [self.steps])
+        swaps = fill_array(builder, builder.literal(0, i64), [self.steps])
 
         def step(state: Node, k: Node) -> Node:
-            matrix, swaps = builder.parts(state, 2)
-            p = self._pivot(k, matrix)
-            swapped = builder.stored(self._swapped(k, p, matrix))
+            matrix, swaps = builder.unpack_tuple(state, 2)
+            p = self._find_pivot_row(k, matrix)
+            swapped = builder.store_if_computed(self._swap_rows(k, p, matrix))
             number = builder.operation("arith.addi", [p, builder.literal(1, i64)], i64)
-            taken = replaced(builder, swaps, positions_of(builder, self.steps), k, number)
-            return builder.tuple([self._eliminated(k, swapped), taken])
+            taken = replace_element(builder, swaps, index_array(builder, self.steps), k, number)
+            return builder.tuple([self._eliminate_column(k, swapped), taken])
 
         start = builder.tuple([matrix, swaps])
-        return builder.reduce(step, start, positions_of(builder, self.steps))
+        return builder.reduce(step, start, index_array(builder, self.steps))
 
-    def failed(self, matrix: Node) -> Node:
+    def first_zero_pivot(self, matrix: Node) -> Node:
         """Return the first step whose pivot is zero, counted from 1; 0 if there is none."""
         builder = self.builder
         zero = builder.literal(0.0, self.scalar)
-        return first_where(
-            builder, self.steps, lambda k: builder.compare("eq", self._at(k, k, matrix), zero)
+        return first_position(
+            builder,
+            self.steps,
+            lambda k: builder.compare("eq", self._element_at(k, k, matrix), zero),
         )
 
-    def _row(self, i: Node, matrix: Node) -> Node:
+    def _row_at(self, i: Node, matrix: Node) -> Node:
         return self.builder.at(self.builder.clamp_idx(self.rows, i), matrix)
 
-    def _at(self, i: Node, j: Node, matrix: Node) -> Node:
-        row = self._row(i, matrix)
+    def _element_at(self, i: Node, j: Node, matrix: Node) -> Node:
+        row = self._row_at(i, matrix)
         return self.builder.at(self.builder.clamp_idx(self.columns, j), row)
 
-    def _pivot(self, k: Node, matrix: Node) -> Node:
+    def _find_pivot_row(self, k: Node, matrix: Node) -> Node:
         """Return the first row, from k on, with the largest magnitude in column k."""
         builder = self.builder
 
         def larger(state: Node, i: Node) -> Node:
-            size, best = builder.parts(state, 2)
-            value = builder.operation("math.absf", [self._at(i, k, matrix)], self.scalar)
+            size, best = builder.unpack_tuple(state, 2)
+            value = builder.operation("math.absf", [self._element_at(i, k, matrix)], self.scalar)
             is_larger = builder.compare("gt", value, size)
             is_below = builder.compare("ge", i, k)
             is_taken = builder.select(is_below, is_larger, is_below)
@@ -75,46 +81,46 @@ class Elimination:
             )
 
         start = builder.tuple([builder.literal(-1.0, self.scalar), k])
-        found = builder.reduce(larger, start, positions_of(builder, self.rows))
-        return builder.parts(found, 2)[1]
+        found = builder.reduce(larger, start, index_array(builder, self.rows))
+        return builder.unpack_tuple(found, 2)[1]
 
-    def _swapped(self, k: Node, p: Node, matrix: Node) -> Node:
+    def _swap_rows(self, k: Node, p: Node, matrix: Node) -> Node:
         builder = self.builder
 
         def row(parts: Node) -> Node:
-            i, own = builder.parts(parts, 2)
+            i, own = builder.unpack_tuple(parts, 2)
 
             def element(parts: Node) -> Node:
-                own, at_k, at_p = builder.parts(parts, 3)
+                own, at_k, at_p = builder.unpack_tuple(parts, 3)
                 other = builder.select(builder.compare("eq", i, p), at_k, own)
                 return builder.select(builder.compare("eq", i, k), at_p, other)
 
-            rows = [own, self._row(k, matrix), self._row(p, matrix)]
+            rows = [own, self._row_at(k, matrix), self._row_at(p, matrix)]
             return builder.map(element, builder.zip_all(rows))
 
-        return builder.map(row, builder.zip(positions_of(builder, self.rows), matrix))
+        return builder.map(row, builder.zip(index_array(builder, self.rows), matrix))
 
-    def _eliminated(self, k: Node, matrix: Node) -> Node:
+    def _eliminate_column(self, k: Node, matrix: Node) -> Node:
         """Subtract multiples of row k from the rows below it, and store the factors in column k."""
         builder, zero = self.builder, self.builder.literal(0.0, self.scalar)
-        pivot = self._at(k, k, matrix)
+        pivot = self._element_at(k, k, matrix)
         is_zero = builder.compare("eq", pivot, zero)
 
         def row(parts: Node) -> Node:
-            i, own = builder.parts(parts, 2)
+            i, own = builder.unpack_tuple(parts, 2)
             first = builder.at(builder.clamp_idx(self.columns, k), own)
             quotient = builder.operation("arith.divf", [first, pivot], self.scalar)
             factor = builder.select(is_zero, first, quotient)
 
             def element(parts: Node) -> Node:
-                j, value, above = builder.parts(parts, 3)
+                j, value, above = builder.unpack_tuple(parts, 3)
                 product = builder.operation("arith.mulf", [factor, above], self.scalar)
                 rest = builder.operation("arith.subf", [value, product], self.scalar)
                 right = builder.select(builder.compare("gt", j, k), rest, value)
                 below = builder.select(builder.compare("eq", j, k), factor, right)
                 return builder.select(builder.compare("gt", i, k), below, value)
 
-            elements = [positions_of(builder, self.columns), own, self._row(k, matrix)]
+            elements = [index_array(builder, self.columns), own, self._row_at(k, matrix)]
             return builder.map(element, builder.zip_all(elements))
 
-        return builder.map(row, builder.zip(positions_of(builder, self.rows), matrix))
+        return builder.map(row, builder.zip(index_array(builder, self.rows), matrix))

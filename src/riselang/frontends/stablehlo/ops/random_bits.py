@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ScalarType, i1, i32, i64
 from riselang.frontends.building import Builder
 from riselang.term.build import Node
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 
 THREE_FRY_PARITY = 0x1BD11BDA
 THREE_FRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -26,84 +26,84 @@ PHILOX_ROUNDS = 10
 
 
 @dataclass(frozen=True)
-class Words:
+class WordArithmetic:
     """Wrapping arithmetic on 32-bit and 64-bit words."""
 
     builder: Builder
 
-    def literal(self, number: int, type: ScalarType) -> Node:
+    def word_literal(self, number: int, type: ScalarType) -> Node:
         """Return a literal word with these bits."""
-        return self.builder.literal(number % (1 << width(type)), type)
+        return self.builder.literal(number % (1 << bit_width(type)), type)
 
-    def operation(self, name: str, left: Node, right: Node | int) -> Node:
+    def apply_op(self, name: str, left: Node, right: Node | int) -> Node:
         assert isinstance(left.type, ScalarType)
-        other = self.literal(right, left.type) if isinstance(right, int) else right
+        other = self.word_literal(right, left.type) if isinstance(right, int) else right
         return self.builder.operation(f"arith.{name}", [left, other], left.type)
 
     def add(self, left: Node, right: Node | int) -> Node:
-        return self.operation("addi", left, right)
+        return self.apply_op("addi", left, right)
 
     def xor(self, left: Node, right: Node | int) -> Node:
-        return self.operation("xori", left, right)
+        return self.apply_op("xori", left, right)
 
-    def rotated(self, word: Node, count: int) -> Node:
-        left, right = self.operation("shli", word, count), self.operation("shrui", word, 32 - count)
-        return self.operation("ori", left, right)
+    def rotate_left(self, word: Node, count: int) -> Node:
+        left, right = self.apply_op("shli", word, count), self.apply_op("shrui", word, 32 - count)
+        return self.apply_op("ori", left, right)
 
-    def low(self, wide: Node) -> Node:
+    def low_word(self, wide: Node) -> Node:
         return self.builder.convert(wide, i32)
 
-    def high(self, wide: Node) -> Node:
-        return self.low(self.operation("shrui", wide, 32))
+    def high_word(self, wide: Node) -> Node:
+        return self.low_word(self.apply_op("shrui", wide, 32))
 
-    def halves(self, wide: Node) -> tuple[Node, Node]:
+    def split_halves(self, wide: Node) -> tuple[Node, Node]:
         """Return the low and the high word."""
-        return self.low(wide), self.high(wide)
+        return self.low_word(wide), self.high_word(wide)
 
-    def wide(self, word: Node) -> Node:
+    def widen(self, word: Node) -> Node:
         return self.builder.operation("arith.extui", [word], i64)
 
-    def joined(self, low: Node, high: Node) -> Node:
+    def join_halves(self, low: Node, high: Node) -> Node:
         """Return the 64-bit word of two halves."""
-        return self.operation("ori", self.wide(low), self.operation("shli", self.wide(high), 32))
+        return self.apply_op("ori", self.widen(low), self.apply_op("shli", self.widen(high), 32))
 
-    def carried(self, low: Node, high: Node, count: Node) -> tuple[Node, Node]:
+    def add_with_carry(self, low: Node, high: Node, count: Node) -> tuple[Node, Node]:
         """Add a number to a 128-bit word given as two halves."""
         total = self.add(low, count)
         wraps = self.builder.operation("arith.cmpi", [total, count], i1, "ult")
         return total, self.builder.select(wraps, self.add(high, 1), high)
 
 
-def three_fry(words: Words, key: Node, counter: Node) -> list[Node]:
+def three_fry_block(words: WordArithmetic, key: Node, counter: Node) -> list[Node]:
     """Return two words for a 64-bit key and a 64-bit counter."""
-    first, second = words.halves(key)
+    first, second = words.split_halves(key)
     parity = words.xor(words.xor(first, second), THREE_FRY_PARITY)
     keys = (first, second, parity)
-    left, right = words.halves(counter)
+    left, right = words.split_halves(counter)
     left, right = words.add(left, first), words.add(right, second)
     for group in range(1, THREE_FRY_GROUPS + 1):
         for count in THREE_FRY_ROTATIONS[(group - 1) % 2]:
             left = words.add(left, right)
-            right = words.xor(words.rotated(right, count), left)
+            right = words.xor(words.rotate_left(right, count), left)
         left = words.add(left, keys[group % 3])
         right = words.add(words.add(right, keys[(group + 1) % 3]), group)
     return [left, right]
 
 
-def philox(words: Words, key: Node, low: Node, high: Node) -> list[Node]:
+def philox_block(words: WordArithmetic, key: Node, low: Node, high: Node) -> list[Node]:
     """Return four words for a 64-bit key and a 128-bit counter given as two halves."""
-    keys = words.halves(key)
-    state = [*words.halves(low), *words.halves(high)]
+    keys = words.split_halves(key)
+    state = [*words.split_halves(low), *words.split_halves(high)]
     for number in range(PHILOX_ROUNDS):
         first, second = (
             words.add(part, number * step) if number else part
             for part, step in zip(keys, PHILOX_STEPS, strict=True)
         )
         products = [
-            words.operation("muli", words.wide(part), factor)
+            words.apply_op("muli", words.widen(part), factor)
             for part, factor in zip(state[::2], PHILOX_FACTORS, strict=True)
         ]
-        (low0, high0), (low1, high1) = map(words.halves, products)
+        (low0, high0), (low1, high1) = map(words.split_halves, products)
         state = [
             words.xor(words.xor(high1, state[1]), first), low1,
             words.xor(words.xor(high0, state[3]), second), low0,
@@ -111,6 +111,6 @@ def philox(words: Words, key: Node, low: Node, high: Node) -> list[Node]:
     return state
 
 
-def in_wide_words(words: Words, parts: Sequence[Node]) -> list[Node]:
+def combine_words(words: WordArithmetic, parts: Sequence[Node]) -> list[Node]:
     """Combine pairs of 32-bit words into 64-bit words."""
-    return [words.joined(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]
+    return [words.join_halves(low, high) for low, high in zip(parts[::2], parts[1::2], strict=True)]

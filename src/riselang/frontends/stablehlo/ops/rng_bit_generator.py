@@ -7,31 +7,38 @@ from math import prod
 
 from riselang.dialects.rise.types import i64, index
 from riselang.frontends.building import Builder, length_of
-from riselang.frontends.stablehlo.elements import Element, TensorType
-from riselang.frontends.stablehlo.ops.bitwise import INTEGERS, as_bits
-from riselang.frontends.stablehlo.ops.data_movement import reshaped
-from riselang.frontends.stablehlo.ops.random_bits import Words, in_wide_words, philox, three_fry
-from riselang.frontends.stablehlo.registry import Op, Regions, lowers
-from riselang.frontends.stablehlo.tensors import Tensor, node_of, whole, zeros
+from riselang.frontends.stablehlo.elements import ElementType, TensorType
+from riselang.frontends.stablehlo.ops.bitwise import INTEGER_TYPES, bitcast_scalar
+from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
+from riselang.frontends.stablehlo.ops.random_bits import (
+    WordArithmetic,
+    combine_words,
+    philox_block,
+    three_fry_block,
+)
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_tensor
 from riselang.term.build import Node
-from riselang.term.conversion import width
+from riselang.term.conversion import bit_width
 
-Block = Callable[[Node], list[Node]]
+CounterBlock = Callable[[Node], list[Node]]
 """The words that a counter value is encrypted to."""
-STATES = {"THREE_FRY": (2,), "PHILOX": (2, 3), "DEFAULT": (2, 3)}
+STATE_SIZES = {"THREE_FRY": (2,), "PHILOX": (2, 3), "DEFAULT": (2, 3)}
 """The number of words of each algorithm's state; XLA's default on CPUs is Philox."""
 
 
-@lowers("stablehlo.rng_bit_generator", summary="`generate` of ThreeFry or Philox, as in XLA")
-def _rng_bit_generator(regions: Regions, op: Op, operands: Sequence[Tensor]) -> list[Tensor]:
-    builder, words = regions.builder, Words(regions.builder)
+@lowers_op("stablehlo.rng_bit_generator", summary="`generate` of ThreeFry or Philox, as in XLA")
+def _rng_bit_generator(
+    regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
+) -> list[Tensor]:
+    builder, words = regions.builder, WordArithmetic(regions.builder)
     (state,), algorithm, result = operands, op.attributes["rng_algorithm"], op.results[1]
-    counts = STATES.get(algorithm, ())
+    counts = STATE_SIZES.get(algorithm, ())
     if op.operands[0].element.name != "ui64" or state.rank != 1 or state.size not in counts:
         expected = f"{' or '.join(map(str, counts))} elements ui64"
-        raise op.refused(f"expected a state of {expected}, but found {op.operands[0]}")
-    kept = builder.stored(node_of(builder, state))
-    given = [_element(builder, kept, number) for number in range(state.size)]
+        raise op.unsupported(f"expected a state of {expected}, but found {op.operands[0]}")
+    kept = builder.store_if_computed(materialize(builder, state))
+    given = [_element_at(builder, kept, number) for number in range(state.size)]
     if algorithm == "THREE_FRY":
         count, bits = _three_fry_bits(words, given, result)
         last = [given[0], words.add(given[1], count)]
@@ -39,12 +46,14 @@ def _rng_bit_generator(regions: Regions, op: Op, operands: Sequence[Tensor]) -> 
         # If it has no word of its own, the high half of the counter is the key.
         low, high = given[1], given[2] if state.size == 3 else given[0]
         count, bits = philox_bits(words, given[0], low, high, result)
-        carried = words.carried(low, high, words.literal(count, i64))
+        carried = words.add_with_carry(low, high, words.word_literal(count, i64))
         last = [given[0], *carried][: state.size]
-    return [whole(state.element, state.shape, _array(builder, last)), bits]
+    return [whole_tensor(state.element, state.shape, _array_of(builder, last)), bits]
 
 
-def _three_fry_bits(words: Words, state: Sequence[Node], type: TensorType) -> tuple[int, Tensor]:
+def _three_fry_bits(
+    words: WordArithmetic, state: Sequence[Node], type: TensorType
+) -> tuple[int, Tensor]:
     """Return the number of encrypted counters, and a tensor of bits.
 
     A counter gives one element of 64 bits, or two smaller ones, which are neighbors along one
@@ -53,19 +62,21 @@ def _three_fry_bits(words: Words, state: Sequence[Node], type: TensorType) -> tu
     key, start = state
 
     def block(number: Node) -> list[Node]:
-        return three_fry(words, key, words.add(start, number))
+        return three_fry_block(words, key, words.add(start, number))
 
     if _is_wide(type.element):
-        bits = _interleaved(words, prod(type.shape), lambda at: in_wide_words(words, block(at)))
-        return prod(type.shape), _typed(words, bits, type)
-    before, length, after = _around_pairs(type.shape)
+        bits = _interleave_blocks(
+            words, prod(type.shape), lambda at: combine_words(words, block(at))
+        )
+        return prod(type.shape), _to_tensor(words, bits, type)
+    before, length, after = _pair_dimension(type.shape)
     count = before * -(-length // 2) * after
-    bits = _interleaved(words, count, block, after)
+    bits = _interleave_blocks(words, count, block, after)
     # Excess elements are at the end of each row.
-    return count, _typed(words, bits, type, (before, -(-length // 2) * 2, after), length)
+    return count, _to_tensor(words, bits, type, (before, -(-length // 2) * 2, after), length)
 
 
-def _around_pairs(shape: Sequence[int]) -> tuple[int, int, int]:
+def _pair_dimension(shape: Sequence[int]) -> tuple[int, int, int]:
     """Return the dimension of the pairs, and the number of elements before and after it.
 
     It is the first of even length, or else the first of the longest ones.
@@ -78,44 +89,46 @@ def _around_pairs(shape: Sequence[int]) -> tuple[int, int, int]:
 
 
 def philox_bits(
-    words: Words, key: Node, low: Node, high: Node, type: TensorType
+    words: WordArithmetic, key: Node, low: Node, high: Node, type: TensorType
 ) -> tuple[int, Tensor]:
     """Return the number of encrypted counters, and a tensor of bits: all of one counter, then the
     next."""
 
     def block(number: Node) -> list[Node]:
-        found = philox(words, key, *words.carried(low, high, number))
-        return in_wide_words(words, found) if _is_wide(type.element) else found
+        found = philox_block(words, key, *words.add_with_carry(low, high, number))
+        return combine_words(words, found) if _is_wide(type.element) else found
 
     size, per_number = prod(type.shape), 2 if _is_wide(type.element) else 4
     count = -(-size // per_number)
-    bits = _interleaved(words, count, block)
-    return count, _typed(words, bits, type, (1, count * per_number, 1), size)
+    bits = _interleave_blocks(words, count, block)
+    return count, _to_tensor(words, bits, type, (1, count * per_number, 1), size)
 
 
-def _is_wide(element: Element) -> bool:
-    return width(element.scalar) == 64
+def _is_wide(element: ElementType) -> bool:
+    return bit_width(element.scalar) == 64
 
 
-def _interleaved(words: Words, count: int, block: Block, run: int = 1) -> Node | None:
+def _interleave_blocks(
+    words: WordArithmetic, count: int, block: CounterBlock, run: int = 1
+) -> Node | None:
     """Return the words of all blocks in one array: `run` first words, as many second ones, and so
     on."""
     builder, sizes = words.builder, list[int]()
     if count == 0:
         return None
 
-    def numbered(i: Node) -> Node:
+    def encrypt(i: Node) -> Node:
         parts = block(builder.convert(builder.from_idx(i, count), i64))
         sizes.append(len(parts))
         return builder.tuple(parts)
 
-    made = builder.generate(count, numbered)
+    made = builder.generate(count, encrypt)
     (size,) = sizes
     if size == 1:
         return made
     blocks = builder.to_mem(made)
     rows = [
-        builder.split(run, count // run, builder.map(_part(builder, number, size), blocks))
+        builder.split(run, count // run, builder.map(_word_range(builder, number, size), blocks))
         for number in range(size)
     ]
     stacked = builder.split(count // run, 1, rows[0])
@@ -124,12 +137,12 @@ def _interleaved(words: Words, count: int, block: Block, run: int = 1) -> Node |
     return builder.join(builder.join(builder.transpose(stacked)))
 
 
-def _part(builder: Builder, number: int, count: int) -> Callable[[Node], Node]:
-    return lambda each: builder.parts(each, count)[number]
+def _word_range(builder: Builder, number: int, count: int) -> Callable[[Node], Node]:
+    return lambda each: builder.unpack_tuple(each, count)[number]
 
 
-def _typed(
-    words: Words,
+def _to_tensor(
+    words: WordArithmetic,
     bits: Node | None,
     type: TensorType,
     whole_shape: tuple[int, int, int] | None = None,
@@ -139,27 +152,31 @@ def _typed(
     used."""
     builder = words.builder
     if bits is None:
-        return zeros(builder, type.element, type.shape)
-    node = builder.map(lambda word: _bits(words, word, type.element), bits)
+        return zero_tensor(builder, type.element, type.shape)
+    node = builder.map(lambda word: _low_bits(words, word, type.element), bits)
     if whole_shape is None:
-        return reshaped(builder, whole(type.element, (prod(type.shape),), node), type.shape)
+        return reshape_tensor(
+            builder, whole_tensor(type.element, (prod(type.shape),), node), type.shape
+        )
     before, made, after = whole_shape
     rows = builder.split(made, before, builder.split(after, before * made, node))
     kept = builder.map(lambda row: builder.take(length, row), rows)
-    return reshaped(builder, whole(type.element, (before, length, after), kept), type.shape)
+    return reshape_tensor(
+        builder, whole_tensor(type.element, (before, length, after), kept), type.shape
+    )
 
 
-def _bits(words: Words, word: Node, element: Element) -> Node:
+def _low_bits(words: WordArithmetic, word: Node, element: ElementType) -> Node:
     """Return the low bits of a word as an element."""
-    integer = INTEGERS[width(element.scalar)]
-    return as_bits(words.builder, words.builder.convert(word, integer), element.scalar)
+    integer = INTEGER_TYPES[bit_width(element.scalar)]
+    return bitcast_scalar(words.builder, words.builder.convert(word, integer), element.scalar)
 
 
-def _element(builder: Builder, xs: Node, number: int) -> Node:
+def _element_at(builder: Builder, xs: Node, number: int) -> Node:
     return builder.at(builder.clamp_idx(length_of(xs), builder.literal(number, index)), xs)
 
 
-def _array(builder: Builder, scalars: Sequence[Node]) -> Node:
+def _array_of(builder: Builder, scalars: Sequence[Node]) -> Node:
     result, *rest = (builder.generate(1, lambda _, each=each: each) for each in scalars)
     for each in rest:
         result = builder.concat(result, each)

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from riselang.frontends.building import Builder
-from riselang.frontends.stablehlo.ops.data_movement import every, padded, permuted
+from riselang.frontends.stablehlo.ops.data_movement import (
+    pad_array,
+    permute_dimensions,
+    strided_slice,
+)
 from riselang.term.build import Node
 
 
@@ -20,7 +24,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowMove:
     """How a window moves along one dimension, which is dilated and padded first."""
 
     size: int
@@ -29,7 +33,7 @@ class Window:
     stride: int = 1
     dilation: int = 1
     """The distance between elements of a window."""
-    spread: int = 1
+    base_dilation: int = 1
     """The base dilation: the distance at which array elements are placed."""
     padding: tuple[int, int] = (0, 0)
     is_whole: bool = False
@@ -51,50 +55,56 @@ class Window:
         return (self.size - 1) * self.dilation + 1
 
 
-def bordered(builder: Builder, xs: Node, moves: Sequence[Window], border: Node) -> Node:
+def pad_for_windows(builder: Builder, xs: Node, moves: Sequence[WindowMove], border: Node) -> Node:
     """Dilate and pad an array for its windows."""
-    return padded(builder, xs, border, [(*each.padding, each.spread - 1) for each in moves])
+    return pad_array(
+        builder, xs, border, [(*each.padding, each.base_dilation - 1) for each in moves]
+    )
 
 
-def windows(builder: Builder, xs: Node, moves: Sequence[Window]) -> Node:
+def window_views(builder: Builder, xs: Node, moves: Sequence[WindowMove]) -> Node:
     """Return the windows of `n.m.t` as positions, then offsets: `n'.m'.k.l.t`, where present."""
     node = xs
     positions = offsets = 0
     for dimension in reversed(range(len(moves))):
         move = moves[dimension]
-        inner = _Inner(positions, offsets)
-        node = builder.map_at(dimension, _moved(builder, move, inner), node)
+        inner = _InnerDimensions(positions, offsets)
+        node = builder.map_at(dimension, _window_view(builder, move, inner), node)
         positions += move.role is not Role.OFFSET
         offsets += move.role is not Role.POSITION
     return node
 
 
 @dataclass(frozen=True)
-class _Inner:
+class _InnerDimensions:
     """The numbers of position and offset dimensions of the inner dimensions."""
 
     positions: int
     offsets: int
 
     @property
-    def last(self) -> list[int]:
+    def offset_order(self) -> list[int]:
         """The offset dimensions, after its own position and the inner positions."""
         return list(range(1 + self.positions, 1 + self.positions + self.offsets))
 
 
-def _moved(builder: Builder, move: Window, inner: _Inner) -> Callable[[Node], Node]:
+def _window_view(
+    builder: Builder, move: WindowMove, inner: _InnerDimensions
+) -> Callable[[Node], Node]:
     if move.role is Role.POSITION:
-        return lambda xs: every(builder, xs, 0, move.count, move.stride)
+        return lambda xs: strided_slice(builder, xs, 0, move.count, move.stride)
     if move.role is Role.OFFSET:
-        order = [*range(1, 1 + inner.positions), 0, *inner.last]
-        return lambda xs: permuted(builder, xs, order)
-    behind = [0, *range(2, 2 + inner.positions), 1, *(each + 1 for each in inner.last)]
-    return lambda xs: permuted(builder, _slid(builder, move, xs), behind)
+        order = [*range(1, 1 + inner.positions), 0, *inner.offset_order]
+        return lambda xs: permute_dimensions(builder, xs, order)
+    behind = [0, *range(2, 2 + inner.positions), 1, *(each + 1 for each in inner.offset_order)]
+    return lambda xs: permute_dimensions(builder, _slide_dimension(builder, move, xs), behind)
 
 
-def _slid(builder: Builder, move: Window, xs: Node) -> Node:
+def _slide_dimension(builder: Builder, move: WindowMove, xs: Node) -> Node:
     needed = move.stride * (move.count - 1) + move.span
     found = builder.slide(move.count, move.span, move.stride, builder.take(needed, xs))
     if move.dilation == 1:
         return found
-    return builder.map(lambda each: every(builder, each, 0, move.size, move.dilation), found)
+    return builder.map(
+        lambda each: strided_slice(builder, each, 0, move.size, move.dilation), found
+    )

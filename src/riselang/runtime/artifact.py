@@ -16,22 +16,22 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
 from riselang.interpreter.scalars import numpy_dtype
 from riselang.nat import Nat, parse_nat
-from riselang.native.llvm.entry_points import PREFIX
+from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
 from riselang.runtime.launches import Kernels
-from riselang.runtime.sealing import only_value_errors, seal, typed, unseal
-from riselang.runtime.shapes import OpenLengths, OpenShapes
+from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
+from riselang.runtime.shapes import DynamicDimensions, DynamicShapes
 from riselang.support.errors import SourceLocation
-from riselang.support.profiling import timed
+from riselang.support.profiling import time_span
 from riselang.term.nodes import Term
 
 Terms = Callable[[str], Sequence[Term]]
 """Returns the programs of a function, which restrict its symbolic sizes."""
 Buffer = tuple[tuple[Nat, ...], ScalarType]
 """The lengths and the element type of a buffer."""
-Wanted = Mapping[str, Sequence[Buffer] | None]
+ExpectedFunctions = Mapping[str, Sequence[Buffer] | None]
 """Expected functions, and the buffers they take, if known."""
-_KIND = "compiled module"
+_SEAL_KIND = "compiled module"
 
 
 @dataclass(frozen=True)
@@ -40,28 +40,28 @@ class CompiledFunction:
 
     name: str
     parameters: tuple[Parameter, ...]
-    open_lengths: OpenLengths | None = None
+    dynamic_dimensions: DynamicDimensions | None = None
     """The symbolic shapes of the parameters; None if all are static."""
     checks: tuple[SourceLocation | None, ...] = ()
     """The source locations of the index checks that can fail at run time."""
 
-    def takes(self, buffers: Sequence[Buffer]) -> bool:
+    def accepts(self, buffers: Sequence[Buffer]) -> bool:
         """Return whether its parameters have these shapes and types."""
         found = [(each.shape, each.type) for each in self.parameters]
-        positions = {at for at, _ in self.open_lengths or ()}
+        positions = {at for at, _ in self.dynamic_dimensions or ()}
         return len(found) == len(buffers) and all(
-            (shape, type) == (tuple(map(_closed, lengths)), leaf)
+            (shape, type) == (tuple(map(_static_length, lengths)), leaf)
             and (at in positions or all(length.is_constant for length in lengths))
             for at, ((shape, type), (lengths, leaf)) in enumerate(zip(found, buffers, strict=True))
         )
 
 
-def _closed(length: Nat) -> int:
+def _static_length(length: Nat) -> int:
     return length.constant if length.is_constant else DYNAMIC_INDEX
 
 
 @dataclass(frozen=True)
-class Artefact:
+class Artifact:
     """Compiled functions and their machine code, in one object file or several."""
 
     functions: tuple[CompiledFunction, ...]
@@ -78,65 +78,65 @@ class Artefact:
             "libraries": self.libraries,
             "kernels": self.kernels and self.kernels.to_json(),
         }
-        return seal(_KIND, b"".join([json.dumps(head).encode(), b"\n", *self.objects]))
+        return seal(_SEAL_KIND, b"".join([json.dumps(head).encode(), b"\n", *self.objects]))
 
     @staticmethod
-    def from_bytes(data: bytes) -> Artefact:
+    def from_bytes(data: bytes) -> Artifact:
         """Read what `to_bytes` wrote; raise a ValueError for anything else."""
-        text, _, code = unseal(_KIND, data).partition(b"\n")
-        with only_value_errors("a compiled module"):
+        text, _, code = unseal(_SEAL_KIND, data).partition(b"\n")
+        with as_value_errors("a compiled module"):
             head = json.loads(text)
             kernels = head["kernels"]
-            return Artefact(
+            return Artifact(
                 functions_from_json(head["functions"]),
-                tuple(_parts(code, head["objects"])),
-                tuple(typed(each, str) for each in head["libraries"]),
+                tuple(_split_objects(code, head["objects"])),
+                tuple(check_json_type(each, str) for each in head["libraries"]),
                 None if kernels is None else Kernels.from_json(kernels),
             )
 
-    def check(self, wanted: Wanted) -> None:
+    def check(self, wanted: ExpectedFunctions) -> None:
         """Raise a ValueError if the code cannot be loaded here or lacks the wanted functions."""
         from riselang.native.llvm import codegen as llvm
         from riselang.native.llvm import shared_libraries as libraries
 
         known = {each.name: each for each in self.functions}
         missing = wanted.keys() - known.keys()
-        missing |= {each for each in self.libraries if not libraries.is_found(each)}
+        missing |= {each for each in self.libraries if not libraries.is_installed(each)}
         if missing:
             raise ValueError(f"there is no {min(missing)}")
         for name, buffers in wanted.items():
-            if buffers is not None and not known[name].takes(buffers):
+            if buffers is not None and not known[name].accepts(buffers):
                 raise ValueError(f"{name} takes other buffers")
         if self.kernels is not None:
             if self.objects or known.keys() != {each.function for each in self.kernels.plans}:
                 raise ValueError("kernels for other functions")
             return
         for name in self.libraries:
-            libraries.prepare(name)
-        llvm.check_objects(self.objects, [f"{PREFIX}{each.name}" for each in self.functions])
+            libraries.prepare_library(name)
+        llvm.check_objects(self.objects, [f"{ENTRY_PREFIX}{each.name}" for each in self.functions])
 
-    def executables(self, terms: Terms) -> dict[str, Executable]:
+    def load_executables(self, terms: Terms) -> dict[str, Executable]:
         """Load the functions into this process."""
         if self.kernels is not None:
-            return self._on_gpu(self.kernels)
+            return self._gpu_executables(self.kernels)
         from riselang.native.llvm import codegen as llvm
         from riselang.native.llvm import shared_libraries as libraries
 
-        with timed("load"):
+        with time_span("load"):
             for name in self.libraries:
-                libraries.prepare(name)
+                libraries.prepare_library(name)
             code = llvm.load_objects(self.objects)
         return {
             each.name: Executable(
-                code, each.name, each.parameters, shapes_of(each, terms), each.checks
+                code, each.name, each.parameters, make_dynamic_shapes(each, terms), each.checks
             )
             for each in self.functions
         }
 
-    def _on_gpu(self, kernels: Kernels) -> dict[str, Executable]:
+    def _gpu_executables(self, kernels: Kernels) -> dict[str, Executable]:
         from riselang.runtime.kernels import KernelCode
 
-        with timed("load"):
+        with time_span("load"):
             code = KernelCode(kernels)
         return {
             each.name: Executable(
@@ -150,18 +150,21 @@ class Artefact:
         }
 
 
-def _parts(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
-    if sum(typed(each, int) for each in lengths) != len(code) or min(lengths, default=0) < 0:
+def _split_objects(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
+    if (
+        sum(check_json_type(each, int) for each in lengths) != len(code)
+        or min(lengths, default=0) < 0
+    ):
         raise ValueError("the lengths of its objects do not add up")
     for length in lengths:
         yield code[:length]
         code = code[length:]
 
 
-def shapes_of(function: CompiledFunction, terms: Terms) -> OpenShapes | None:
-    if function.open_lengths is None:
+def make_dynamic_shapes(function: CompiledFunction, terms: Terms) -> DynamicShapes | None:
+    if function.dynamic_dimensions is None:
         return None
-    return OpenShapes(function.open_lengths, terms(function.name))
+    return DynamicShapes(function.dynamic_dimensions, terms(function.name))
 
 
 def functions_to_json(functions: Sequence[CompiledFunction]) -> list[dict[str, Any]]:
@@ -173,11 +176,17 @@ def functions_from_json(data: Any) -> tuple[CompiledFunction, ...]:
 
 
 def _function_to_json(function: CompiledFunction) -> dict[str, Any]:
-    lengths = function.open_lengths
+    lengths = function.dynamic_dimensions
     return {
         "name": function.name,
         "parameters": [
-            [each.name, SCALAR_NAMES[each.type], each.shape, each.is_written, _nat(each.bound)]
+            [
+                each.name,
+                SCALAR_NAMES[each.type],
+                each.shape,
+                each.is_written,
+                _format_bound(each.bound),
+            ]
             for each in function.parameters
         ],
         "open": lengths and [[at, [str(length) for length in each]] for at, each in lengths],
@@ -188,52 +197,60 @@ def _function_to_json(function: CompiledFunction) -> dict[str, Any]:
     }
 
 
-def _nat(nat: Nat | None) -> str | None:
+def _format_bound(nat: Nat | None) -> str | None:
     return None if nat is None else str(nat)
 
 
 def _function_from_json(data: Any) -> CompiledFunction:
-    parameters = tuple(_parameter(*each) for each in data["parameters"])
+    parameters = tuple(_parameter_from_json(*each) for each in data["parameters"])
     lengths = None
     if data["open"] is not None:
-        lengths = tuple(_open_lengths(at, each, parameters) for at, each in data["open"])
+        lengths = tuple(
+            _dynamic_dimensions_from_json(at, each, parameters) for at, each in data["open"]
+        )
     known = {name for _, each in lengths or () for length in each for name in length.variables}
     if any(each.bound is not None and each.bound.variables - known for each in parameters):
         raise ValueError("an index bound with an unknown size")
-    checks = tuple(None if each is None else _location(*each) for each in data["checks"])
-    return CompiledFunction(typed(data["name"], str), parameters, lengths, checks)
+    checks = tuple(None if each is None else _location_from_json(*each) for each in data["checks"])
+    return CompiledFunction(check_json_type(data["name"], str), parameters, lengths, checks)
 
 
-def _parameter(name: Any, type: Any, shape: Any, is_written: Any, bound: Any) -> Parameter:
+def _parameter_from_json(
+    name: Any, type: Any, shape: Any, is_written: Any, bound: Any
+) -> Parameter:
     scalar = SCALARS[type]
     if shape is None and numpy_dtype(scalar).name not in SCALAR_KINDS:
         raise ValueError(f"a scalar of type {type} cannot be passed")
     return Parameter(
-        typed(name, str),
+        check_json_type(name, str),
         scalar,
-        None if shape is None else tuple(map(_length, shape)),
-        typed(is_written, bool),
-        None if bound is None else parse_nat(typed(bound, str)),
+        None if shape is None else tuple(map(_length_from_json, shape)),
+        check_json_type(is_written, bool),
+        None if bound is None else parse_nat(check_json_type(bound, str)),
     )
 
 
-def _length(value: Any) -> int:
-    if not (0 <= typed(value, int) < 1 << 62 or value == DYNAMIC_INDEX):
+def _length_from_json(value: Any) -> int:
+    if not (0 <= check_json_type(value, int) < 1 << 62 or value == DYNAMIC_INDEX):
         raise ValueError(f"expected a length, but found {value}")
     return value
 
 
-def _open_lengths(
+def _dynamic_dimensions_from_json(
     position: Any, lengths: Any, parameters: Sequence[Parameter]
 ) -> tuple[int, tuple[Nat, ...]]:
-    found = tuple(parse_nat(typed(each, str)) for each in lengths)
-    shape = parameters[typed(position, int)].shape
+    found = tuple(parse_nat(check_json_type(each, str)) for each in lengths)
+    shape = parameters[check_json_type(position, int)].shape
     if position < 0 or shape is None or len(shape) != len(found):
         raise ValueError("lengths that do not belong to a parameter")
     return position, found
 
 
-def _location(file: Any, line: Any, column: Any, length: Any, text: Any) -> SourceLocation:
+def _location_from_json(
+    file: Any, line: Any, column: Any, length: Any, text: Any
+) -> SourceLocation:
     for number in (line, column, length):
-        typed(number, int)
-    return SourceLocation(typed(file, str), line, column, length, text and typed(text, str))
+        check_json_type(number, int)
+    return SourceLocation(
+        check_json_type(file, str), line, column, length, text and check_json_type(text, str)
+    )
