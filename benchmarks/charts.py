@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from reporting import PEAK
 
-from riselang.tools.comparison import ratio_interval
 from riselang.tools.figures import Figure, Report
+from riselang.tools.report_comparison import ratio_interval
 
 OURS, MISSED, LINE = "#3b6ea5", "#c0504d", "#444444"
 SHADES = ("#3b6ea5", "#d98c3f", "#5f9e6e", "#b55d60", "#8470a8", "#8c7b6b", "#6c9ec1", "#a8a13f")

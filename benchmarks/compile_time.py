@@ -27,7 +27,7 @@ from reporting import record  # noqa: E402
 
 import riselang as rl  # noqa: E402
 from riselang.compiler import pipeline  # noqa: E402
-from riselang.compiler.sources import ModuleSource  # noqa: E402
+from riselang.compiler.program_sources import ModuleSource  # noqa: E402
 from riselang.dialects.module import parse_module, verify_module  # noqa: E402
 from riselang.support.config import Options  # noqa: E402
 from riselang.tools.figures import Rival  # noqa: E402

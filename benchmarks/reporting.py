@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from riselang.tools.figures import SECONDS, Figure, Report, Rival, format_amount, write_report
-from riselang.tools.machine import describe_machine, package_versions
+from riselang.tools.machine_info import describe_machine, package_versions
 
 FILE_VARIABLE = "RISE_BENCH_FIGURES"
 """The file that the figures of this process go to, set by `run.py`."""

@@ -11,7 +11,7 @@ from reporting import report
 
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import Derivation, derive, replay
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 
 SHARE = float(os.environ.get("RISE_SCALING_SHARE", "1"))
 ROUNDS = 5 if SHARE == 1 else 1

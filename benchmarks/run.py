@@ -19,7 +19,7 @@ from pages import html_page, page
 from reporting import FILE_VARIABLE
 
 from riselang.tools.figures import Figure, Report, read_report, write_report
-from riselang.tools.machine import describe_machine, package_version, package_versions
+from riselang.tools.machine_info import describe_machine, package_version, package_versions
 
 HERE = Path(__file__).parent
 RIVALS = (

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sphinx.application import Sphinx
 
 from riselang import __version__
-from riselang.editor.colours import MLIRLexer, RiseLexer
+from riselang.editor.pygments_lexers import MLIRLexer, RiseLexer
 
 project = "riselang"
 copyright = "the riselang authors"

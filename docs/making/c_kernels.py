@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.lift.choices import ImplementationChoice, choose_for_product
 from riselang.frontends.c.lift.costs import PATTERN_CODE
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.tactics.parts import split_region
+from riselang.frontends.c.tactics.lifted_programs import lift_recognized
+from riselang.frontends.c.tactics.loop_fission import split_region
 from riselang.frontends.c.tactics.recognition import Recognition, recognize_statements
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
-from riselang.frontends.c.tactics.terms import lift_recognized
 from riselang.support.config import Options
 
 KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"

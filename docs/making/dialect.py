@@ -14,7 +14,7 @@ from riselang.dialects.irdl import element_constraint
 from riselang.dialects.rise.codegen import CODEGEN_OPS
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
-from riselang.dialects.rise.patterns import PATTERN_OPS
+from riselang.dialects.rise.pattern_ops import PATTERN_OPS
 from riselang.dialects.rise.types import DataType, RiseType
 
 HEADER = """# The dialect

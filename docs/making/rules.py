@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from riselang.rewrite.checking import law_status
+from riselang.rewrite.derivation_checks import law_status
 from riselang.rewrite.glossary import (
     PERMISSIONS,
     Definition,

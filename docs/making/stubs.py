@@ -9,7 +9,7 @@ HEADER = '''"""Every pattern as a Python function.
 Written by docs/generate.py from the registry of patterns.
 """
 
-from riselang.dsl.functions import PatternFunction
+from riselang.dsl.pattern_functions import PatternFunction
 
 FUNCTIONS: dict[str, PatternFunction]
 

@@ -13,7 +13,7 @@ dot(np.ones(4, np.float32), np.ones(4, np.float32))
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from riselang import started as started
+from riselang import start_time as start_time
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import relaxed_gc
 from riselang.version import __version__ as __version__
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         where,
         zip2d,
     )
-    from riselang.explorer.entry import explore
+    from riselang.explorer.explore import explore
     from riselang.frontends.entry import (
         from_c,
         from_jax,
@@ -140,7 +140,7 @@ _NAME_MODULES = {
         "pad2d slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",
         "riselang.support.errors": "InternalError LimitationError RiseError UserError",
-        "riselang.explorer.entry": "explore",
+        "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
         "from_tensorflow from_torch load_model",
         "riselang.notation.printer": "show_term",

@@ -12,17 +12,17 @@ syntax of `rise derive --strategy`.
 from typing import TYPE_CHECKING
 
 from riselang.rewrite import rules
-from riselang.rewrite.checking import check, law_status
 from riselang.rewrite.combinators import choice, fail, id_, not_, repeat, seq, try_
-from riselang.rewrite.conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
+from riselang.rewrite.derivation_checks import check, law_status
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
 from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost
+from riselang.rewrite.side_conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
-from riselang.rewrite.strategies.folds import partial_sums
+from riselang.rewrite.strategies.reduction_schedules import partial_sums
 from riselang.rewrite.strategies.schedules import (
     fill,
     fuse,
@@ -45,7 +45,7 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
 from riselang.rewrite.strategies.window_sums import window_sums
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.rewrite.traversals import (
     all_,
     argument,

@@ -14,7 +14,7 @@ import riselang as rl
 from riselang.explorer.page import Page
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.tools import serving
 from support.browsers import Watched, browser
 from support.long_derivations import long_page

@@ -11,30 +11,30 @@ from fault import Entry, Fault
 
 from riselang.dialects.rise import pattern_registry
 from riselang.lowering import (
+    function_outlining,
     imperative,
     in_place,
     noalias,
-    outlining,
     temporaries,
-    vectors,
+    vector_removal,
 )
 from riselang.lowering.access import _Resolver as Resolver
-from riselang.lowering.checks import Checks
+from riselang.lowering.affine_nests import Nest, Subscripts
+from riselang.lowering.buffer_access import Memory
 from riselang.lowering.defined_arith import _TotalOpBuilder as ArithMaker
-from riselang.lowering.indices import IndexEmitter
+from riselang.lowering.dynamic_sizes import Sizes
+from riselang.lowering.index_expressions import IndexEmitter
 from riselang.lowering.lane_access import LaneAccess
 from riselang.lowering.layouts import LayoutRules
-from riselang.lowering.loops import Emitter
-from riselang.lowering.memory import Memory
-from riselang.lowering.nests import Nest, Subscripts
+from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
+from riselang.lowering.path_steps import PathSteps
 from riselang.lowering.rules import window_rules
 from riselang.lowering.rules.index_rules import IndexRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.window_rules import WindowRules
-from riselang.lowering.sizes import Sizes
-from riselang.lowering.steps import PathSteps
+from riselang.lowering.runtime_checks import Checks
 from riselang.lowering.stores import Stores
 from riselang.lowering.translation import Translation
 from riselang.nat import Nat
@@ -186,10 +186,10 @@ FAULTS = (
           "arith.ConstantOp.from_int_and_width(0, $type)"),
     Fault("contraction is not applied", convert_rise_to_imperative.convert_module,
           "$contract($term) if $_ else $term", "$contract($term) if False else $term"),
-    Fault("lanes take the operands of an operation from right to left", vectors._unzip_element,
+    Fault("lanes take the operands of an operation from right to left", vector_removal._unzip_element,
           "$components($first, $half) + $components($second, $rest)",
           "$components($second, $half) + $components($first, $rest)"),
-    Fault("lanes forget the predicate of a comparison", vectors._map_over_lanes,
+    Fault("lanes forget the predicate of a comparison", vector_removal._map_over_lanes,
           "$term.predicate", "$term.predicate and 'ult'"),
     # Vectors, reductions in place and in registers, maps of views
     Fault("lanes that are not contiguous are loaded as a vector", LaneAccess.contiguous_start,
@@ -238,7 +238,7 @@ FAULTS = (
           """),
     Fault("unrolled loops repeat the first iteration", Emitter._unroll,
           "$body($constant($_), $carried)", "$body($constant(0), $carried)"),
-    Fault("a buffer that a loop yields is outlined with it", outlining._hoist_shared_temporaries,
+    Fault("a buffer that a loop yields is outlined with it", function_outlining._hoist_shared_temporaries,
           "$_ and any($users)", "False and any($users)"),
     # Polyhedral loops, outlined functions, and the attributes for LLVM
     Fault("dependent iterations are tiled", Nest.is_permutable, "sum($_free) <= 1", "sum($_free) <= 9"),
@@ -265,9 +265,9 @@ FAULTS = (
     Fault("inputs are marked as distinct", noalias._noalias_parameters,
           "[$argument for $argument, $attributes in $arguments if $_]",
           "[$argument for $argument, $attributes in $arguments]"),
-    Fault("outlined functions keep buffers that others use", outlining._hoist_shared_temporaries,
+    Fault("outlined functions keep buffers that others use", function_outlining._hoist_shared_temporaries,
           "$needed or ($_ and $_)", "$needed"),
-    Fault("outlined functions lose their results", outlining._outline,
+    Fault("outlined functions lose their results", function_outlining._outline,
           "[$result for $op in $part for $result in $op.results if $_]",
           "[$result for $op in $part for $result in $op.results if False]"),
 )  # fmt: skip

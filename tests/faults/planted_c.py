@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from fault import Fault
 
-from riselang.frontends.c.emit import c_entry_points, registers, structured, trees, values
+from riselang.frontends.c.emit import (
+    c_entry_points,
+    expression_emitter,
+    isl_expressions,
+    registers,
+    structured,
+)
+from riselang.frontends.c.emit.blas_routines import RoutineEmitter
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.innermost import InnermostEmitter
-from riselang.frontends.c.emit.loops import LoopEmitter
-from riselang.frontends.c.emit.routines import RoutineEmitter
+from riselang.frontends.c.emit.loop_emitter import LoopEmitter
 from riselang.frontends.c.emit.row_calls import RowGemmEmitter
-from riselang.frontends.c.emit.values import ExpressionEmitter
-from riselang.frontends.c.lift.statements import StatementStep
+from riselang.frontends.c.lift.statement_step import StatementStep
 from riselang.frontends.c.model import accesses, affine_arithmetic, aliasing, iteration_sets
 from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.extraction import Extraction
@@ -18,9 +24,9 @@ from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.parse import statements
 from riselang.frontends.c.parse.statements import StatementReader
-from riselang.frontends.c.schedule import order
-from riselang.frontends.c.tactics import circles, structures, views
-from riselang.frontends.c.tactics.views import ViewBuilder
+from riselang.frontends.c.schedule import dependence_queries
+from riselang.frontends.c.tactics import array_views, dependence_cycles, structures
+from riselang.frontends.c.tactics.array_views import ViewBuilder
 
 C_FAULTS = (
     # Domains
@@ -45,21 +51,21 @@ C_FAULTS = (
           "$term if $factor == 1 else $term * $factor", "$term"),
     Fault("rows and columns are swapped", accesses.access_relation,
           "$rows($dimensions[0][0][1], $chain)", "$rows($dimensions[0][0][1], $chain)[::-1]"),
-    Fault("remainders in bounds are quotients", trees,
+    Fault("remainders in bounds are quotients", isl_expressions,
           "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $_, **$$after}",
           "{**$$before, 'pdiv_q': $quotient, **$$between, 'pdiv_r': $quotient, **$$after}"),
     # Signs and rounding
     Fault("division rounds down", affine_arithmetic._apply_by_sign,
           "$natural(-$linear, $number).$times(-$sign)", "$natural($linear, $number).$times($sign)"),
-    Fault("integers are divided as if unsigned", values, "arith.DivSIOp", "arith.DivUIOp"),
-    Fault("remainders of integers as if unsigned", values, "arith.RemSIOp", "arith.RemUIOp"),
+    Fault("integers are divided as if unsigned", expression_emitter, "arith.DivSIOp", "arith.DivUIOp"),
+    Fault("remainders of integers as if unsigned", expression_emitter, "arith.RemSIOp", "arith.RemUIOp"),
     Fault("unsigned bytes are sign-extended", ExpressionEmitter._resize_integer,
           "arith.ExtSIOp if $_ else arith.ExtUIOp", "arith.ExtSIOp"),
     Fault("unsigned is compared as signed", ExpressionEmitter._emit_comparison,
           "$signed if $_ else $unsigned", "$signed"),
     Fault("unsigned becomes a float with a sign", ExpressionEmitter._emit_conversion,
           "arith.SIToFPOp if $_ else arith.UIToFPOp", "arith.SIToFPOp"),
-    Fault("shifts to the right fill with zeros", values, "arith.ShRSIOp", "arith.ShRUIOp"),
+    Fault("shifts to the right fill with zeros", expression_emitter, "arith.ShRSIOp", "arith.ShRUIOp"),
     Fault("a float negation is dropped", ExpressionEmitter._emit_unary,
           "$add(arith.NegfOp($operand))", "$operand"),
     # Order and values
@@ -95,7 +101,7 @@ C_FAULTS = (
           "$_($name, $end, $upper, $step, $node, $instances, None)", "pass"),
     Fault("elements that others write stay in registers", registers._may_alias,
           "$array and $element and $written and not $_", "$array and $element and $written and False"),
-    Fault("loop fission ignores the order of statements", order.strongly_connected_components,
+    Fault("loop fission ignores the order of statements", dependence_queries.strongly_connected_components,
           "next($name for $name in $left if $_)", "next($name for $name in $left if $name in $left)"),
 )  # fmt: skip
 
@@ -110,13 +116,13 @@ LIFTING_FAULTS = (
           "not $_.is_equal($points)", "False"),
     Fault("views begin with the first element", ViewBuilder._slice_function,
           "$builder.drop($first, $xs)", "$xs"),
-    Fault("windows are read at their beginning", views.places,
+    Fault("windows are read at their beginning", array_views.places,
           "-min($_)", "0"),
     Fault("windows that run backwards run forwards", ViewBuilder._window_axis,
           "$windows if $sign == 1 else $builder.map($builder.reverse, $windows)", "$windows"),
     Fault("slices are stored from the first element on", StatementStep._written_slice,
           "$first = $start + $_", "$first = $start"),
-    Fault("loops that are not lifted run statements in reverse", circles._topological_order,
+    Fault("loops that are not lifted run statements in reverse", dependence_cycles._topological_order,
           "[$statement for $group in $groups for $name in $group]",
           "[$statement for $group in $groups[::-1] for $name in $group]"),
     Fault("ops on slices begin with the first element", structured._axis_span,

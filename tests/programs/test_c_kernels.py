@@ -7,7 +7,7 @@ import re
 import pytest
 
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.schedule import statements
+from riselang.frontends.c.schedule import statement_loops
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import SHARE
 
@@ -54,8 +54,8 @@ def test_fixed_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES if SHARE else QUICK)
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "CACHE_TILE_COLUMNS", 8)
-    monkeypatch.setattr(statements, "CACHE_TILE_ROWS", 4)
+    monkeypatch.setattr(statement_loops, "CACHE_TILE_COLUMNS", 8)
+    monkeypatch.setattr(statement_loops, "CACHE_TILE_ROWS", 4)
     text, sizes = kernel(name)
     check_same(enlarged(text, sizes, 3), None, sizes, seed=3, schedule="isl")
 

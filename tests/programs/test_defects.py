@@ -23,7 +23,7 @@ import riselang as rl
 from riselang.api.jit import Jitted
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module
-from riselang.dsl.values import Value
+from riselang.dsl.symbolic_values import Value
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.native.mlir import bindings as mlir
 from riselang.support.config import Options

@@ -26,7 +26,7 @@ import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import module_text, parse_module, verify_module
 from riselang.dialects.rise.interface_ops import LoweringUnitOp
-from riselang.dsl.values import Value
+from riselang.dsl.symbolic_values import Value
 from riselang.native.mlir import bindings as mlir
 from riselang.support.config import Options
 from riselang.support.errors import UserError

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.file import CFile
 from riselang.support.config import Options
 from riselang.support.errors import InternalError, RiseError

@@ -10,7 +10,7 @@ import numpy as np
 
 import riselang as rl
 from riselang.frontends.c.calling import CFunction
-from riselang.frontends.c.lift.functions import PatternFunction
+from riselang.frontends.c.lift.lifted_function import PatternFunction
 from riselang.frontends.c.model.scop import Scop
 from support.c_programs import arguments_for, model, run_by_c, same_bits
 from support.c_structured import structured_function

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
-from riselang.frontends.c.schedule import isl_schedule, statements
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.frontends.c.schedule import isl_schedule, statement_loops
 from support.c_generation import random_program
 from support.c_programs import check_same
 from support.fuzzing import Ran, seeds
@@ -49,8 +49,8 @@ def test_remainders_of_what_runs_downwards_are_not_folded() -> None:
 def test_random_programs_agree_with_the_c_compiler(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statements, "CACHE_TILE_COLUMNS", 8)
-    monkeypatch.setattr(statements, "CACHE_TILE_ROWS", 4)
+    monkeypatch.setattr(statement_loops, "CACHE_TILE_COLUMNS", 8)
+    monkeypatch.setattr(statement_loops, "CACHE_TILE_ROWS", 4)
     monkeypatch.setattr(isl_schedule, "MAX_OPERATIONS", 60_000)
     for seed in seeds:
         program = random_program(seed)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS
 from riselang.dialects.rise.types import ArrayType, VectorType
 from riselang.term.nodes import Apply, Pattern, Scalar, Term, spine, subterms
-from riselang.term.scalars import SCALAR_OPS
+from riselang.term.scalar_ops import SCALAR_OPS
 from support.compiled_patterns import COMPILED_PATTERNS
 from support.generation.loops import REDUCTIONS
 from support.numpy_patterns import PATTERNS as NUMPY_MEANINGS

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from xdsl.context import Context
 
-from riselang.compiler import values
+from riselang.compiler import rewritten_program
 from riselang.compiler.pipeline import rewrite
 from riselang.dialects.module import module_text
 from riselang.lowering.callees import FUNCTION_PREFIX
@@ -21,9 +21,9 @@ from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImp
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options
-from riselang.term import outlining
+from riselang.term import outline_repeats
 from riselang.term.contraction import contract
-from riselang.term.outlining import outline
+from riselang.term.outline_repeats import outline
 from support.checking import call_of, inputs_of, interpreted, module_of
 from support.fuzzing import Ran, seeds
 from support.guarded import SIDES, Request, runner
@@ -50,7 +50,7 @@ class Configuration:
     def outlined(self, program: Program) -> Program:
         if not self.is_rewritten:
             return Program(outline(program.term), program.results)
-        whole = values.Program("main", program.term, program.results)
+        whole = rewritten_program.Program("main", program.term, program.results)
         rewritten = rewrite(whole, DEFAULT, Options(self.loops, self.permission))
         return Program(rewritten.program.term, program.results)
 
@@ -67,7 +67,7 @@ CONFIGURATIONS = (
 
 @pytest.fixture(autouse=True)
 def without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlining, "MIN_SAVING", 1)
+    monkeypatch.setattr(outline_repeats, "MIN_SAVING", 1)
 
 
 @seeds(100, fuzzed=10_000, batch=50)

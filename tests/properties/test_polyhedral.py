@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from riselang import pipelines
-from riselang.compiler.steps import loop_passes
+from riselang.compiler.lowering_steps import loop_passes
 from riselang.dialects.module import make_context, parse_module
 from riselang.support.config import Options
 from support.affine_nests import RandomNest, random_nest

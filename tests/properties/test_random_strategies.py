@@ -15,10 +15,10 @@ from riselang.notation.program import parse_program, parse_term
 from riselang.rewrite.core import Failure, Setting, Success
 from riselang.rewrite.derivation import Derivation, replay
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.term.contraction import contract
 from riselang.term.nodes import Pattern, Term, subterms
-from riselang.term.sizes import check_sizes, free_sizes, substitute_sizes
+from riselang.term.size_substitution import check_sizes, free_sizes, substitute_sizes
 from support.checking import Inputs, call_of, inputs_of, interpreted, module_of
 from support.choices import Choices
 from support.compiled_patterns import COMPILED_PATTERNS

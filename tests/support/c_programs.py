@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.emit.c_entry_points import is_buffer
 from riselang.frontends.c.file import CFile

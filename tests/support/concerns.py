@@ -11,16 +11,16 @@ from xdsl.rewriter import InsertPoint
 
 import riselang as rl
 from making.pattern_reference import REFERENCE
+from riselang.dialects.rise.pattern_ops import PATTERN_OPS
 from riselang.dialects.rise.pattern_registry import LET, PatternSpec, Role
-from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.types import FunType, uncurry
-from riselang.dsl.functions import PatternFunction
-from riselang.interpreter.patterns import MEANINGS
+from riselang.dsl.pattern_functions import PatternFunction
+from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.lowering.imperative import _Translator, compiled_patterns
-from riselang.lowering.loops import Emitter
+from riselang.lowering.loop_emitter import Emitter
 from riselang.notation.program import parse_term
 from riselang.rewrite.proving.meanings import WITH_INDICES
-from riselang.rewrite.proving.views import VIEWS
+from riselang.rewrite.proving.view_meanings import VIEWS
 from riselang.term.nodes import Pattern, subterms
 
 SOURCES = Path(rl.__file__).parent
@@ -93,11 +93,12 @@ CONCERNS = (
     Concern("laws and an example", "docs/making/pattern_reference.py",
             lambda spec: spec.name in REFERENCE and len(REFERENCE[spec.name].laws) > 0),
     Concern("an example in notation", "docs/making/pattern_reference.py", has_sample),
-    Concern("a meaning on lists", "interpreter/patterns.py", lambda spec: spec.name in MEANINGS),
+    Concern("a meaning on lists", "interpreter/pattern_semantics.py",
+            lambda spec: spec.name in MEANINGS),
     Concern("a rule to read it", "lowering/rules", is_read),
     Concern("a rule to store it", "lowering/rules", has_store),
     Concern("a count of its applications", "dialects/rise/pattern_registry.py", has_count),
-    Concern("a meaning for proofs", "rewrite/proving/views.py",
+    Concern("a meaning for proofs", "rewrite/proving/view_meanings.py",
             lambda spec: (spec.name in {*VIEWS, *WITH_INDICES}) != spec.is_opaque),
     Concern("a Python function", "dsl/patterns.py", has_python_name),
     Concern("a line for type checkers (make docs-tables)", "dsl/patterns.pyi", is_in_stub),

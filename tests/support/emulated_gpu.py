@@ -21,9 +21,9 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from riselang import pipelines
 from riselang.api.lowered import Lowered
-from riselang.compiler.facts import collect_facts
-from riselang.compiler.gpu import GpuCode
+from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.host_plans import kernel_module
+from riselang.compiler.module_facts import collect_facts
 from riselang.lowering.temporaries import memref_bytes
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir

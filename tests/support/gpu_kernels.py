@@ -6,7 +6,7 @@ import numpy as np
 
 from riselang.api.kernel import TermKernel
 from riselang.dialects.rise.types import leaves
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
 from support.numpy_scalars import Array

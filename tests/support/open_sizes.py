@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.dialects.rise.binding import nat_variables
+from riselang.dialects.rise.type_binding import nat_variables
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.support.errors import LimitationError, UserError

@@ -11,8 +11,8 @@ from typing import Any
 
 import riselang as rl
 from riselang.dialects.rise.types import FunType, RiseType, i1, is_float, uncurry
+from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import current_trace, trace_function
-from riselang.dsl.values import Value
 from riselang.term import build
 from riselang.term.conversion import conversion_ops
 from riselang.term.finish import finish
@@ -27,7 +27,7 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.scalars import OVERLOADS, comparison_op
+from riselang.term.scalar_ops import OVERLOADS, comparison_op
 from support.programs import Program
 
 Environment = tuple[Any, ...]

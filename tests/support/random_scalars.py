@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.lanes import Lanes, lane_type, with_lane_type
+from riselang.dialects.rise.lane_types import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, ScalarType, f16, i1, is_float
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import Literal, Scalar, Term, scalar_type
-from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES
+from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES
 from support.choices import Choices
 from support.numpy_scalars import WIDTHS
 from support.random_types import RandomTypes

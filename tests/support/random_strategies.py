@@ -11,8 +11,7 @@ from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
 from riselang.rewrite.selectors import Address, Place, innermost, loop, nth, outermost
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
-from riselang.rewrite.strategies.copies import turn
-from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
+from riselang.rewrite.strategies.reduction_schedules import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.schedules import (
     fill,
     fuse,
@@ -33,6 +32,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
 from riselang.rewrite.strategies.threads import on_threads
+from riselang.rewrite.strategies.transposed_copies import turn
 from riselang.rewrite.traversals import (
     all_,
     argument,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.derivation import Derivation, derive
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.term.nodes import Lambda, Term
 from support.checking import inputs_of, interpreted
 from support.programs import Program

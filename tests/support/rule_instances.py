@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.binding import type_variables
+from riselang.dialects.rise.type_binding import type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     SCALARS,
@@ -21,12 +21,12 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.nat import Nat
-from riselang.rewrite.conditions import ADDITION_FOR, EXACT, RELAXED, neutral_element
 from riselang.rewrite.core import Result, Setting
 from riselang.rewrite.eta import eta_expand, eta_expand_arguments
+from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch
 from riselang.rewrite.laws import UNKNOWN, Form
-from riselang.rewrite.matching import ApplicationForm, Match, NoMatch
 from riselang.rewrite.rule import Permission, Rule
+from riselang.rewrite.side_conditions import ADDITION_FOR, EXACT, RELAXED, neutral_element
 from riselang.term.nodes import (
     Bound,
     Free,
@@ -37,7 +37,7 @@ from riselang.term.nodes import (
     Term,
     subterms,
 )
-from riselang.term.sizes import term_names
+from riselang.term.size_substitution import term_names
 from support.choices import Choices
 from support.generation.generator import Generator
 from support.generation.place import Place

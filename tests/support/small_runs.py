@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from riselang.dialects.rise.binding import nat_variables
+from riselang.dialects.rise.type_binding import nat_variables
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.nat import Nat
 from riselang.support.errors import RiseError
 from riselang.term.nodes import Pattern, Term, spine
-from riselang.term.sizes import check_sizes, substitute_sizes
+from riselang.term.size_substitution import check_sizes, substitute_sizes
 from support.random_types import volume
 from support.values import random_values
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.types import i32
-from riselang.rewrite.conditions import neutral, regroups
-from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import Permission, law, rule
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.side_conditions import neutral, regroups
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Term, apply_all
 from riselang.term.substitution import instantiate, shift
 from support.generation.place import use

@@ -63,7 +63,7 @@ def imported(code: str) -> set[str]:
 
 def test_nothing_is_imported_with_the_package() -> None:
     ours = {name for name in imported("import riselang") if name.startswith("riselang.")}
-    few = ("started", "support", "support.forking", "support.garbage_collection", "version")
+    few = ("start_time", "support", "support.forking", "support.garbage_collection", "version")
     assert ours == {f"riselang.{name}" for name in few}
 
 

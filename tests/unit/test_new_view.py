@@ -44,7 +44,7 @@ _describe(
 ADDED = {
     "riselang/dialects/rise/pattern_registry.py": lambda text: text + DECLARED,
     "making/pattern_reference.py": lambda text: text + DESCRIBED,
-    "riselang/interpreter/patterns.py": lambda text: text.replace(
+    "riselang/interpreter/pattern_semantics.py": lambda text: text.replace(
         "MEANINGS: Mapping[str, Callable[..., Any]] = {",
         "MEANINGS: Mapping[str, Callable[..., Any]] = {\n"
         '    "rotate": lambda pattern, xs: xs[_size(pattern, "k") :] + xs[: _size(pattern, "k")],',

@@ -11,15 +11,15 @@ import pytest
 import riselang as rl
 from making.pattern_reference import REFERENCE, Example, Law
 from riselang.dialects.module import module_text
-from riselang.dialects.rise.binding import substitute
 from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.types import FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.lowering.imperative import compiled_patterns
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.term.nodes import Pattern, Term
-from riselang.term.sizes import substitute_sizes
+from riselang.term.size_substitution import substitute_sizes
 from support.checking import call_of, module_of
 from support.programs import Program
 from support.values import random_values, same

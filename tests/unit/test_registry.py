@@ -8,7 +8,7 @@ import pytest
 
 from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, REVERSE, PatternSpec
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
-from riselang.term.scalars import OVERLOADS, SCALAR_OPS
+from riselang.term.scalar_ops import OVERLOADS, SCALAR_OPS
 from support.concerns import CONCERNS, forgotten
 
 

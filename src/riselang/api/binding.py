@@ -7,7 +7,7 @@ from typing import Any
 
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype, exact_scalar
 from riselang.runtime.shapes import SizeBinding

@@ -11,12 +11,12 @@ import numpy as np
 
 from riselang.api.binding import scalar_array
 from riselang.dialects.rise.types import SCALAR_NAMES
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
 from riselang.runtime.device_arrays import new_device_array
 from riselang.runtime.executable import Executable, Parameter
-from riselang.runtime.kinds import array_converter, convert_results
-from riselang.runtime.quick_calls import Call
+from riselang.runtime.fast_calls import Call
 from riselang.support.counts import format_count
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
@@ -182,7 +182,7 @@ class Compiled:
             raise UserError("this program was loaded from a file already; copy that file")
         if not str(path).endswith(SUFFIX):
             raise UserError(f"expected a file name that ends in {SUFFIX}, but found {path}")
-        from riselang.api.saving import save
+        from riselang.api.save_compiled import save
 
         save(self.function.name, self.groups, self.origin.compilation, path)
 

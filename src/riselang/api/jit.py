@@ -13,8 +13,8 @@ from riselang.api.lowered import resolve_strategy
 from riselang.api.specs import annotation_type
 from riselang.compiler.pipeline import trace
 from riselang.dialects.rise.types import RiseType, uncurry
-from riselang.dsl.locations import function_location
-from riselang.dsl.values import Value
+from riselang.dsl.symbolic_values import Value
+from riselang.dsl.user_locations import function_location
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
@@ -23,7 +23,7 @@ from riselang.support.errors import UserError
 from riselang.support.garbage_collection import relaxed_gc
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
-from riselang.term.sizes import substitute_sizes
+from riselang.term.size_substitution import substitute_sizes
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic")

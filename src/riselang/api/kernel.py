@@ -13,17 +13,17 @@ from riselang.api.binding import bind_sizes, scalar_array, sizes_from_types
 from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
-from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
-from riselang.dsl.locations import user_location
-from riselang.dsl.sizes import as_size
+from riselang.dsl.size_arguments import as_size
+from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
+from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
-from riselang.runtime.kinds import array_converter, convert_results
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
@@ -31,7 +31,7 @@ from riselang.support.forking import hold_forks
 from riselang.support.html import code
 from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
-from riselang.term.sizes import open_term_binder, substitute_sizes, term_names
+from riselang.term.size_substitution import open_term_binder, substitute_sizes, term_names
 from riselang.term.substitution import shift
 
 if TYPE_CHECKING:

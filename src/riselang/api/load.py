@@ -99,7 +99,7 @@ class LoadedLibrary:
     """A shared library; its functions are attributes, and take buffers in parameter order."""
 
     def __init__(self, path: str):
-        from riselang.runtime.shared import load_shared
+        from riselang.runtime.shared_library import load_shared
 
         self._path = path
         self._functions = load_shared(path, _function_terms)
@@ -118,7 +118,7 @@ class LoadedLibrary:
 
 def _function_terms(text: str, name: str) -> list[Term]:
     """Return the programs in a function of a module; they restrict the sizes."""
-    from riselang.compiler.sources import ModuleSource
+    from riselang.compiler.program_sources import ModuleSource
     from riselang.dialects.module import parse_module
 
     return ModuleSource(parse_module(text)).terms(name)
@@ -191,7 +191,7 @@ def load_file(
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
     if str(path).endswith(SUFFIX):
-        from riselang.api.saved import load_saved
+        from riselang.api.load_compiled import load_saved
 
         return load_saved(data, str(path))
     if str(path).endswith(SHARED):

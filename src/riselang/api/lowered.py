@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
 from riselang.compiler.pipeline import rewrite, should_rewrite
-from riselang.compiler.values import Program, RewrittenProgram
+from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.pipelines import GPU
@@ -29,7 +29,7 @@ from riselang.support.recursion import with_deep_stack
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
-from riselang.term.sizes import check_sizes, substitute_sizes
+from riselang.term.size_substitution import check_sizes, substitute_sizes
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation
@@ -51,7 +51,7 @@ def resolve_strategy(
         return STRATEGY_KEYWORDS[strategy]
     if not isinstance(strategy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(f"strategy must be a strategy or its text, but is {strategy!r}")
-    from riselang.rewrite.reading import read_strategy
+    from riselang.rewrite.strategy_files import read_strategy
 
     return read_strategy(strategy)
 
@@ -96,7 +96,7 @@ class Lowered:
         # Only programs that are not in the cache need these modules.
         with time_span("import the compiler"):
             from riselang.compiler.compilation import Compilation
-            from riselang.compiler.sources import TermSource
+            from riselang.compiler.program_sources import TermSource
 
         source = TermSource(self.name, self.term, self.results)
         return Compilation(source, self._rewrite_result.options)

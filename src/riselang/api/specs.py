@@ -22,8 +22,8 @@ from riselang.dialects.rise.types import (
     i32,
     i64,
 )
-from riselang.dsl.locations import user_location
-from riselang.dsl.sizes import as_size
+from riselang.dsl.size_arguments import as_size
+from riselang.dsl.user_locations import user_location
 from riselang.support.errors import SourceLocation, UserError
 
 
@@ -39,7 +39,7 @@ class ArraySpec:
 
 if TYPE_CHECKING:
     # In the body of a traced function a parameter is a symbolic value.
-    from riselang.dsl.values import Value as _Parameter
+    from riselang.dsl.symbolic_values import Value as _Parameter
 else:
     _Parameter = object
 

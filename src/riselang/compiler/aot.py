@@ -12,7 +12,7 @@ from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.artifact import CompiledFunction, functions_to_json
 from riselang.runtime.executable import FAILURE_SHAPE, Parameter
-from riselang.runtime.shared import DESCRIPTION
+from riselang.runtime.shared_library import DESCRIPTION
 
 C_TYPES = {
     "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "i1": "bool",

@@ -15,12 +15,12 @@ from riselang import pipelines
 from riselang.compiler import pipeline
 from riselang.compiler.aot import description, header
 from riselang.compiler.lowered_module import LoweredModule
-from riselang.compiler.sources import ModuleSource, Source
-from riselang.compiler.steps import mark_permission
+from riselang.compiler.lowering_steps import mark_permission
+from riselang.compiler.program_sources import ModuleSource, Source
 from riselang.dialects.module import module_text, verify_module
 from riselang.lowering.explanation import format_with_comments, lines_with_ops
 from riselang.lowering.passes.contract_rise_floats import can_contract, contract_programs
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.guard import remove_polls
 from riselang.native.llvm.ir_text import make_internal
@@ -34,7 +34,7 @@ from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
-    from riselang.compiler.gpu import GpuCode
+    from riselang.compiler.gpu_code import GpuCode
 
 STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm", "obj",
@@ -159,7 +159,7 @@ class Compilation:
 
     @cached_property
     def gpu(self) -> GpuCode:
-        from riselang.compiler.gpu import GpuCode
+        from riselang.compiler.gpu_code import GpuCode
 
         return GpuCode(self.lowered_module)
 

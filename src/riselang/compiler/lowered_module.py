@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang import pipelines
-from riselang.compiler.facts import ModuleFacts
+from riselang.compiler.module_facts import ModuleFacts
 from riselang.compiler.signatures import Signature, stored_parameters
 from riselang.dialects.module import functions
-from riselang.lowering.checks import failure_parameter
+from riselang.lowering.runtime_checks import failure_parameter
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artifact import CompiledFunction
 from riselang.runtime.executable import entry_point_ir

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
 from riselang.compiler.lowered_module import LoweredModule
-from riselang.compiler.sources import ModuleSource, Source
+from riselang.compiler.program_sources import ModuleSource, Source
 from riselang.dialects.module import walk
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.workers.worker_pool import MIN_FUNCTIONS_FOR_WORKERS, compile_jobs
 from riselang.runtime.artifact import Artifact
 from riselang.support import config

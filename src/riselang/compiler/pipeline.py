@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from riselang import pipelines
-from riselang.compiler.values import Program, RewrittenProgram
+from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.support.config import Options
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from riselang.compiler.lowered_module import LoweredModule
-    from riselang.compiler.sources import Source
+    from riselang.compiler.program_sources import Source
     from riselang.dialects.rise.types import RiseType
-    from riselang.native.build import Job
+    from riselang.native.compile_job import Job
     from riselang.rewrite.derivation import Derivation
     from riselang.runtime.artifact import Artifact
     from riselang.term.nodes import Term
@@ -63,8 +63,8 @@ def rewrite(
     program, to be computed once.
     """
     from riselang.term.contraction import contract
-    from riselang.term.outlining import outline
-    from riselang.term.storing import store_reductions
+    from riselang.term.outline_repeats import outline
+    from riselang.term.store_reductions import store_reductions
 
     contracts = options.float != "strict" and not options.contracted
     # A user's strategy is applied to the source program, without outlining.
@@ -112,7 +112,7 @@ def _derive(term: Term, strategy: Strategy, options: Options, ahead: bool) -> De
 def prepare_for_lowering(program: Program, options: Options) -> Program:
     """Store intermediate arrays as the library option requires, and normalize lets."""
     from riselang.term.lets import normalize_lets
-    from riselang.term.storing import store_reductions
+    from riselang.term.store_reductions import store_reductions
 
     term = store_reductions(options.library, program.term)
     return replace(program, term=normalize_lets(term, program.results))
@@ -127,23 +127,23 @@ def lower(
 ) -> LoweredModule:
     """Lower programs to loops (`imperative`), to plain MLIR (`affine`), then for native MLIR."""
     with time_span("import the compiler"):
-        from riselang.compiler import steps
-        from riselang.compiler.facts import collect_facts
+        from riselang.compiler import lowering_steps
         from riselang.compiler.lowered_module import LoweredModule
-        from riselang.lowering.checks import check_locations
+        from riselang.compiler.module_facts import collect_facts
+        from riselang.lowering.runtime_checks import check_locations
 
     with time_span("our passes"):
         with time_span("copy"):
             module, programs = source.copy_for_lowering()
-        steps.mark_permission(module, options)
-        steps.make_imperative(module, programs, options)
+        lowering_steps.mark_permission(module, options)
+        lowering_steps.make_imperative(module, programs, options)
         checks = check_locations(module)
-        steps.mark_outputs_noalias(module, source.signatures)
+        lowering_steps.mark_outputs_noalias(module, source.signatures)
         watch("imperative", module)
-        steps.run_passes(steps.loop_passes(options), module)
+        lowering_steps.run_passes(lowering_steps.loop_passes(options), module)
         watch("affine", module)
-        steps.run_passes(steps.last_passes(options), module)
-        steps.finalize_module(module, options)
+        lowering_steps.run_passes(lowering_steps.last_passes(options), module)
+        lowering_steps.finalize_module(module, options)
     facts = collect_facts(module)
     return LoweredModule(module, source.signatures, tuple(checks), facts, options)
 
@@ -154,7 +154,7 @@ def lower(
 def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
     """Return the job for native MLIR and LLVM: the module text, the passes, and alias facts."""
     from riselang.lowering.noalias import noalias_pointers
-    from riselang.native.build import Job
+    from riselang.native.compile_job import Job
     from riselang.native.mlir.generic_printer import native_text
 
     facts, options = lowered.facts, lowered.options
@@ -197,7 +197,7 @@ def compile_source(source: Source, options: Options) -> Artifact:
         return compile_parts(parts, lambda part: lower(part, options), emit)
     lowered = lower(source, options)
     if options.loops == pipelines.GPU:
-        from riselang.compiler.gpu import GpuCode
+        from riselang.compiler.gpu_code import GpuCode
 
         return Artifact(lowered.functions, (), (), GpuCode(lowered).kernels)
     code = emit_checked(lowered).object_code()

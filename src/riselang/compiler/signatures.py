@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.lowering.checks import failure_parameter
+from riselang.lowering.runtime_checks import failure_parameter
 from riselang.nat import Nat, nat_min
 from riselang.runtime.executable import Parameter
 from riselang.runtime.shapes import DynamicDimensions

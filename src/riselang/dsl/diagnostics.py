@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from riselang.dsl.locations import user_location
+from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 
 SYMBOLIC_VALUE = "a value of the program is symbolic while it is traced"
@@ -66,7 +66,7 @@ class UnsupportedOperations:
         return self.__array_function__(ufunc)
 
     def __array_function__(self, function: Any, *_: Any) -> NoReturn:
-        from riselang.term.scalars import OVERLOADS
+        from riselang.term.scalar_ops import OVERLOADS
 
         name = function.__name__
         instead = NUMPY_EQUIVALENTS.get(

@@ -6,10 +6,10 @@ from typing import Any
 
 from riselang.dialects.rise.pattern_registry import AT, CLAMP_IDX, DROP, TAKE
 from riselang.dialects.rise.types import ArrayType, IdxType, TupleType
-from riselang.dsl.applications import apply_pattern
 from riselang.dsl.diagnostics import refuse
+from riselang.dsl.pattern_application import apply_pattern
+from riselang.dsl.symbolic_values import Value, project
 from riselang.dsl.tracing import type_text
-from riselang.dsl.values import Value, project
 from riselang.nat import Nat
 
 

@@ -7,7 +7,7 @@ function, because a Python variable has the same meaning.
 from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import LET, PATTERNS
-from riselang.dsl.functions import PatternFunction
+from riselang.dsl.pattern_functions import PatternFunction
 
 FUNCTIONS = {
     spec.python_name: PatternFunction(spec) for spec in PATTERNS.values() if spec is not LET

@@ -3,7 +3,7 @@
 Written by docs/generate.py from the registry of patterns.
 """
 
-from riselang.dsl.functions import PatternFunction
+from riselang.dsl.pattern_functions import PatternFunction
 
 FUNCTIONS: dict[str, PatternFunction]
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.dsl.functions import helper, scalar_function
-from riselang.dsl.locations import user_location
+from riselang.dsl.pattern_functions import helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
-from riselang.dsl.values import Value, as_node, convert, select
+from riselang.dsl.symbolic_values import Value, as_node, convert, select
+from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
-from riselang.term.scalars import OVERLOADS
+from riselang.term.scalar_ops import OVERLOADS
 
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
 max, min, abs = (scalar_function(name) for name in ("max", "min", "abs"))

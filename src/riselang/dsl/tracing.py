@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from riselang.dialects.rise.lanes import lane_type
+from riselang.dialects.rise.lane_types import lane_type
 from riselang.dialects.rise.pattern_registry import TUPLE, Argument
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import (
     i1,
     pair,
 )
-from riselang.dsl.locations import function_location, user_location
+from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
@@ -116,7 +116,7 @@ def trace_function(
 ) -> tuple[build.Node, Trace, int]:
     """Trace a program: return its node, its trace, and the number of its results."""
     # Deferred: the operators of values are traced.
-    from riselang.dsl.values import Value
+    from riselang.dsl.symbolic_values import Value
 
     trace = Trace()
     with trace.activate():
@@ -165,7 +165,7 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
 def _result_node(function: Callable[..., Any], value: Any) -> build.Node:
     """Return a result as a node; errors point at the function, not at its caller."""
     # Deferred: the operators of values are traced.
-    from riselang.dsl.values import as_node
+    from riselang.dsl.symbolic_values import as_node
 
     try:
         return as_node(value)

@@ -32,20 +32,20 @@ class Document(Protocol):
 
 
 def _open_notation(text: str, name: str, before: Document | None) -> Document:
-    from riselang.editor.notation import NotationDocument
+    from riselang.editor.notation_document import NotationDocument
 
     known = before if isinstance(before, NotationDocument) else None
     return NotationDocument.of(text, name, known)
 
 
 def _open_module(text: str, name: str, before: Document | None) -> Document:
-    from riselang.editor.modules import ModuleDocument
+    from riselang.editor.module_document import ModuleDocument
 
     return ModuleDocument.of(text, name)
 
 
 def _open_strategy(text: str, name: str, before: Document | None) -> Document:
-    from riselang.editor.strategies import StrategyDocument
+    from riselang.editor.strategy_document import StrategyDocument
 
     return StrategyDocument.of(text, name)
 

@@ -1,6 +1,6 @@
 """Token tables for syntax highlighting of the notation and of MLIR, from the registries.
 
-The Pygments lexers (`colours.py`) and the TextMate grammars of editors are generated from these
+The Pygments lexers (`pygments_lexers.py`) and the TextMate grammars of editors are generated from these
 tables. They also highlight text with errors, because text that is being edited mostly has some.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.explorer.places import NO_LOCATION
+from riselang.explorer.source_locations import NO_LOCATION
 
 _LOCATION = re.compile(r"\s+\.loc\s+\d+ (?P<line>\d+)")
 _LABEL = re.compile(r"(?P<name>[.\w$]+):")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
-from riselang.dialects.locations import file_location
+from riselang.dialects.location_attributes import file_location
 from riselang.dialects.module import walk
-from riselang.explorer.explored import PageData, make_page_data
 from riselang.explorer.numbering import PARTS_FILE
-from riselang.explorer.places import Places
+from riselang.explorer.page_data import PageData, make_page_data
+from riselang.explorer.source_locations import Places
 from riselang.explorer.stages import Stage, code_stages, module_lines
 from riselang.explorer.subject import SourceText
-from riselang.frontends.c.building import CProgram
+from riselang.frontends.c.c_program import CProgram
 from riselang.support.errors import SourceLocation
 
 

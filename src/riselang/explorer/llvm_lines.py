@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riselang.explorer.places import NO_LOCATION
+from riselang.explorer.source_locations import NO_LOCATION
 
 _ATTACHED = re.compile(r",? !dbg (?P<node>!\d+)")
 _LOCATION = re.compile(

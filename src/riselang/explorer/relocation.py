@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from riselang.support.errors import SourceLocation
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -19,7 +20,6 @@ from riselang.term.nodes import (
     Term,
     operation_type,
 )
-from riselang.term.recursion import recursive
 
 
 @recursive

@@ -17,7 +17,7 @@ from riselang.api.lowered import Lowered
 from riselang.api.traced import Traced
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, uncurry
 from riselang.explorer.peaks import REPETITIONS, measure_peaks
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import NatError
 from riselang.native.llvm import codegen as llvm
 from riselang.rewrite.combinators import Sequence as InSequence

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from riselang.explorer.assembly import assembly_lines
 from riselang.explorer.llvm_lines import llvm_lines
 from riselang.explorer.numbering import number_at
-from riselang.explorer.places import NO_LOCATION
+from riselang.explorer.source_locations import NO_LOCATION
 from riselang.lowering.explanation import lines_with_ops
 from riselang.native.llvm import codegen as llvm
 from riselang.support.errors import InternalError, RiseError

@@ -10,8 +10,8 @@ import copy
 from dataclasses import dataclass, field
 
 from riselang.explorer.numbering import NumberedProgram, part_number
-from riselang.explorer.places import NO_LOCATION, Places
-from riselang.notation.places import Extent, TermText, format_with_extents
+from riselang.explorer.source_locations import NO_LOCATION, Places
+from riselang.notation.term_extents import Extent, TermText, format_with_extents
 from riselang.rewrite.core import Path
 from riselang.rewrite.derivation import Derivation
 from riselang.rewrite.paths import replace_at, subterm_at

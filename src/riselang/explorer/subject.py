@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from riselang.compiler.pipeline import prepare_for_lowering, rewrite
-from riselang.compiler.values import Program
+from riselang.compiler.rewritten_program import Program
 from riselang.rewrite.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def make_subject(
 
     def lower(term: Term, options: Options) -> Compilation:
         from riselang.compiler.compilation import Compilation
-        from riselang.compiler.sources import TermSource
+        from riselang.compiler.program_sources import TermSource
 
         program = prepare_for_lowering(Program(traced.name, term, traced.results), options)
         return Compilation(TermSource(program.name, program.term, program.results), options)

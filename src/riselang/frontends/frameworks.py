@@ -8,7 +8,7 @@ from typing import Any
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import SCALAR_NAMES, ArrayType, RiseType, ScalarType
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.support.errors import UserError
 

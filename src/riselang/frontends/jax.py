@@ -12,7 +12,7 @@ from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.frameworks import import_framework, spec_dimensions
 from riselang.frontends.stablehlo.model.model_reader import read_model
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.support.errors import UserError
 
 FRONT_END = "from_jax"

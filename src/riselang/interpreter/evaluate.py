@@ -21,9 +21,10 @@ from riselang.dialects.rise.types import (
     components,
     leaves,
 )
-from riselang.interpreter import scalars
-from riselang.interpreter.patterns import MEANINGS
+from riselang.interpreter import scalar_semantics
+from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.support.errors import LimitationError, UserError
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -38,8 +39,7 @@ from riselang.term.nodes import (
     Term,
     scalar_type,
 )
-from riselang.term.recursion import recursive
-from riselang.term.sizes import apply_dependent
+from riselang.term.size_substitution import apply_dependent
 
 Environment = tuple[Any, ...]
 """The value of the innermost variable, and the enclosing environment; empty at the top.
@@ -74,7 +74,7 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
         case DepApply():
             return evaluate_term(term.function, environment)(term.argument)
         case Literal():
-            return scalars.make_constant(term.number, scalar_type(term))
+            return scalar_semantics.make_constant(term.number, scalar_type(term))
         case Pattern():
             return _curry(MEANINGS[term.spec.name], term, term.spec.arity, ())
         case Scalar():
@@ -98,7 +98,9 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
 def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:
     """Evaluate an operation on scalars, or on one lane of vectors."""
     source = scalar_type(term.operands[-1])
-    return scalars.evaluate_op(term.op, operands, source, scalar_type(term), term.predicate)
+    return scalar_semantics.evaluate_op(
+        term.op, operands, source, scalar_type(term), term.predicate
+    )
 
 
 def _curry(
@@ -116,7 +118,7 @@ def _curry(
 def from_buffers(type: RiseType, buffers: Sequence[np.ndarray[Any, Any]]) -> Any:
     """Read a value of `type` from its buffers, one for each scalar leaf."""
     if isinstance(type, ScalarType):
-        return scalars.from_numpy(buffers[0].reshape(())[()], type)
+        return scalar_semantics.from_numpy(buffers[0].reshape(())[()], type)
     if isinstance(type, TupleType):
         first, second = components(type)
         count = len(list(leaves(first)))
@@ -143,7 +145,7 @@ def to_buffers(type: RiseType, value: Any) -> list[np.ndarray[Any, Any]]:
     arrays: list[np.ndarray[Any, Any]] = []
     for lengths, leaf in leaves(type):
         shape = tuple(length.constant for length in lengths)
-        arrays.append(np.zeros(shape, scalars.numpy_dtype(leaf)))
+        arrays.append(np.zeros(shape, scalar_semantics.numpy_dtype(leaf)))
     _fill_buffers(type, value, arrays, ())
     return arrays
 
@@ -152,7 +154,7 @@ def _fill_buffers(
     type: RiseType, value: Any, arrays: Sequence[np.ndarray[Any, Any]], at: tuple[int, ...]
 ) -> None:
     if isinstance(type, ScalarType):
-        arrays[0][at] = scalars.to_numpy(value, type)
+        arrays[0][at] = scalar_semantics.to_numpy(value, type)
     elif isinstance(type, IdxType):
         arrays[0][at] = value
     elif isinstance(type, TupleType):

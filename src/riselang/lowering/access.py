@@ -23,23 +23,14 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import builtin_vector_type
+from riselang.dialects.rise.lane_types import builtin_vector_type
 from riselang.dialects.rise.types import (
     RiseType,
     VectorType,
     contains_array,
 )
 from riselang.lowering import defined_arith
-from riselang.lowering.checks import is_failure_report
-from riselang.lowering.indices import (
-    first_min_max,
-)
-from riselang.lowering.lane_access import (
-    depends_on_lane,
-    path_at_lane,
-    vector_type_at,
-)
-from riselang.lowering.memory import (
+from riselang.lowering.buffer_access import (
     Anchor,
     Branch,
     Path,
@@ -48,8 +39,17 @@ from riselang.lowering.memory import (
     as_index,
     rise_type_of,
 )
+from riselang.lowering.index_expressions import (
+    first_min_max,
+)
+from riselang.lowering.lane_access import (
+    depends_on_lane,
+    path_at_lane,
+    vector_type_at,
+)
 from riselang.lowering.origins import builder_at, builder_like
-from riselang.lowering.steps import Body, PaddedOp, is_in_empty_array, is_plain_step, leaf_type
+from riselang.lowering.path_steps import Body, PaddedOp, is_in_empty_array, is_plain_step, leaf_type
+from riselang.lowering.runtime_checks import is_failure_report
 from riselang.lowering.stores import Stores, has_computed_index
 from riselang.nat import (
     Nat,

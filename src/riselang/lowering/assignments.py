@@ -24,7 +24,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from riselang.lowering.nests import Loop, Nest, Subscripts
+from riselang.lowering.affine_nests import Loop, Nest, Subscripts
 from riselang.support.lazy import cached_property
 
 MAX_TERMS = 8

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.lanes import Lanes, unwrap_type
+from riselang.dialects.rise.lane_types import Lanes, unwrap_type
 from riselang.dialects.rise.types import (
     ArrayType,
     DataType,
@@ -28,10 +28,10 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
-from riselang.lowering.checks import CheckLocations, Checks
-from riselang.lowering.loops import Emitter
+from riselang.lowering.dynamic_sizes import Sizes
+from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.noalias import mark_noalias
-from riselang.lowering.sizes import Sizes
+from riselang.lowering.runtime_checks import CheckLocations, Checks
 from riselang.term.nodes import Lambda
 
 Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]

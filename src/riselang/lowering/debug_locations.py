@@ -7,7 +7,7 @@ import os
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 from xdsl.ir import Operation
 
-from riselang.dialects.locations import file_location
+from riselang.dialects.location_attributes import file_location
 from riselang.dialects.module import functions, walk
 
 UNKNOWN_FILE = "<unknown>"

@@ -25,8 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.term.embedding import create_scalar_op
-from riselang.term.scalars import CMPF_PREDICATES
+from riselang.term.scalar_embedding import create_scalar_op
+from riselang.term.scalar_ops import CMPF_PREDICATES
 
 Add = Callable[[Operation], SSAValue]
 Helpers = dict[str, func.FuncOp]

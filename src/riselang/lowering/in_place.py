@@ -25,7 +25,7 @@ from riselang.nat import as_nat
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine, subterms
 from riselang.term.substitution import shift
-from riselang.term.views import invert_step
+from riselang.term.view_inverses import invert_step
 
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 

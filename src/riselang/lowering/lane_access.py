@@ -17,8 +17,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType, VectorType, components
-from riselang.lowering.indices import first_min_max
-from riselang.lowering.memory import Memory, Path, Side
+from riselang.lowering.buffer_access import Memory, Path, Side
+from riselang.lowering.index_expressions import first_min_max
 from riselang.nat import Nat, simplify
 
 ReadLane = Callable[[Path], SSAValue]

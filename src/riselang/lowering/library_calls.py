@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float32Type, Float64Type, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
+from riselang.lowering.affine_nests import Nest
 from riselang.lowering.assignments import Assignment, Factor, LinearAccess, Product, Sum
-from riselang.lowering.nests import Nest
 from riselang.lowering.noalias import is_noalias
 
 MAX_BLAS_INT = 2**31 - 1

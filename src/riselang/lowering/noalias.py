@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from riselang.dialects.module import functions, walk
-from riselang.lowering.checks import mark_argument
+from riselang.lowering.runtime_checks import mark_argument
 
 NOALIAS = "llvm.noalias"
 

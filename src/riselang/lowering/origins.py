@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.locations import UNKNOWN_LOCATION, file_location
+from riselang.dialects.location_attributes import UNKNOWN_LOCATION, file_location
 from riselang.term.nodes import Pattern
 
 

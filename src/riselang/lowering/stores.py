@@ -18,14 +18,14 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
     VectorType,
 )
-from riselang.lowering.lane_access import depends_on_lane, index_at_lane
-from riselang.lowering.memory import (
+from riselang.lowering.buffer_access import (
     Path,
     array_type_of,
     rise_type_of,
 )
+from riselang.lowering.lane_access import depends_on_lane, index_at_lane
 from riselang.lowering.origins import builder_like
-from riselang.lowering.steps import PathSteps, is_in_empty_array
+from riselang.lowering.path_steps import PathSteps, is_in_empty_array
 from riselang.lowering.tiles import tile_height, transpose_columns
 from riselang.nat import (
     Nat,

@@ -21,7 +21,7 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import unwrap_type
+from riselang.dialects.rise.lane_types import unwrap_type
 from riselang.dialects.rise.pattern_registry import TO_MEM
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
@@ -37,12 +37,11 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
-from riselang.lowering.checks import CheckLocations, Checks
-from riselang.lowering.loops import SEGMENTS, Emitter, LoopKind, segment_sizes
+from riselang.lowering.loop_emitter import SEGMENTS, Emitter, LoopKind, segment_sizes
+from riselang.lowering.runtime_checks import CheckLocations, Checks
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.support.errors import LimitationError
-from riselang.term.embedding import embed_tree, scalar_leaves
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -58,8 +57,9 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.sizes import apply_dependent
-from riselang.term.views import is_view
+from riselang.term.scalar_embedding import embed_tree, scalar_leaves
+from riselang.term.size_substitution import apply_dependent
+from riselang.term.view_inverses import is_view
 
 MAX_REGISTER_ELEMENTS, MAX_GPU_REGISTER_ELEMENTS = 32, 64
 """Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""

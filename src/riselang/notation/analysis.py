@@ -9,11 +9,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.binding import nat_variables, type_variables
+from riselang.dialects.rise.type_binding import nat_variables, type_variables
 from riselang.dialects.rise.types import RiseType
-from riselang.notation.checking import CheckedDefinition, check_definitions, used_definitions
 from riselang.notation.context import show_type
-from riselang.notation.names import Binder, NameResolution, resolve_names
+from riselang.notation.definition_checking import (
+    CheckedDefinition,
+    check_definitions,
+    used_definitions,
+)
+from riselang.notation.name_resolution import Binder, NameResolution, resolve_names
 from riselang.notation.reader import parse_definitions
 from riselang.notation.source import Source
 from riselang.notation.syntax import (

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from riselang.dialects.rise.attributes import Number
-from riselang.dialects.rise.binding import nat_variables, substitute, type_variables
-from riselang.dialects.rise.lanes import lane_type
+from riselang.dialects.rise.lane_types import lane_type
 from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.type_binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,

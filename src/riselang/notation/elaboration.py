@@ -25,7 +25,7 @@ from riselang.dialects.rise.types import (
     contains_array,
     uncurry,
 )
-from riselang.notation.applications import ApplicationElaborator
+from riselang.notation.application_elaboration import ApplicationElaborator
 from riselang.notation.context import unexpected_number_message
 from riselang.notation.lookup import Argument, Closure, Frame
 from riselang.notation.operators import (

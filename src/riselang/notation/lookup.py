@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.lanes import Lanes
+from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS, PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.context import Context
-from riselang.notation.names import Binder, Bindings
+from riselang.notation.name_resolution import Binder, Bindings
 from riselang.notation.operators import EMBED, FUNCTIONS, ScalarFunction
 from riselang.notation.source import Source
 from riselang.notation.syntax import (

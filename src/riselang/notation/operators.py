@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType
 
 from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
 from riselang.term.conversion import bit_width
-from riselang.term.scalars import (
+from riselang.term.scalar_ops import (
     CMPF_PREDICATES,
     CMPI_PREDICATES,
     OVERLOADS,

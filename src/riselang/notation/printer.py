@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number
-from riselang.dialects.rise.binding import nat_variables, type_variables
 from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE, PatternSpec
+from riselang.dialects.rise.type_binding import nat_variables, type_variables
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     FunType,
@@ -26,11 +26,12 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.notation import syntax
-from riselang.notation.embedding import quote, region_text
+from riselang.notation.embedded_regions import quote, region_text
 from riselang.notation.layout import MARK, layout
 from riselang.notation.operators import COMPARISONS, EMBED, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
 from riselang.notation.syntax import Syntax
 from riselang.term.conversion import conversion_ops
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -46,9 +47,8 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.recursion import recursive
-from riselang.term.scalars import OVERLOADS, SCALAR_OPS, comparison_op, resolve_op
-from riselang.term.sizes import open_term_binder
+from riselang.term.scalar_ops import OVERLOADS, SCALAR_OPS, comparison_op, resolve_op
+from riselang.term.size_substitution import open_term_binder
 
 OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
 SYMBOLS = {name: symbol for symbol, name in INFIX.items()}

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from riselang.nat import Nat
-from riselang.notation.checking import check_definitions
-from riselang.notation.names import resolve_names
+from riselang.notation.definition_checking import check_definitions
+from riselang.notation.name_resolution import resolve_names
 from riselang.notation.reader import parse_definitions
 from riselang.notation.source import Source
 from riselang.support.errors import SourceLocation, UserError

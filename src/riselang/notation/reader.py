@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise import binding, type_printer, types
+from riselang.dialects.rise import type_binding, type_printer, types
 from riselang.dialects.rise.types import SCALARS, RiseType
 from riselang.nat import Nat, NatError, nat_max, nat_min
 from riselang.nat.natural import MAX_DIGITS
 from riselang.notation import syntax
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Span, join_spans
-from riselang.notation.unexpected import explain_syntax_error
+from riselang.notation.syntax_errors import explain_syntax_error
 from riselang.support.errors import LimitationError
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class _Builder:
     def dep_fun_type(self, name: Token, kind: Token, body: _ParsedType) -> _ParsedType:
         text = f"({name} : {kind}) -> {body.text}"
         return _make_type(
-            _span(name), text, lambda: binding.dep_fun(kind, str(name), body.type), body
+            _span(name), text, lambda: type_binding.dep_fun(kind, str(name), body.type), body
         )
 
     def type_group(self, type: _ParsedType) -> _ParsedType:

@@ -5,8 +5,8 @@ are applied where; strategies are values that combinators and traversals compose
 record of a rewrite is a *derivation*: it can be printed, saved, replayed, compared, and checked
 step by step.
 
-Read `core.py` first (what a strategy is), then `rule.py` and `matching.py` (laws as rules),
+Read `core.py` first (what a strategy is), then `rule.py` and `law_matching.py` (laws as rules),
 `combinators.py` and `traversals.py`, and `derivation.py`. `rules/` has the laws, in the order of
 the README there; `strategies/` composes them into schedules such as `tile`. `proving/` proves laws
-for all sizes, and `checking.py` runs derivations step by step.
+for all sizes, and `derivation_checks.py` runs derivations step by step.
 """

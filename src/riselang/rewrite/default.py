@@ -70,6 +70,6 @@ def gpu_derivation(term: Term, setting: Setting) -> Derivation | None:
     if any(spec.role in (Role.GPU, Role.PARALLEL) for spec in patterns):
         return None
     from riselang.rewrite.derivation import try_derive
-    from riselang.rewrite.strategies.gpu import on_gpu
+    from riselang.rewrite.strategies.gpu_mapping import on_gpu
 
     return try_derive(term, on_gpu(), setting)

@@ -23,7 +23,7 @@ from riselang.support.lazy import cached_property
 from riselang.support.recursion import with_deep_stack
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
-from riselang.term.sizes import term_names
+from riselang.term.size_substitution import term_names
 
 VERSION = 1
 MAX_HTML_STEPS = 60
@@ -232,7 +232,7 @@ class _Replayer:
 
 
 def _parse_rule(text: str, known: dict[str, Rule], place: str) -> Rule:
-    from riselang.rewrite.text import parse_strategy
+    from riselang.rewrite.strategy_text import parse_strategy
 
     if text not in known:
         rule = parse_strategy(text, place)

@@ -7,8 +7,8 @@ Rules match the functions of patterns, and expect them in one form: `map(fun(x, 
 from __future__ import annotations
 
 from riselang.dialects.rise.types import FunType, uncurry
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
-from riselang.term.recursion import recursive
 from riselang.term.substitution import drop_lambda, map_children, mentions, shift
 
 NAMES = ("x", "y", "z")

@@ -19,7 +19,7 @@ from riselang.rewrite.law_cache import load_sides
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
-from riselang.term.sizes import substitute_names, term_names
+from riselang.term.size_substitution import substitute_names, term_names
 from riselang.term.substitution import instantiate
 
 ARROW = "~>"

@@ -29,13 +29,13 @@ from riselang.rewrite.traversals import (
 
 P = ParamSpec("P")
 RULE_FAMILIES = (
-    "algorithmic", "movement", "simplification", "functions", "vectorisation", "lowering",
+    "algorithmic", "movement", "simplification", "functions", "vectorization", "lowering",
     "storing", "accumulate_into",
 )  # fmt: skip
 """The modules of `rules/`, in the order of the documentation."""
 STRATEGY_MODULES = (
-    "schedules", "contractions", "skinny_matmul", "folds", "matmul", "convolution", "stencils",
-    "images", "threads", "copies", "window_sums", "gpu",
+    "schedules", "contractions", "skinny_matmul", "reduction_schedules", "matmul", "convolution",
+    "stencils", "images", "threads", "transposed_copies", "window_sums", "gpu_mapping",
 )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
+from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.rewrite.laws import UNKNOWN, Form, Law
-from riselang.rewrite.matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Apply, Free, Term, subterms

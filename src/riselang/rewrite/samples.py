@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import RiseType, ScalarType, index_bounds, leaves
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 
 Array = np.ndarray[Any, Any]
 SPECIAL_FLOATS = (

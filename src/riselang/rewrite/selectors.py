@@ -11,7 +11,7 @@ from riselang.nat import Nat
 from riselang.rewrite.combinators import format_part
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.paths import path_of_trail, places
-from riselang.rewrite.terms import view_source
+from riselang.rewrite.term_parts import view_source
 from riselang.rewrite.traversals import run_at
 from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine

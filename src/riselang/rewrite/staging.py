@@ -23,9 +23,14 @@ from riselang.dialects.rise.pattern_registry import (
     PatternSpec,
 )
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array, uncurry
-from riselang.rewrite.terms import move_outside, pattern_arguments, split_lambdas, wrap_in_lambdas
+from riselang.rewrite.term_parts import (
+    move_outside,
+    pattern_arguments,
+    split_lambdas,
+    wrap_in_lambdas,
+)
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all, spine
-from riselang.term.recursion import recursive
 from riselang.term.substitution import drop_lambda, instantiate, map_children, mentions, shift
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, uncurry
 from riselang.interpreter.evaluate import Environment, evaluate_term, from_buffers, to_buffers
 from riselang.nat import Nat
 from riselang.rewrite.core import Path, Step
 from riselang.rewrite.eta import mentions
+from riselang.rewrite.interpreter_cost import estimate_steps
 from riselang.rewrite.reports import Difference
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
-from riselang.rewrite.work import estimate_steps
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import DepLambda, Embed, Lambda, Pattern, Term, parameter_names, subterms
-from riselang.term.recursion import recursive
-from riselang.term.sizes import substitute_sizes
+from riselang.term.size_substitution import substitute_sizes
 
 
 class RejectedInputs(Exception):

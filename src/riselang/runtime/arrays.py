@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.machine import total_memory
 

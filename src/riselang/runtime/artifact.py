@@ -14,7 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat, parse_nat
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
@@ -134,7 +134,7 @@ class Artifact:
         }
 
     def _gpu_executables(self, kernels: Kernels) -> dict[str, Executable]:
-        from riselang.runtime.kernels import KernelCode
+        from riselang.runtime.gpu_kernels import KernelCode
 
         with time_span("load"):
             code = KernelCode(kernels)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import bf16
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.arrays import Array, DeviceView, address, refuse_masked
 from riselang.support.errors import UserError

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 
-from riselang import started
+from riselang import start_time
 from riselang.native.llvm import codegen as llvm
 
 PACKAGES = ("xdsl", "torch_mlir", "llvmlite")
@@ -36,12 +36,12 @@ def environment_text() -> str:
     """Return a text that identifies the environment of this process."""
     target = llvm.host()
     parts = [f"{name} {hash_package(name)}" for name in PACKAGES]
-    compiler = hash_compiler(os.path.dirname(started.__file__), started.START_TIME)
+    compiler = hash_compiler(os.path.dirname(start_time.__file__), start_time.START_TIME)
     return "\n".join([*parts, target.triple, target.cpu, target.features, compiler])
 
 
 def hash_compiler(folder: str, start_time: int) -> str:
-    """Return a hash of this package's files, which this process has imported since `started`.
+    """Return a hash of this package's files, which this process has imported since `start_time`.
 
     If a file has changed since then or cannot be read, it is unknown which code this process runs;
     then the hash is random, so no other process uses its cache entries.

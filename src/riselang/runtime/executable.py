@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.native.llvm.entry_points import (
     ENTRY_PREFIX,
@@ -33,7 +33,7 @@ from riselang.runtime.arrays import (
     exact_scalar,
     refuse_masked,
 )
-from riselang.runtime.quick_calls import Call, specialize_call
+from riselang.runtime.fast_calls import Call, specialize_call
 from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from riselang.nat import Nat, Solved, solve
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
-from riselang.term.sizes import check_sizes
+from riselang.term.size_substitution import check_sizes
 
 
 class SizeBinding:

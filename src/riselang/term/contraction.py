@@ -8,9 +8,9 @@ bf16 are not contracted: not every CPU has an fma for them. Vectors are contract
 from __future__ import annotations
 
 from riselang.dialects.rise.types import f32, f64
+from riselang.term.deep_recursion import recursive
 from riselang.term.fusion import inline_element_functions
 from riselang.term.nodes import Scalar, Term, operation_type, scalar_type
-from riselang.term.recursion import recursive
 from riselang.term.substitution import map_children
 
 

@@ -23,6 +23,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.support.html import table
+from riselang.term.deep_recursion import recursive
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
     Apply,
@@ -35,7 +36,6 @@ from riselang.term.nodes import (
     Scalar,
     Term,
 )
-from riselang.term.recursion import recursive
 
 Count = int | Nat
 """A number, or a polynomial in the symbolic sizes."""

@@ -7,9 +7,9 @@ import re
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr, literal
-from riselang.dialects.rise.binding import nat_variables, type_variables
-from riselang.dialects.rise.lanes import Lanes, lane_type, with_lane_type
+from riselang.dialects.rise.lane_types import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.pattern_registry import LET, TO_MEM, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.type_binding import nat_variables, type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     DepFunType,
@@ -25,7 +25,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.recursion import with_deep_stack
-from riselang.term import build, scalars
+from riselang.term import build, scalar_ops
 from riselang.term.conversion import conversion_ops
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
@@ -222,17 +222,17 @@ class _Finisher:
     def operation(self, node: build.Operation, level: int) -> Term:
         operands = [self.term(operand, level) for operand in node.operands]
         type = self.operation_type(node)
-        if node.op in scalars.SCALAR_OPS:
+        if node.op in scalar_ops.SCALAR_OPS:
             return Scalar(node.op, operands, type, node.predicate, node.location)
         operand_type = scalar_type(operands[-1])
         assert isinstance(operand_type, ScalarType)
         if node.op == "compare":
             assert node.predicate is not None
-            op, predicate = scalars.comparison_op(node.predicate, operand_type)
+            op, predicate = scalar_ops.comparison_op(node.predicate, operand_type)
             return Scalar(op, operands, type, predicate, node.location)
         if node.op == "neg" and not is_float(operand_type):
             return Scalar("arith.subi", [_zero(type), *operands], type, None, node.location)
-        op = scalars.resolve_op(node.op, operand_type)
+        op = scalar_ops.resolve_op(node.op, operand_type)
         if op is None:
             shown = format_type(operands[-1].type)
             raise UserError(f"'{node.op}' is not defined on {shown}", node.location)
@@ -255,7 +255,7 @@ class _Finisher:
 
     def to_boolean(self, operand: Term, type: Lanes, node: build.Node) -> Term:
         """Convert a number to a Boolean: whether it is not zero."""
-        op, predicate = scalars.comparison_op("ne", scalar_type(operand))
+        op, predicate = scalar_ops.comparison_op("ne", scalar_type(operand))
         zero = _zero(operand.type)
         return Scalar(op, [operand, zero], type, predicate, node.location)
 

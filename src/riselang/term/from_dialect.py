@@ -19,14 +19,14 @@ from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
-from riselang.dialects.rise.lanes import wrap_type
+from riselang.dialects.rise.lane_types import wrap_type
+from riselang.dialects.rise.pattern_ops import PatternOp
 from riselang.dialects.rise.pattern_registry import (
     TUPLE,
     VECTOR_FROM_SCALAR,
     Argument,
     swap_first_inputs,
 )
-from riselang.dialects.rise.patterns import PatternOp
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -42,7 +42,7 @@ from riselang.term import build
 from riselang.term.finish import finish
 from riselang.term.foreign import ForeignRegion
 from riselang.term.nodes import Term
-from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
+from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 
 
 @dataclass(frozen=True)

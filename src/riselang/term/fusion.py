@@ -10,6 +10,7 @@ from __future__ import annotations
 from riselang.dialects.rise.pattern_registry import FST, LET, MAP, SND, TUPLE, ZIP
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, components, pair
 from riselang.nat import Nat
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -22,15 +23,14 @@ from riselang.term.nodes import (
     apply_all,
     spine,
 )
-from riselang.term.recursion import recursive
-from riselang.term.sizes import apply_dependent
+from riselang.term.size_substitution import apply_dependent
 from riselang.term.substitution import (
     instantiate,
     is_used_often,
     map_children,
     shift,
 )
-from riselang.term.views import is_view
+from riselang.term.view_inverses import is_view
 
 MAPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll")
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "scan", "scanSeq")

@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from riselang.dialects.rise.binding import (
+from riselang.dialects.rise.lane_types import with_lane_type
+from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS, Argument, PatternSpec
+from riselang.dialects.rise.type_binding import (
     instantiate_binder,
     map_variables,
     nat_variables,
     type_variables,
 )
-from riselang.dialects.rise.lanes import with_lane_type
-from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS, Argument, PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,

@@ -13,7 +13,7 @@ from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE, Argume
 from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
 from riselang.support.errors import LimitationError
 from riselang.term import build
-from riselang.term.embedding import evaluate_tree, scalar_leaves
+from riselang.term.deep_recursion import recursive
 from riselang.term.finish import finish
 from riselang.term.nodes import (
     Apply,
@@ -29,8 +29,8 @@ from riselang.term.nodes import (
     has_pattern,
     spine,
 )
-from riselang.term.recursion import recursive
-from riselang.term.sizes import open_term_binder, term_names
+from riselang.term.scalar_embedding import evaluate_tree, scalar_leaves
+from riselang.term.size_substitution import open_term_binder, term_names
 
 Environment = tuple[build.Node, ...]
 

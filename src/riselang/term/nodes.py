@@ -14,9 +14,14 @@ from importlib import import_module
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.binding import binder_height, binder_label, dep_fun, instantiate_binder
-from riselang.dialects.rise.lanes import Lanes, lane_type
+from riselang.dialects.rise.lane_types import Lanes, lane_type
 from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
+from riselang.dialects.rise.type_binding import (
+    binder_height,
+    binder_label,
+    dep_fun,
+    instantiate_binder,
+)
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, ScalarType
 from riselang.nat import Nat
 from riselang.support.errors import SourceLocation
@@ -256,7 +261,7 @@ class DepLambda(Term):
     ):
         """In `body`, the variable is called `binder`, or `name` if `binder` is None."""
         # Deferred: renaming a size variable is defined on the nodes of this module.
-        from riselang.term.sizes import rename_size_or_type
+        from riselang.term.size_substitution import rename_size_or_type
 
         self.kind = kind
         self.name = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -16,7 +17,6 @@ from riselang.term.nodes import (
     Term,
     operation_type,
 )
-from riselang.term.recursion import recursive
 
 Visit = Callable[[Term], Term]
 

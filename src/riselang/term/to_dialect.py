@@ -25,13 +25,13 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.locations import location_attribute
+from riselang.dialects.location_attributes import location_attribute
 from riselang.dialects.module import reject_deep_nesting
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
+from riselang.dialects.rise.pattern_ops import PATTERN_OPS
 from riselang.dialects.rise.pattern_registry import FST, LET, SND, PatternSpec
-from riselang.dialects.rise.patterns import PATTERN_OPS
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -42,7 +42,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.support.errors import LimitationError, SourceLocation
-from riselang.term.embedding import embed_tree, scalar_leaves
+from riselang.term.deep_recursion import recursive
 from riselang.term.finish import SHARED_NAME
 from riselang.term.nodes import (
     Apply,
@@ -60,8 +60,8 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.recursion import recursive
-from riselang.term.sizes import open_term_binder, term_names
+from riselang.term.scalar_embedding import embed_tree, scalar_leaves
+from riselang.term.size_substitution import open_term_binder, term_names
 from riselang.term.substitution import swap_variables
 
 Environment = tuple[SSAValue, ...]

@@ -54,7 +54,7 @@ def bench(options: argparse.Namespace) -> None:
     print(_format_results(programs, samples), end="")
     _report_differing_results(programs)
     if output is not None:
-        from riselang.tools.machine import describe_machine, package_versions
+        from riselang.tools.machine_info import describe_machine, package_versions
 
         write_report(
             output, Report(describe_machine(), package_versions(), _figures(programs, samples))

@@ -15,7 +15,7 @@ from riselang.runtime.arrays import Array
 from riselang.runtime.executable import Executable
 from riselang.tools.calls import function_arguments, kernel_inputs, select_function
 from riselang.tools.options import compiler_choices
-from riselang.tools.sources import KernelFile, read_source
+from riselang.tools.source_files import KernelFile, read_source
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
 """Relative tolerances, since programs may sum in any order; shorter floats have the last one."""

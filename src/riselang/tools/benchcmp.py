@@ -16,7 +16,7 @@ from riselang.tools.options import parse_positive
 from riselang.tools.tables import format_table
 
 if TYPE_CHECKING:
-    from riselang.tools.comparison import Change
+    from riselang.tools.report_comparison import Change
 
 
 def add_benchcmp_options(command: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_benchcmp_options(command: argparse.ArgumentParser) -> None:
 
 def benchcmp(options: argparse.Namespace) -> None:
     """Run the command `rise benchcmp`."""
-    from riselang.tools.comparison import compare_reports
+    from riselang.tools.report_comparison import compare_reports
 
     old, new = read_report(Path(options.old)), read_report(Path(options.new))
     found = compare_reports(old, new)
@@ -64,7 +64,7 @@ def _format_changes(found: Sequence[Change]) -> str:
 
 
 def _format_summary(found: Sequence[Change]) -> str:
-    from riselang.tools.comparison import MIN_SAMPLES, Verdict
+    from riselang.tools.report_comparison import MIN_SAMPLES, Verdict
 
     counts = Counter(change.verdict for change in found)
     text = f"{counts[Verdict.SLOWER]} slower, {counts[Verdict.FASTER]} faster, "
@@ -76,7 +76,7 @@ def _format_summary(found: Sequence[Change]) -> str:
 
 def _report_differences(old: Report, new: Report) -> None:
     """Print differences that make times hard to compare to standard error."""
-    from riselang.tools.comparison import figures_by_name
+    from riselang.tools.report_comparison import figures_by_name
 
     if old.machine != new.machine:
         print("note: the reports are from different machines", file=sys.stderr)

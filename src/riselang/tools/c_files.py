@@ -14,13 +14,13 @@ from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.exits import FAILED
-from riselang.tools.reading import read_bytes
+from riselang.tools.file_reading import read_bytes
 
 if TYPE_CHECKING:
-    from riselang.frontends.c.building import CProgram
+    from riselang.frontends.c.c_program import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.frontends.c.model.scop import Scop
-    from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+    from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
 
@@ -45,7 +45,7 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
 
 def compile_c_file(options: argparse.Namespace) -> None:
     """Run the command `rise c`; a region that cannot be modeled is reported, and exits with 1."""
-    from riselang.frontends.c.building import CProgram
+    from riselang.frontends.c.c_program import CProgram
     from riselang.frontends.c.file import CFile
     from riselang.support.config import default_options
     from riselang.support.io import decode_text
@@ -85,8 +85,8 @@ def _model_regions(
     file: CFile, options: argparse.Namespace
 ) -> tuple[list[Scop], list[UnsupportedConstruct]]:
     """Model the selected regions; also return those that were refused."""
-    from riselang.frontends.c.parse.refusals import UnsupportedConstruct
     from riselang.frontends.c.parse.regions import whole_function
+    from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
     if options.autodetect:
         return file.detect_scops(options.function)

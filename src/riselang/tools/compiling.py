@@ -12,7 +12,7 @@ from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.options import STAGES
-from riselang.tools.sources import SourceFile
+from riselang.tools.source_files import SourceFile
 
 if TYPE_CHECKING:
     from riselang.compiler.compilation import Compilation

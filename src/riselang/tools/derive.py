@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 
 from riselang.notation.layout import MARK
-from riselang.rewrite.checking import check
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive, replay
+from riselang.rewrite.derivation_checks import check
 from riselang.rewrite.paths import format_path
 from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.support.errors import UserError
@@ -20,9 +20,9 @@ from riselang.support.profiling import time_span
 from riselang.support.progress import progress
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
+from riselang.tools.file_reading import read_bytes
 from riselang.tools.inputs import parse_sizes
-from riselang.tools.reading import read_bytes
-from riselang.tools.sources import SourceProgram, read_source
+from riselang.tools.source_files import SourceProgram, read_source
 from riselang.tools.strategies import select_strategy
 
 BOLD, PLAIN = "\x1b[1;36m", "\x1b[0m"

@@ -18,8 +18,8 @@ from typing import IO
 
 from riselang.support.errors import RiseError
 from riselang.support.progress import Steps, progress
+from riselang.tools.doctor_findings import Check, Finding, State
 from riselang.tools.exits import FAILED
-from riselang.tools.findings import Check, Finding, State
 
 SELF_TEST = [sys.executable, "-P", "-m", "riselang.tools.self_test"]
 """With -P, files in the current folder cannot shadow modules."""
@@ -31,7 +31,7 @@ WIDTH = 100
 
 def doctor(options: argparse.Namespace) -> None:
     """Run the command `rise doctor`."""
-    from riselang.tools.checks import CHECKS
+    from riselang.tools.doctor_checks import CHECKS
 
     findings = [finding for check in CHECKS for finding in _run_check(check)]
     for finding in findings:

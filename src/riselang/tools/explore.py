@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
-from riselang.tools.explored_files import CLoops, read_subject
+from riselang.tools.explore_sources import CLoops, read_subject
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page
@@ -32,8 +32,8 @@ def explore_file(options: argparse.Namespace) -> None:
 
 def make_page(options: argparse.Namespace, live: str | None = None) -> Page:
     """Make the page of a file; `live` is the version number of a served page."""
-    from riselang.explorer.explored import explore_program
     from riselang.explorer.page import Page
+    from riselang.explorer.page_data import explore_program
 
     subject = read_subject(options)
     if isinstance(subject, CLoops):
@@ -64,6 +64,6 @@ def _output_path(options: argparse.Namespace) -> str:
 
 
 def _measure_speed(options: argparse.Namespace, subject: Subject) -> dict[str, Any]:
-    from riselang.tools.explored_speed import measure_versions
+    from riselang.tools.explore_speed import measure_versions
 
     return measure_versions(options, subject)

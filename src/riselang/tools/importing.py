@@ -10,9 +10,9 @@ from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.compiling import CODE_OUTPUTS, compile_file
+from riselang.tools.file_reading import read_bytes
 from riselang.tools.options import STAGES, compiler_choices
-from riselang.tools.reading import read_bytes
-from riselang.tools.sources import KernelFile
+from riselang.tools.source_files import KernelFile
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.model.model import Model

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.types import SCALAR_NAMES, ArrayType, RiseType, ScalarType
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat, NatError
 from riselang.runtime.arrays import Array, check_memory
 from riselang.support.errors import LimitationError, UserError

@@ -23,6 +23,7 @@ from riselang.tools.cache import add_cache_options, manage_cache
 from riselang.tools.compiling import add_compile_options, compile_file
 from riselang.tools.doctor import doctor
 from riselang.tools.exits import run_tool
+from riselang.tools.file_reading import read_bytes
 from riselang.tools.importing import add_import_options
 from riselang.tools.lsp import add_lsp_options, run_language_server
 from riselang.tools.options import (
@@ -37,8 +38,7 @@ from riselang.tools.options import (
     add_timing_option,
     compiler_choices,
 )
-from riselang.tools.reading import read_bytes
-from riselang.tools.sources import KernelFile, SourceFile, read_source
+from riselang.tools.source_files import KernelFile, SourceFile, read_source
 from riselang.version import __version__
 
 

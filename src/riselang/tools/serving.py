@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.support.errors import RiseError, UserError
-from riselang.tools.explored_files import strategy_option
+from riselang.tools.explore_sources import strategy_option
 
 if TYPE_CHECKING:
     from riselang.explorer.page import Page

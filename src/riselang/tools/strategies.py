@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.reading import EXTENSION, read_strategy
+from riselang.rewrite.strategy_files import EXTENSION, read_strategy
 from riselang.support.errors import UserError
-from riselang.tools.reading import run_python
+from riselang.tools.file_reading import run_python
 
 _IN_PYTHON = re.compile(r"(?P<path>[^()]*\.py):(?P<name>\w+)")
 

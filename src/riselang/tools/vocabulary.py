@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-from riselang.rewrite.checking import law_status
 from riselang.rewrite.combinators import Named
+from riselang.rewrite.derivation_checks import law_status
 from riselang.rewrite.glossary import (
     PERMISSIONS,
     Definition,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.lanes import Lanes
+from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.compiler.facts import ModuleFacts, collect_facts
+from riselang.compiler.module_facts import ModuleFacts, collect_facts
 from riselang.dialects.module import parse_module
 
 MODULES = {

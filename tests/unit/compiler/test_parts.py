@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from riselang.compiler.partition import partition_module
 from riselang.dialects.module import parse_module
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.workers import compile_worker, worker_pool
 from riselang.support.errors import UserError
 

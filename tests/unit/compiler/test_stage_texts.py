@@ -12,7 +12,7 @@ import pytest
 import riselang as rl
 from riselang.api.load import LoadedModule
 from riselang.api.lowered import Lowered
-from riselang.compiler import steps
+from riselang.compiler import lowering_steps
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.term.nodes import Term
@@ -152,13 +152,13 @@ def test_the_notation_shows_the_very_term_that_is_lowered(
     case = CASES[name]
     lowered = rl.jit(case.function, **case.options).lower(**case.sizes)
     seen: list[Term] = []
-    before = steps.make_imperative
+    before = lowering_steps.make_imperative
 
     def noted(module: Any, programs: Any, options: Any) -> None:
         seen.extend(unit.term for units in programs.values() for _, unit in units)
         before(module, programs, options)
 
-    monkeypatch.setattr(steps, "make_imperative", noted)
+    monkeypatch.setattr(lowering_steps, "make_imperative", noted)
     assert lowered.compilation.lowered_module
     (term,) = seen
     assert term is lowered.term

@@ -6,9 +6,9 @@ from dialect_text import assert_prints_as_written, assert_refused, read
 
 import riselang as rl
 from riselang.dialects.module import module_text, verify_module, walk
-from riselang.dialects.rise.binding import dep_fun
 from riselang.dialects.rise.dependent import DepLambdaOp
 from riselang.dialects.rise.pattern_registry import REVERSE
+from riselang.dialects.rise.type_binding import dep_fun
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import array, f32, fun, variable
 from riselang.interpreter.evaluate import run_term

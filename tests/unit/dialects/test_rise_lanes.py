@@ -14,7 +14,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.lanes import Lanes, lane_type, unwrap_type, with_lane_type, wrap_type
+from riselang.dialects.rise.lane_types import (
+    Lanes,
+    lane_type,
+    unwrap_type,
+    with_lane_type,
+    wrap_type,
+)
 from riselang.dialects.rise.types import array, f32, i1, index, variable, vector
 
 FLOAT = Float32Type()

@@ -24,7 +24,7 @@ from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.canonicalization import LAWS
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
-from riselang.dialects.rise.patterns import PATTERN_OPS
+from riselang.dialects.rise.pattern_ops import PATTERN_OPS
 from riselang.dialects.rise.traits import RiseConstants
 from riselang.dialects.rise.types import f32, i32
 from riselang.interpreter.evaluate import run_term

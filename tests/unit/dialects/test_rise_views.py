@@ -22,8 +22,8 @@ from riselang.dialects.rise.types import (
     i32,
     uncurry,
 )
-from riselang.dialects.rise.views import Path, Side, View, make_route
-from riselang.interpreter.patterns import MEANINGS
+from riselang.dialects.rise.view_routes import Path, Side, View, make_route
+from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 

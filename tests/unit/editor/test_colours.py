@@ -12,7 +12,7 @@ from pygments import token
 
 from making import grammars
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.editor.colours import MLIRLexer, RiseLexer
+from riselang.editor.pygments_lexers import MLIRLexer, RiseLexer
 from riselang.editor.tokens import MLIR, NOTATION, Token
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

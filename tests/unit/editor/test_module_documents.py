@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.editor.modules import ModuleDocument
+from riselang.editor.module_document import ModuleDocument
 
 TEXT = """\
 func.func @f(%0 : memref<4xf32>, %1 : index) -> f32 {

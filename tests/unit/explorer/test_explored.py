@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.explorer.explored import explore_program
 from riselang.explorer.numbering import PARTS_FILE, number_parts
-from riselang.explorer.sources import find_source
+from riselang.explorer.page_data import explore_program
+from riselang.explorer.program_sources import find_source
 from riselang.explorer.subject import make_subject
 from riselang.notation.printer import show_term
 from riselang.rewrite.derivation import derive

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from riselang.notation.places import format_with_extents
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
+from riselang.notation.term_extents import format_with_extents
 from riselang.rewrite.paths import path_of_trail, places, subterm_at
 from riselang.term.nodes import Literal, Pattern, Scalar, subterms
 

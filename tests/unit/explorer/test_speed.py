@@ -11,7 +11,7 @@ import riselang as rl
 from riselang.explorer.peaks import measure_peaks
 from riselang.explorer.speed import AS_WRITTEN, measure_versions, random_arrays, strategy_versions
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
 
 MATMUL = """fun((A : N.K.f32, B : K.M.f32), A |> map(fun(row,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from riselang.dialects.rise.types import array, f32
-from riselang.frontends.building import Builder
+from riselang.frontends.term_builder import Builder
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.support.errors import SourceLocation

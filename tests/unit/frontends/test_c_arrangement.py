@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from riselang.dialects.module import parse_module, verify_module
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.linear import Linear
-from riselang.frontends.c.schedule.isl_schedule import loop_ast
-from riselang.frontends.c.schedule.order import (
+from riselang.frontends.c.schedule.dependence_queries import (
     dependence_edges,
     is_parallel,
     preserves_dependences,
     strongly_connected_components,
 )
+from riselang.frontends.c.schedule.isl_schedule import loop_ast
 from riselang.frontends.c.schedule.rows import independent_rows, row_direction
 from riselang.frontends.c.schedule.strides import Stride, access_strides
 from riselang.support.config import Options

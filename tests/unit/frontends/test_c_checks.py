@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.file import CFile
 from riselang.support.config import Options
 from riselang.support.errors import OutOfRangeError, UserError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import Scop

@@ -8,7 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from riselang.dialects.module import module_text, walk
-from riselang.frontends.c.emit.functions import build_module
+from riselang.frontends.c.emit.region_functions import build_module
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import loop_ast

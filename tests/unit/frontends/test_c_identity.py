@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c import building
+from riselang.frontends.c import c_program
 from riselang.frontends.c.emit.fma_contraction import contract_scop
 from riselang.frontends.c.model.model_identity import model_text
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.report import format_report
 from riselang.frontends.c.schedule import isl_schedule
-from riselang.frontends.c.tactics.parts import part_region, split_region
+from riselang.frontends.c.tactics.loop_fission import part_region, split_region
 from riselang.support.config import Options
 from support.c_programs import KERNELS, model
 
@@ -100,7 +100,7 @@ def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
     text = f"{HEAD}{{ {LOOP}b[i] = 2 * a[i]; }}"
     rl.from_c(text)
-    monkeypatch.setattr(building, "loops", lambda *_: pytest.fail("loops are made again"))
+    monkeypatch.setattr(c_program, "loops", lambda *_: pytest.fail("loops are made again"))
     a, b = np.arange(5.0), np.zeros(5)
     rl.from_c(f"\n{text}")(5, a, b)
     np.testing.assert_array_equal(b, 2 * a)

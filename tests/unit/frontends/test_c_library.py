@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import CProgram, make_program
+from riselang.frontends.c.c_program import CProgram, make_program
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.support.config import Options
 from riselang.support.errors import UserError

@@ -18,9 +18,9 @@ from riselang.frontends.c.lift.costs import (
     Workload,
     cheapest,
 )
-from riselang.frontends.c.lift.functions import LiftedFunction, PatternFunction
-from riselang.frontends.c.lift.running import ProductStep
-from riselang.frontends.c.tactics.parts import split_region
+from riselang.frontends.c.lift.lifted_function import LiftedFunction, PatternFunction
+from riselang.frontends.c.lift.product_step import ProductStep
+from riselang.frontends.c.tactics.loop_fission import split_region
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits

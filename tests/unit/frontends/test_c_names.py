@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.config import Options
 
 OF_C = "break case continue default do double else enum float for if int return static struct while"

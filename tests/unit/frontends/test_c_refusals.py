@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from riselang.frontends.c import calling
 from riselang.frontends.c.file import CFile
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.tools import rise
 
 HEAD = "struct s { int a; }; int g(int); extern double *where;\n"

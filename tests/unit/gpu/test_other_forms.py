@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.compiler.gpu import GpuCode
+from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.native import cuda
 from support.emulated_gpu import EmulatedGpu

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import verify_module
-from riselang.dialects.rise.lanes import Lanes
+from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.pattern_registry import FST, MAP, SND
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
@@ -33,12 +33,12 @@ from riselang.dialects.rise.types import (
     vector,
 )
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
 from riselang.term.conversion import bit_width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
-from riselang.term.scalars import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
+from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
 from support.machines import unresolved
 

@@ -12,7 +12,7 @@ import numpy as np
 import riselang as rl
 from riselang.api.lowered import Lowered
 from riselang.dialects.rise.types import leaves, result_types
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.lowering import temporaries
 from support.values import same
 

@@ -13,7 +13,7 @@ from llvmlite import binding
 import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module, verify_module
-from riselang.lowering.checks import CHECKS
+from riselang.lowering.runtime_checks import CHECKS
 from riselang.support.errors import OutOfRangeError
 from support.guarded import Call, Refused, Request, Runner
 

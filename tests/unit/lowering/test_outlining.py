@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.lowering import outlining
+from riselang.lowering import function_outlining
 from support.fuzzing import SHARE
 
-LENGTH = 3 * outlining.LOOPS_PER_PART + 3
+LENGTH = 3 * function_outlining.LOOPS_PER_PART + 3
 
 
 def chain(inside: str = "x") -> str:
@@ -29,7 +29,9 @@ def test_a_long_chain(loops: str, size: str) -> None:
     expected = x * (x + sum(step % 7 for step in range(LENGTH)))
     assert np.array_equal(program.main(x), expected)
     text = program.main.lower(x).as_text("affine")
-    assert text.count("func.call @rise_part_main_") >= LENGTH // outlining.LOOPS_PER_PART - 1
+    assert (
+        text.count("func.call @rise_part_main_") >= LENGTH // function_outlining.LOOPS_PER_PART - 1
+    )
 
 
 def test_a_long_chain_in_a_loop() -> None:

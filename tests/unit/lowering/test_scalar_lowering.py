@@ -16,11 +16,11 @@ from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.pattern_registry import FST, MAP_SEQ, SND, ZIP
 from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, array, pair
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
-from riselang.interpreter.scalars import numpy_dtype
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
-from riselang.term.embedding import _op_class, create_scalar_op
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Scalar, Term, apply_all
-from riselang.term.scalars import CMPF_PREDICATES, SCALAR_OPS
+from riselang.term.scalar_embedding import _op_class, create_scalar_op
+from riselang.term.scalar_ops import CMPF_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 import riselang as rl
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
-from riselang.dsl.values import Value
+from riselang.dsl.symbolic_values import Value
 from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
 from riselang.support.config import Options

@@ -7,7 +7,7 @@ import pytest
 from agreement import agree, text
 
 import riselang as rl
-from riselang.lowering.vectors import replace_unsupported_vectors, replace_vectors
+from riselang.lowering.vector_removal import replace_unsupported_vectors, replace_vectors
 from riselang.notation.program import parse_term
 from riselang.support.errors import LimitationError
 

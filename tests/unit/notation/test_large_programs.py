@@ -6,7 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from riselang.dialects.rise.binding import binder_height, nat_variables, substitute, type_variables
+from riselang.dialects.rise.type_binding import (
+    binder_height,
+    nat_variables,
+    substitute,
+    type_variables,
+)
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import RiseType, array, contains_array, f32, i32, pair, variable
 from riselang.nat import Nat

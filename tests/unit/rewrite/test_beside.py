@@ -12,7 +12,7 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
 from riselang.rewrite.strategies.default_schedule import recognized_kernels
-from riselang.rewrite.strategies.products import match_product
+from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
 from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles

@@ -12,19 +12,19 @@ import pytest
 from riselang.dialects.rise.types import array, bf16, f32, i32, pair
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
-from riselang.rewrite import checking
-from riselang.rewrite.checking import MAX_RUNS, check, law_status
+from riselang.rewrite import derivation_checks
 from riselang.rewrite.core import Setting, Success
 from riselang.rewrite.derivation import Derivation, derive
+from riselang.rewrite.derivation_checks import MAX_RUNS, check, law_status
+from riselang.rewrite.interpreter_cost import estimate_steps
 from riselang.rewrite.laws import Law
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Permission, Rule
 from riselang.rewrite.samples import Precision, first_difference, random_buffers
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.rewrite.traversals import top_down
-from riselang.rewrite.work import estimate_steps
 from riselang.support.errors import UserError
-from riselang.term.sizes import substitute_sizes
+from riselang.term.size_substitution import substitute_sizes
 
 DOT = "fun((x : N.f32, y : N.f32), zip(x, y) |> map(mult) |> reduce(add, 0.0))"
 SUM = "fun((x : (8 * N).f32), x |> reduce(add, 0.0))"
@@ -194,9 +194,9 @@ def test_half_precision_is_compared_too() -> None:
 def prover(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     module = ModuleType("riselang.rewrite.proving")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    checking._verdict.cache_clear()
+    derivation_checks._verdict.cache_clear()
     yield module
-    checking._verdict.cache_clear()
+    derivation_checks._verdict.cache_clear()
 
 
 def says(prover: ModuleType, status: str, detail: str = "so it is") -> None:
@@ -226,6 +226,6 @@ def test_what_is_out_of_reach_is_tested(prover: ModuleType) -> None:
 def test_without_a_prover_laws_are_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     load_all()
     monkeypatch.setitem(sys.modules, "riselang.rewrite.proving", None)
-    checking._verdict.cache_clear()
+    derivation_checks._verdict.cache_clear()
     assert law_status(RULES["map_fusion"]).status == "tested"
-    checking._verdict.cache_clear()
+    derivation_checks._verdict.cache_clear()

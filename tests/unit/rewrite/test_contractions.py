@@ -18,7 +18,7 @@ from riselang.rewrite.strategies.contractions import (
     register_tiles,
 )
 from riselang.rewrite.strategies.matmul import goto
-from riselang.rewrite.strategies.products import contraction_shape
+from riselang.rewrite.strategies.matmul_shapes import contraction_shape
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down

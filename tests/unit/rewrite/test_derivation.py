@@ -11,7 +11,7 @@ import pytest
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.paths import replace_at, subterm_at
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
 from support.rewriting import derived
 

@@ -13,7 +13,7 @@ from riselang.rewrite.derivation import derive
 from riselang.rewrite.rules.functions import folds_first, folds_first_with
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
 from riselang.rewrite.strategies.default_schedule import prepare_kernels
-from riselang.rewrite.strategies.products import contraction_shape
+from riselang.rewrite.strategies.matmul_shapes import contraction_shape
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
 

@@ -15,7 +15,7 @@ from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.proving import Status, prove
 from riselang.rewrite.proving.meanings import WITH_INDICES
-from riselang.rewrite.proving.views import VIEWS
+from riselang.rewrite.proving.view_meanings import VIEWS
 from riselang.support.errors import LimitationError, UserError
 from riselang.term.nodes import Pattern
 

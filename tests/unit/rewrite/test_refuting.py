@@ -12,10 +12,10 @@ from laws import Law, named, side, verdict
 
 from riselang.dialects.rise.types import RiseType
 from riselang.rewrite.proving import Status
-from riselang.rewrite.proving.checking import Equation as Sides
-from riselang.rewrite.proving.comparison import Unequal
+from riselang.rewrite.proving.equations import Equation as Sides
 from riselang.rewrite.proving.prover import Proof, strip_type_parameters
 from riselang.rewrite.proving.trials import SEEDS, Trial
+from riselang.rewrite.proving.value_comparison import Unequal
 
 TIMEOUT_MS = 200
 

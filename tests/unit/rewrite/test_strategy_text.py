@@ -13,7 +13,7 @@ from riselang.rewrite.rules.algorithmic import map_fusion, peel_map, split_join
 from riselang.rewrite.rules.functions import beta
 from riselang.rewrite.selectors import innermost, nth, outermost
 from riselang.rewrite.strategies.schedules import reorder, split, store_in_memory, tile
-from riselang.rewrite.text import MOST_CHARACTERS, MOST_DEPTH, parse_strategy
+from riselang.rewrite.strategy_text import MOST_CHARACTERS, MOST_DEPTH, parse_strategy
 from riselang.rewrite.traversals import (
     all_,
     argument,

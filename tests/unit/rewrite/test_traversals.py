@@ -25,7 +25,7 @@ from riselang.rewrite.rules.algorithmic import (
 from riselang.rewrite.rules.functions import beta
 from riselang.rewrite.rules.lowering import map_as_loop, map_in_parallel, store_on_heap
 from riselang.rewrite.rules.simplification import reverse_of_reverse
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.rewrite.traversals import (
     all_,
     argument,

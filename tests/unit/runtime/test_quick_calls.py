@@ -13,7 +13,7 @@ import pytest
 
 import riselang as rl
 from riselang.runtime.arrays import CACHE_LINE, LARGE_ARRAY, new_array
-from riselang.runtime.quick_calls import specialize_call
+from riselang.runtime.fast_calls import specialize_call
 
 ROW = ((3,), np.dtype(np.float32))
 

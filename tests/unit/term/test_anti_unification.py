@@ -21,7 +21,7 @@ from riselang.term.anti_unification import (
     replace_variables,
 )
 from riselang.term.nodes import Bound, Free, Lambda, Term
-from riselang.term.outlining import outline
+from riselang.term.outline_repeats import outline
 
 X, Y = (Free(name, array(8, f32)) for name in "xy")
 

@@ -7,8 +7,8 @@ import pytest
 
 import riselang as rl
 from riselang.dialects.rise.types import RiseType, array, f32, f64, fun, i1, i8, i32
+from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import trace_function
-from riselang.dsl.values import Value
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.finish import finish

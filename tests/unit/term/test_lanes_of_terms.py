@@ -15,7 +15,7 @@ from riselang.term.contraction import contract
 from riselang.term.cost import cost
 from riselang.term.digest import digest
 from riselang.term.nodes import Embed, Lambda, Pattern, Scalar, operation_type, scalar_type
-from riselang.term.sizes import substitute_sizes
+from riselang.term.size_substitution import substitute_sizes
 from riselang.term.to_dialect import program_module
 
 PROGRAMS = [

@@ -13,7 +13,7 @@ from riselang.interpreter.evaluate import run_term
 from riselang.notation.program import parse_term
 from riselang.support.errors import OutOfRangeError
 from riselang.term.nodes import Pattern, Term, subterms
-from riselang.term.outlining import outline
+from riselang.term.outline_repeats import outline
 from riselang.term.repeats import Repeats
 
 LAYER = """map(fun(row, {w} |> transpose |> map(fun(column,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from riselang.tools import rise
-from riselang.tools.comparison import Verdict, compare_reports
 from riselang.tools.figures import Figure, Report, Rival, format_amount, read_report, write_report
+from riselang.tools.report_comparison import Verdict, compare_reports
 
 MACHINE, VERSIONS = {"processor": "a", "cores": "2"}, {"riselang": "0.1.0"}
 

@@ -14,8 +14,8 @@ import pytest
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.support import config
 from riselang.support.machine import available_cores
-from riselang.tools import checks, doctor, rise, self_test
-from riselang.tools.findings import Finding, State
+from riselang.tools import doctor, doctor_checks, rise, self_test
+from riselang.tools.doctor_findings import Finding, State
 
 
 def run(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -67,7 +67,7 @@ def test_a_check_that_fails_is_a_finding(
     def damaged() -> Iterator[Finding]:
         raise ImportError("libLLVM.so: no such file")
 
-    monkeypatch.setattr(checks, "CHECKS", (damaged, checks.packages))
+    monkeypatch.setattr(doctor_checks, "CHECKS", (damaged, doctor_checks.packages))
     code, output = run(capsys)
     assert code == 1
     assert output.startswith("broken  damaged             ImportError: libLLVM.so: no such file\n")
@@ -80,9 +80,11 @@ def by_name(found: Iterator[Finding]) -> dict[str, Finding]:
 
 def test_packages_that_are_missing_or_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"xdsl": "0.1.0", "llvmlite": "0.50.0"}
-    monkeypatch.setattr(checks, "package_version", found.get)
-    monkeypatch.setattr(checks.metadata, "requires", lambda _: ["xdsl==0.74.0", "numpy>=2,<3"])
-    packages = by_name(checks.packages())
+    monkeypatch.setattr(doctor_checks, "package_version", found.get)
+    monkeypatch.setattr(
+        doctor_checks.metadata, "requires", lambda _: ["xdsl==0.74.0", "numpy>=2,<3"]
+    )
+    packages = by_name(doctor_checks.packages())
     assert packages["xdsl"].detail == "xdsl is 0.1.0, but 0.74.0 is needed"
     assert packages["MLIR"].detail == "torch-mlir is not installed"
     assert packages["MLIR"].advice.startswith("install riselang again")
@@ -91,7 +93,7 @@ def test_packages_that_are_missing_or_of_another_version(monkeypatch: pytest.Mon
 
 def test_no_openmp_runtime_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "find_openmp", lambda: None)
-    (finding,) = checks.openmp()
+    (finding,) = doctor_checks.openmp()
     assert finding.state is State.NOTE
     assert "mapPar runs on one thread" in finding.detail
     assert "pip install 'riselang[threads]'" in finding.advice
@@ -99,7 +101,7 @@ def test_no_openmp_runtime_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_more_threads_than_cores_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_NUM_THREADS", "1000")
-    (finding,) = checks.threads()
+    (finding,) = doctor_checks.threads()
     assert finding.state is State.NOTE
     assert finding.detail == f"1000 on {available_cores()} cores: more threads than cores"
 
@@ -108,7 +110,7 @@ def test_settings_have_a_value_and_an_origin(monkeypatch: pytest.MonkeyPatch) ->
     for setting in config.SETTINGS:
         monkeypatch.delenv(setting.variable, raising=False)
     monkeypatch.setenv("RISE_FLOAT", "relaxed")
-    found = by_name(checks.settings())
+    found = by_name(doctor_checks.settings())
     assert set(found) >= {setting.variable for setting in config.SETTINGS}
     assert found["RISE_FLOAT"].detail.startswith("relaxed, from the environment: ")
     assert found["RISE_NUM_THREADS"].detail.startswith("0, from the default: ")

@@ -22,7 +22,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.syntax import parse_bare_type, parse_type_body, print_bare_type
+from riselang.dialects.rise.type_syntax import parse_bare_type, parse_type_body, print_bare_type
 from riselang.dialects.rise.types import ScalarType, f32, is_float
 
 Number = int | float

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, ReturnOp
+from riselang.dialects.rise.pattern_ops import PatternOp
 from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
@@ -28,7 +29,6 @@ from riselang.dialects.rise.pattern_registry import (
     TUPLE,
     PatternSpec,
 )
-from riselang.dialects.rise.patterns import PatternOp
 
 Law = Callable[[Sequence[SSAValue]], SSAValue | None]
 """Returns the value that a pattern applied to these arguments is equal to, or None."""

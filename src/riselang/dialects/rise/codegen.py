@@ -31,14 +31,14 @@ from riselang.dialects.rise.codegen_views import (
 )
 from riselang.dialects.rise.functional import returned_value
 from riselang.dialects.rise.interface_ops import check_buffers
-from riselang.dialects.rise.lanes import unwrap_type
-from riselang.dialects.rise.matching import match_scheme
+from riselang.dialects.rise.lane_types import unwrap_type
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.pattern_registry import (
     CONCAT,
     GATHER,
     PAD_CONST,
 )
+from riselang.dialects.rise.scheme_matching import match_scheme
 from riselang.dialects.rise.traits import ReadsScalars, StoresScalar
 from riselang.dialects.rise.types import (
     ArrayType,

@@ -14,9 +14,9 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.matching import match_scheme
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.scheme_matching import match_scheme
 from riselang.dialects.rise.traits import ReadsScalars
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -27,7 +27,7 @@ from riselang.dialects.rise.types import (
     VectorType,
     uncurry,
 )
-from riselang.dialects.rise.views import Path, Route, SizeAttribute, View, make_route
+from riselang.dialects.rise.view_routes import Path, Route, SizeAttribute, View, make_route
 from riselang.nat import Nat
 
 

@@ -19,17 +19,17 @@ from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.binding import dep_fun, instantiate_binder
+from riselang.dialects.rise.free_names import free_names, visible_names
 from riselang.dialects.rise.functional import (
     add_parsed_attributes,
     parse_defined_operand,
     returned_value,
     single_block,
 )
-from riselang.dialects.rise.names import free_names, visible_names
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.patterns import parse_nat_or_type, print_nat_or_type
-from riselang.dialects.rise.syntax import parse_binder
+from riselang.dialects.rise.pattern_ops import parse_nat_or_type, print_nat_or_type
+from riselang.dialects.rise.type_binding import dep_fun, instantiate_binder
+from riselang.dialects.rise.type_syntax import parse_binder
 from riselang.dialects.rise.types import KINDS, DataType, DepFunType, NatAttr, RiseType
 from riselang.nat import Nat
 

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.patterns import parse_trailing_type
+from riselang.dialects.rise.pattern_ops import parse_trailing_type
 from riselang.dialects.rise.traits import (
     ApplicationFolder,
     ApplicationPatterns,

@@ -26,7 +26,6 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 
-from riselang.dialects.rise.binding import type_variables
 from riselang.dialects.rise.functional import (
     MisplacedOp,
     ReturnOp,
@@ -35,9 +34,10 @@ from riselang.dialects.rise.functional import (
     returned_value,
     single_block,
 )
-from riselang.dialects.rise.lanes import Lanes, unwrap_type
+from riselang.dialects.rise.lane_types import Lanes, unwrap_type
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.traits import StoresProgram
+from riselang.dialects.rise.type_binding import type_variables
 from riselang.dialects.rise.types import DataType, RiseType, ScalarType, VectorType, leaves
 
 

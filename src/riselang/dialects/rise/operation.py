@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from riselang.dialects.classes import PlainClass
+from riselang.dialects.metaclasses import PlainClass
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 
 from riselang.dialects.rise.argument_checks import Argument, Check, all_of, at_least, at_most
-from riselang.dialects.rise.binding import substitute
+from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     FunType,
@@ -32,7 +32,7 @@ from riselang.dialects.rise.types import (
     variable,
     vector,
 )
-from riselang.dialects.rise.views import Side, SizeAttribute, View, as_divisor
+from riselang.dialects.rise.view_routes import Side, SizeAttribute, View, as_divisor
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.support.lazy import cached_property
 

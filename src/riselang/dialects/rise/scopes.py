@@ -11,8 +11,8 @@ from xdsl.traits import SymbolOpInterface
 
 from riselang.dialects.rise.codegen import SizeOp
 from riselang.dialects.rise.dependent import DepLambdaOp
+from riselang.dialects.rise.free_names import op_names, visible_names
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.names import op_names, visible_names
 from riselang.transforms.interfaces import InlinerInterface
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.binding import open_type_binder
+from riselang.dialects.rise.type_binding import open_type_binder
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     ArrayType,

@@ -24,8 +24,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.classes import InternedClass
-from riselang.dialects.rise.syntax import parse_nat_text, parse_type_body, print_type_body
+from riselang.dialects.metaclasses import InternedClass
+from riselang.dialects.rise.type_syntax import parse_nat_text, parse_type_body, print_type_body
 from riselang.nat import Nat, as_nat
 
 INTEGER_WIDTHS = (1, 8, 16, 32, 64)

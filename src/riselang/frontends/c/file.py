@@ -10,7 +10,6 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.clang import ParsedFile, parse_c
 from riselang.frontends.c.parse.detection import detect_regions
 from riselang.frontends.c.parse.inlining import Inliner
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.regions import (
     MarkedRange,
     Region,
@@ -20,6 +19,7 @@ from riselang.frontends.c.parse.regions import (
 )
 from riselang.frontends.c.parse.statements import StatementReader
 from riselang.frontends.c.parse.syntax import Function
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.lazy import cached_property
 from riselang.support.recursion import with_deep_stack

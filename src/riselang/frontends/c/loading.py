@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from riselang.frontends.c.building import make_program
+from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.schedule.isl_schedule import SCHEDULES

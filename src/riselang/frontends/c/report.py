@@ -8,14 +8,14 @@ from riselang.frontends.c.lift.choices import (
     choose_for_structure,
 )
 from riselang.frontends.c.lift.costs import LOOP_CODE
-from riselang.frontends.c.lift.steps import find_routine_parts
+from riselang.frontends.c.lift.region_steps import find_routine_parts
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import choose_order
-from riselang.frontends.c.tactics.parts import is_separable, split_region
+from riselang.frontends.c.tactics.lifted_programs import lift_recognized
+from riselang.frontends.c.tactics.loop_fission import is_separable, split_region
 from riselang.frontends.c.tactics.recognition import Recognition, recognize_statements
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
-from riselang.frontends.c.tactics.terms import lift_recognized
 from riselang.support.config import Options
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.building import Builder, drop_to_mem
 from riselang.frontends.stablehlo.clusters import cluster_roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
 from riselang.frontends.stablehlo.ops import (
@@ -42,6 +41,7 @@ from riselang.frontends.stablehlo.tensors import (
     whole_tensor,
     zero_tensor,
 )
+from riselang.frontends.term_builder import Builder, drop_to_mem
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import ElementType, TensorType
 from riselang.frontends.stablehlo.tensors import Tensor
+from riselang.frontends.term_builder import Builder
 from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term.build import Node
 

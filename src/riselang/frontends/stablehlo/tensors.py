@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import RiseType, array
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import ElementType
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 
 

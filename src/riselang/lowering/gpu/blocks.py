@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
-from riselang.lowering.gpu.parts import (
+from riselang.lowering.gpu.mapping import (
     GpuIds,
     format_mapping,
     is_thread_loop,
@@ -113,7 +113,8 @@ def _inner_thread_loop(loop: scf.ParallelOp) -> scf.ParallelOp | None:
         assert part is not None
         raise LimitationError(
             f"inside {format_mapping(part)}, a value is stored next to "
-            f"{format_mapping(other or 'thread_x')}, where threads cannot wait for it; store it before both, in the block",
+            f"{format_mapping(other or 'thread_x')}, where threads cannot wait for "
+            "it; store it before both, in the block",
             location_of(loop),
         )
     return inner

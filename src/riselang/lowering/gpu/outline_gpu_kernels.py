@@ -31,8 +31,8 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions, location_of
 from riselang.lowering.gpu.blocks import distribute_block, effect_of
-from riselang.lowering.gpu.memory import assign_memory
-from riselang.lowering.gpu.parts import (
+from riselang.lowering.gpu.kernel_memory import assign_memory
+from riselang.lowering.gpu.mapping import (
     GLOBAL,
     GpuIds,
     Launch,
@@ -41,8 +41,8 @@ from riselang.lowering.gpu.parts import (
     launch_dimensions,
     mapping_of,
 )
-from riselang.lowering.nesting import make_sequential
 from riselang.lowering.noalias import is_noalias
+from riselang.lowering.parallel_loops import make_sequential
 from riselang.support.errors import LimitationError
 from riselang.support.recursion import with_deep_stack
 

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
-from riselang.lowering.arithmetic import Arithmetic
+from riselang.lowering.f32_arithmetic import Arithmetic
 from riselang.lowering.origins import builder_at
 from riselang.support.recursion import with_deep_stack
 

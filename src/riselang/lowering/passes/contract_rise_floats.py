@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions
-from riselang.lowering.units import replace_unit
+from riselang.lowering.lowering_units import replace_unit
 from riselang.support.recursion import with_deep_stack
 from riselang.term.contraction import contract
 from riselang.term.from_dialect import read_units

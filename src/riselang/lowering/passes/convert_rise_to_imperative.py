@@ -16,11 +16,11 @@ from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.lowering.callees import Callees
-from riselang.lowering.checks import CheckLocations, Checks, add_failure_parameters
+from riselang.lowering.dynamic_sizes import Buffers, Sizes
 from riselang.lowering.imperative import store_program
 from riselang.lowering.passes.contract_rise_floats import can_contract, float_permission
-from riselang.lowering.sizes import Buffers, Sizes
-from riselang.lowering.vectors import replace_unsupported_vectors
+from riselang.lowering.runtime_checks import CheckLocations, Checks, add_failure_parameters
+from riselang.lowering.vector_removal import replace_unsupported_vectors
 from riselang.pipelines import GPU
 from riselang.support.errors import RiseError, UserError
 from riselang.support.recursion import with_deep_stack

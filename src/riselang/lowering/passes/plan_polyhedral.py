@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from riselang import pipelines
 from riselang.dialects.module import functions
-from riselang.lowering.nests import Nest, top_level_nests
+from riselang.lowering.affine_nests import Nest, top_level_nests
 from riselang.lowering.noalias import called_functions
 from riselang.support.recursion import with_deep_stack
 

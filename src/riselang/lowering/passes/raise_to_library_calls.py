@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import functions
+from riselang.lowering.affine_nests import Loop, Nest
 from riselang.lowering.assignments import (
     Assignment,
     Factor,
@@ -37,7 +38,6 @@ from riselang.lowering.assignments import (
 )
 from riselang.lowering.library_calls import Call, NotALibraryCall, Scale, match_call, match_dot
 from riselang.lowering.library_code import CallEmitter
-from riselang.lowering.nests import Loop, Nest
 from riselang.lowering.origins import builder_at
 from riselang.lowering.passes.contract_rise_floats import FLOAT_PERMISSION
 from riselang.support.recursion import with_deep_stack

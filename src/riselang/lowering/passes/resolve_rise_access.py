@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.defined_arith import Helpers
-from riselang.lowering.nesting import sequentialize_inner_loops
-from riselang.lowering.outlining import outline_long_blocks
+from riselang.lowering.function_outlining import outline_long_blocks
+from riselang.lowering.parallel_loops import sequentialize_inner_loops
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
 from riselang.lowering.temporaries import hoist_temporaries
 from riselang.support.errors import InternalError

@@ -18,17 +18,17 @@ from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions, location_of, op_error
 from riselang.dialects.rise.types import uncurry
+from riselang.lowering.lowering_units import replace_unit
 from riselang.lowering.passes.contract_rise_floats import (
     CONTRACTED,
     FLOAT_PERMISSION,
     contract_programs,
 )
-from riselang.lowering.units import replace_unit
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.eta import eta_expand
-from riselang.rewrite.reading import read_strategy
-from riselang.rewrite.text import parse_strategy
+from riselang.rewrite.strategy_files import read_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.config import FLOAT_PERMISSIONS
 from riselang.support.errors import RiseError, UserError
 from riselang.support.recursion import with_deep_stack

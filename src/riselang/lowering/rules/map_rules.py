@@ -24,7 +24,7 @@ from riselang.lowering.layouts import (
     is_lossless,
     layout_of,
 )
-from riselang.lowering.loops import LoopKind
+from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.translation import (
     Closure,
@@ -41,7 +41,7 @@ from riselang.lowering.translation import (
 )
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
-from riselang.term.views import is_view
+from riselang.term.view_inverses import is_view
 
 
 def is_computed(lazy: Lazy) -> bool:

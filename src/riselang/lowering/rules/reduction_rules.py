@@ -14,9 +14,9 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
-from riselang.interpreter.patterns import CHUNK_LENGTH
+from riselang.interpreter.pattern_semantics import CHUNK_LENGTH
 from riselang.lowering.in_place import can_update_in_place, is_elementwise
-from riselang.lowering.loops import LoopKind
+from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, is_computed, loop_kind
 from riselang.lowering.translation import (
     Closure,

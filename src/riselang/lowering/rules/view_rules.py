@@ -11,7 +11,7 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.rise.lanes import builtin_vector_type
+from riselang.dialects.rise.lane_types import builtin_vector_type
 from riselang.dialects.rise.types import (
     NatAttr,
     ScalarType,

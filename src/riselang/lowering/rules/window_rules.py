@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
-from riselang.lowering.loops import LoopKind
+from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.translation import (
     Delayed,
     Lazy,

@@ -12,7 +12,7 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.mlir.bytecode import bytecode_to_text
 from riselang.native.mlir.stablehlo import ModuleReader, open_module, run_pipeline
 from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated

@@ -22,7 +22,7 @@ def main() -> None:
     package = types.ModuleType("riselang")
     package.__path__ = [str(Path(__file__).parents[2])]
     sys.modules["riselang"] = package
-    from riselang.native.build import Job
+    from riselang.native.compile_job import Job
     from riselang.native.mlir.bindings import load_wheel
 
     load_wheel()

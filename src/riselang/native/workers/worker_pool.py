@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.workers import compile_worker
 from riselang.native.workers.compile_worker import LENGTH
 from riselang.support.forking import after_in_child

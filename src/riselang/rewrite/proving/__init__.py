@@ -8,12 +8,12 @@ the remaining questions, whether indices are equal, go to z3. If z3 has no answe
 interpreter runs both sides on symbols at all sizes up to a limit. A law is refuted only by a
 counterexample: concrete inputs for which the results differ.
 
-Read `values.py` first, then `views.py` (what patterns mean), `comparison.py`, `arithmetic.py` (how
+Read `symbolic_values.py` first, then `view_meanings.py` (what patterns mean), `value_comparison.py`, `query_simplification.py` (how
 divisions are eliminated), and `prover.py`, which combines them.
 """
 
-from riselang.rewrite.proving.conditions import Condition
 from riselang.rewrite.proving.prover import prove
+from riselang.rewrite.proving.size_conditions import Condition
 from riselang.rewrite.proving.verdict import Status, Verdict
 
 __all__ = ["Condition", "Status", "Verdict", "prove"]

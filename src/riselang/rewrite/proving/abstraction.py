@@ -7,8 +7,9 @@ from typing import Any
 
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import FunType, RiseType, fun
-from riselang.interpreter import scalars
+from riselang.interpreter import scalar_semantics
 from riselang.rewrite.proving.models import Inputs, Origin, Symbol
+from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -21,7 +22,6 @@ from riselang.term.nodes import (
     scalar_type,
     subterms,
 )
-from riselang.term.recursion import recursive
 
 
 def operations_of(term: Term) -> list[Scalar]:
@@ -81,7 +81,7 @@ def symbolic_operation(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any
             return operands[1] if operands[0] else operands[2]
         if not any(isinstance(operand, Symbol) for operand in operands):
             source = scalar_type(operation.operands[-1])
-            return scalars.evaluate_op(
+            return scalar_semantics.evaluate_op(
                 operation.op, operands, source, scalar_type(operation), operation.predicate
             )
         origin = Origin(f"{name}:{format_type(operation.type)}")

@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 from riselang.dialects.rise.types import i1, index, is_float
 from riselang.nat import Nat, nat_max, nat_min
-from riselang.rewrite.proving.conditions import Condition, Relation, at_least, equal, less
 from riselang.rewrite.proving.meanings import Meanings
-from riselang.rewrite.proving.symbols import Symbols
-from riselang.rewrite.proving.values import (
+from riselang.rewrite.proving.size_conditions import Condition, Relation, at_least, equal, less
+from riselang.rewrite.proving.symbolic_values import (
     Function,
     Number,
     Opaque,
@@ -20,6 +19,7 @@ from riselang.rewrite.proving.values import (
     choose,
     distribute,
 )
+from riselang.rewrite.proving.symbols import Symbols
 from riselang.support.errors import LimitationError
 from riselang.term.nodes import (
     Apply,
@@ -34,7 +34,7 @@ from riselang.term.nodes import (
     Term,
     scalar_type,
 )
-from riselang.term.sizes import apply_dependent
+from riselang.term.size_substitution import apply_dependent
 
 Environment: TypeAlias = tuple[Value, ...]
 """The values of the variables, the innermost first."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from riselang.dialects.rise.types import IdxType, RiseType, uncurry
 from riselang.nat import Nat, nat_max, nat_min
-from riselang.rewrite.proving.conditions import at_least, equal, less
-from riselang.rewrite.proving.symbols import Symbols
-from riselang.rewrite.proving.values import (
+from riselang.rewrite.proving.size_conditions import at_least, equal, less
+from riselang.rewrite.proving.symbolic_values import (
     Array,
     Function,
     Number,
@@ -22,7 +21,8 @@ from riselang.rewrite.proving.values import (
     element,
     reduction,
 )
-from riselang.rewrite.proving.views import VIEWS, size_argument
+from riselang.rewrite.proving.symbols import Symbols
+from riselang.rewrite.proving.view_meanings import VIEWS, size_argument
 from riselang.support.errors import LimitationError
 from riselang.term.nodes import Pattern
 

@@ -24,7 +24,7 @@ from riselang.dialects.rise.types import (
     components,
     is_float,
 )
-from riselang.interpreter import scalars
+from riselang.interpreter import scalar_semantics
 
 FORMAT_DEPTH = 3
 """The depth to which symbols are formatted."""
@@ -144,8 +144,8 @@ class Inputs:
         assert isinstance(type, ScalarType)
         source = self._source(origin)
         if is_float(type):
-            return scalars.make_constant(source.standard_normal(), type)
-        return scalars.make_constant(int(source.integers(-(2**40), 2**40)), type)
+            return scalar_semantics.make_constant(source.standard_normal(), type)
+        return scalar_semantics.make_constant(int(source.integers(-(2**40), 2**40)), type)
 
     def _index(self, type: IdxType, origin: Origin) -> int:
         if type.bound.constant <= 0:

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.types import uncurry
 from riselang.nat import Facts, NatError, is_nonnegative
-from riselang.rewrite.proving.checking import Equation
-from riselang.rewrite.proving.comparison import Comparison, Unequal
-from riselang.rewrite.proving.conditions import Condition, required_conditions
+from riselang.rewrite.proving.equations import Equation
 from riselang.rewrite.proving.evaluation import Evaluator
+from riselang.rewrite.proving.size_conditions import Condition, required_conditions
 from riselang.rewrite.proving.solver import Outcome, Solver, load_z3
+from riselang.rewrite.proving.symbolic_values import Opaque, apply
 from riselang.rewrite.proving.symbols import Symbols
 from riselang.rewrite.proving.trials import Trial
-from riselang.rewrite.proving.values import Opaque, apply
+from riselang.rewrite.proving.value_comparison import Comparison, Unequal
 from riselang.rewrite.proving.verdict import Status, Verdict
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import DepLambda, Term
-from riselang.term.sizes import open_term_binder, term_names
+from riselang.term.size_substitution import open_term_binder, term_names
 
 TIMEOUT_MS = 2_000
 """The time limit for one question to z3."""

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from riselang.nat import Atom, FloorDiv, Max, Min, Mod, Nat, Variable
-from riselang.rewrite.proving.arithmetic import Query, lower_bounds, simplify_query
-from riselang.rewrite.proving.conditions import Condition, Relation, at_least, in_range
+from riselang.rewrite.proving.query_simplification import Query, lower_bounds, simplify_query
+from riselang.rewrite.proving.size_conditions import Condition, Relation, at_least, in_range
 from riselang.rewrite.proving.symbols import Symbols
 from riselang.support.errors import LimitationError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from riselang.dialects.rise.types import IdxType, RiseType
 from riselang.nat import Nat
-from riselang.rewrite.proving.values import Number, Opaque, Typed
+from riselang.rewrite.proving.symbolic_values import Number, Opaque, Typed
 
 
 class Symbols:

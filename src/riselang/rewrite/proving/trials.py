@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.rewrite.proving.checking import (
+from riselang.rewrite.proving.equations import (
     CANNOT_RUN,
     MAX_SIZE,
     Difference,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import FST, REDUCE, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import RiseType, TupleType, components
-from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import Bindings, law, rule
 from riselang.rewrite.rules.storing import match_map_nest, remove_unused
-from riselang.rewrite.terms import abstract_over, pattern_arguments
+from riselang.rewrite.term_parts import abstract_over, pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
 from riselang.term.substitution import shift
 

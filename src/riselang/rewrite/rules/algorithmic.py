@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from riselang.rewrite.conditions import distributes, neutral, regroups
 from riselang.rewrite.rule import Permission, law
+from riselang.rewrite.side_conditions import distributes, neutral, regroups
 
 # Maps
 

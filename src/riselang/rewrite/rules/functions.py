@@ -17,12 +17,12 @@ from riselang.dialects.rise.pattern_registry import (
     PatternSpec,
 )
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TupleType, components
-from riselang.rewrite.conditions import EXACT, RELAXED, relaxed
 from riselang.rewrite.eta import drop_lambda, eta_expand, eta_reduce, mentions
+from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.laws import Form
-from riselang.rewrite.matching import NoMatch
 from riselang.rewrite.rule import Bindings, Permission, Unmet, law, rule
-from riselang.rewrite.terms import (
+from riselang.rewrite.side_conditions import EXACT, RELAXED, relaxed
+from riselang.rewrite.term_parts import (
     abstract_over,
     has_cost,
     move_outside,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from riselang.rewrite.conditions import neutral, regroups, scalar
 from riselang.rewrite.rule import Permission, law
+from riselang.rewrite.side_conditions import neutral, regroups, scalar
 
 
 @law("f : s -> t, x : n.s")

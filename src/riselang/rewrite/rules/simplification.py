@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import MAP
 from riselang.rewrite.core import Failure, Setting
-from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import law, rule
 from riselang.rewrite.rules.algorithmic import map_fusion
-from riselang.rewrite.terms import pattern_arguments, view_source
+from riselang.rewrite.term_parts import pattern_arguments, view_source
 from riselang.term.nodes import Term
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from riselang.dialects.rise.pattern_registry import FST, MAP, SND, ZIP, PatternSpec
 from riselang.dialects.rise.types import components
 from riselang.rewrite.eta import drop_lambda, mentions
-from riselang.rewrite.matching import NoMatch
+from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import Bindings, law, rule
 from riselang.rewrite.rules.functions import find_reductions, loop_parts
-from riselang.rewrite.terms import abstract_over, pattern_arguments
+from riselang.rewrite.term_parts import abstract_over, pattern_arguments
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term
 from riselang.term.substitution import shift, swap_variables
 

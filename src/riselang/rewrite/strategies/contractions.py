@@ -31,18 +31,18 @@ from riselang.rewrite.rules.lowering import (
 )
 from riselang.rewrite.rules.movement import drop_before_zip, take_before_zip
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.accumulators import pad_and_tile, tile_columns, vector_accumulators
-from riselang.rewrite.strategies.beside import (
+from riselang.rewrite.strategies.accumulate_tiles import (
     columns_of_block,
     pad_and_tile_with_matrix,
     tile_columns_with_matrix,
 )
+from riselang.rewrite.strategies.accumulators import pad_and_tile, tile_columns, vector_accumulators
 from riselang.rewrite.strategies.epilogues import (
     at_columns,
     store_in_each_iteration,
     tile_pairs,
 )
-from riselang.rewrite.strategies.products import (
+from riselang.rewrite.strategies.matmul_shapes import (
     arguments_in_body,
     bytes_of,
     contraction_shape,
@@ -71,7 +71,7 @@ from riselang.rewrite.strategies.tile_sizes import (
     register_count,
 )
 from riselang.rewrite.strategies.transposition import transpose_in_squares
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Term

@@ -37,7 +37,7 @@ from riselang.rewrite.rules.movement import (
     zip_swapped,
 )
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.products import bytes_of
+from riselang.rewrite.strategies.matmul_shapes import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,
@@ -58,7 +58,7 @@ from riselang.rewrite.strategies.stencils import (
     match_scalar_nest,
     stencil,
 )
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, top_down
 from riselang.support.machine import this_machine
 from riselang.term.nodes import Term

@@ -19,16 +19,15 @@ from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
-from riselang.rewrite.strategies.copies import choose_transpose_tiles, result_of, turn_result
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
-from riselang.rewrite.strategies.folds import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.kernel_fission import KernelFission
-from riselang.rewrite.strategies.products import (
+from riselang.rewrite.strategies.matmul_shapes import (
     bytes_of,
     contraction_shape,
     is_row_major,
     length_of,
 )
+from riselang.rewrite.strategies.reduction_schedules import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums
 from riselang.rewrite.strategies.threads import on_threads
 from riselang.rewrite.strategies.tile_sizes import (
@@ -37,8 +36,13 @@ from riselang.rewrite.strategies.tile_sizes import (
     choose_tiles,
     columns_per_thread,
 )
+from riselang.rewrite.strategies.transposed_copies import (
+    choose_transpose_tiles,
+    result_of,
+    turn_result,
+)
 from riselang.rewrite.strategies.window_sums import schedule_windows
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Term, has_pattern

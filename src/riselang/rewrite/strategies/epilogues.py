@@ -28,7 +28,7 @@ from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.rules.movement import split_before_zip
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS, vectorize
-from riselang.rewrite.terms import is_free_to_read, pattern_arguments, view_source
+from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, body, function, inside, normalize
 from riselang.term.nodes import Lambda, Literal, Scalar, Term
 

@@ -20,7 +20,7 @@ from riselang.rewrite.rules.movement import slide_before_map, slide_of_slide
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.schedules import fuse, parallel, sequential
 from riselang.rewrite.strategies.stencils import LineInVectors, scalar_count
-from riselang.rewrite.terms import has_cost, pattern_arguments, view_source
+from riselang.rewrite.term_parts import has_cost, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, everywhere, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
 

@@ -17,7 +17,7 @@ from riselang.rewrite.rules.storing import (
 )
 from riselang.rewrite.strategies.epilogues import TIDY
 from riselang.rewrite.strategies.schedules import hoist
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
 from riselang.term.nodes import Term
 

@@ -80,7 +80,7 @@ from riselang.rewrite.rules.simplification import (
     unzip_of_zip,
     vectors_of_scalars,
 )
-from riselang.rewrite.rules.vectorisation import (
+from riselang.rewrite.rules.vectorization import (
     reduce_in_rows_of_vectors,
     reduce_in_vectors,
     rows_of_vectors_into_fold,
@@ -91,7 +91,7 @@ from riselang.rewrite.rules.vectorisation import (
     vectors_of_one_scalar,
 )
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.terms import is_free_to_read, pattern_arguments, view_source
+from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, function, inside, normalize, top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine

@@ -29,14 +29,14 @@ from riselang.rewrite.rules.storing import (
     store_folds_of_seconds,
 )
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.accumulators import tile_columns, vector_accumulators
-from riselang.rewrite.strategies.beside import (
+from riselang.rewrite.strategies.accumulate_tiles import (
     matrix_second,
     pad_and_tile_with_matrix,
     tile_columns_with_matrix,
 )
+from riselang.rewrite.strategies.accumulators import tile_columns, vector_accumulators
 from riselang.rewrite.strategies.epilogues import TIDY
-from riselang.rewrite.strategies.products import length_of, match_product
+from riselang.rewrite.strategies.matmul_shapes import length_of, match_product
 from riselang.rewrite.strategies.schedules import (
     fill,
     interchange,
@@ -46,7 +46,7 @@ from riselang.rewrite.strategies.schedules import (
     split,
     unroll,
 )
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside, top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term

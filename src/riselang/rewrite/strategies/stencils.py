@@ -24,7 +24,7 @@ from riselang.rewrite.rules.algorithmic import (
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.products import bytes_of
+from riselang.rewrite.strategies.matmul_shapes import bytes_of
 from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,
@@ -36,7 +36,7 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.terms import pattern_arguments
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Lambda, Term

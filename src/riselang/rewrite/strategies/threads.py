@@ -11,7 +11,7 @@ from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy
 from riselang.rewrite.paths import subterm_at
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.lowering import map_in_parallel
-from riselang.rewrite.terms import has_cost, pattern_arguments
+from riselang.rewrite.term_parts import has_cost, pattern_arguments
 from riselang.rewrite.traversals import run_at
 from riselang.term.cost import cost
 from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern

@@ -17,7 +17,7 @@ from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import store_on_heap
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.products import bytes_of, length_of
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
     fill,
     hoist,
@@ -29,7 +29,7 @@ from riselang.rewrite.strategies.schedules import (
     vectorize,
 )
 from riselang.rewrite.strategies.tile_sizes import MIN_PARALLEL_PRODUCTS
-from riselang.rewrite.terms import pattern_arguments, view_source
+from riselang.rewrite.term_parts import pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, function
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Lambda, Term

@@ -10,7 +10,7 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.strategies.convolution import by_lines
 from riselang.rewrite.strategies.images import line_buffers
 from riselang.rewrite.strategies.stencils import match_scalar_nest, vectors
-from riselang.rewrite.terms import has_cost, pattern_arguments, view_source
+from riselang.rewrite.term_parts import has_cost, pattern_arguments, view_source
 from riselang.term.nodes import Term, subterms
 
 MIN_ELEMENTS = 1 << 16

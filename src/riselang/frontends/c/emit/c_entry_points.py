@@ -22,9 +22,9 @@ from riselang.frontends.c.emit.bounds_checks import (
     arrays_of_unknown_length,
     runtime_checks,
 )
-from riselang.frontends.c.emit.functions import array_type, input_type
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
-from riselang.frontends.c.emit.values import ExpressionEmitter
+from riselang.frontends.c.emit.region_functions import array_type, input_type
 from riselang.frontends.c.model.aliasing import emit_overlap_check
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from riselang.frontends.c.emit.trees import Bindings, operation_name, read_number
+from riselang.frontends.c.emit.isl_expressions import Bindings, operation_name, read_number
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 

@@ -8,13 +8,17 @@ from typing import Any, Protocol
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Region, SSAValue
 
-from riselang.frontends.c.emit import trees
+from riselang.frontends.c.emit import isl_expressions
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
-from riselang.frontends.c.emit.nodes import callee_name, is_parallel_loop, statement_calls
+from riselang.frontends.c.emit.isl_ast import callee_name, is_parallel_loop, statement_calls
+from riselang.frontends.c.emit.loop_vectorization import (
+    StatementInstance,
+    VectorEmitter,
+    vector_lanes,
+)
 from riselang.frontends.c.emit.prefetching import prefetch_elements
 from riselang.frontends.c.emit.registers import RegisterElement, register_elements
-from riselang.frontends.c.emit.values import ExpressionEmitter
-from riselang.frontends.c.emit.vectors import StatementInstance, VectorEmitter, vector_lanes
 from riselang.frontends.c.model.linear import Linear
 from riselang.support.errors import SourceLocation
 
@@ -48,19 +52,25 @@ class InnermostEmitter:
         users = statement_calls(node.for_get_body())
         try:
             instances = [self._make_instance(user, {name: Linear.of(name)}) for user in users]
-        except trees.NotLinear:
+        except isl_expressions.NotLinear:
             return
-        prefetch_elements(self._out, instances, name, trees.read_number(node.for_get_inc()))
+        prefetch_elements(
+            self._out, instances, name, isl_expressions.read_number(node.for_get_inc())
+        )
 
     def _emit_vectorized(self, name: str, node: Any) -> bool:
         """Emit an innermost loop vectorized, with a scalar tail; return whether that is
         possible."""
         users = statement_calls(node.for_get_body())
-        if not is_parallel_loop(node) or not users or trees.read_number(node.for_get_inc()) != 1:
+        if (
+            not is_parallel_loop(node)
+            or not users
+            or isl_expressions.read_number(node.for_get_inc()) != 1
+        ):
             return False
         try:
             instances = [self._make_instance(user, {name: Linear.of(name)}) for user in users]
-        except trees.NotLinear:
+        except isl_expressions.NotLinear:
             return False
         lanes = vector_lanes(instances, name)
         if lanes is None:
@@ -92,7 +102,7 @@ class InnermostEmitter:
         users = statement_calls(node.for_get_body())
         try:
             instances = [self._make_instance(user, {name: Linear.of(name)}) for user in users]
-        except trees.NotLinear:
+        except isl_expressions.NotLinear:
             return False
         kept = register_elements(self._out.scop, instances, name) if users else []
         if not any(each.is_written for each in kept):
@@ -100,7 +110,7 @@ class InnermostEmitter:
         indices, out = self._out.indices, self._out
         with out.at_location(self._loops.source_of(node, name)[1]):
             lower, upper = self._loop_bounds(node)
-            stride = indices.emit_constant(trees.read_number(node.for_get_inc()))
+            stride = indices.emit_constant(isl_expressions.read_number(node.for_get_inc()))
             runs = out.add(arith.CmpiOp(lower, upper, "slt"))
             block = Block()
             with out.inside_block(block):
@@ -114,7 +124,7 @@ class InnermostEmitter:
         indices, out = self._out.indices, self._out
         lower = indices.emit_isl_expression(node.for_get_init(), self._loops.bindings)
         upper = indices.emit_isl_expression(node.for_get_cond().get_op_arg(1), self._loops.bindings)
-        if trees.operation_name(node.for_get_cond()) == "le":
+        if isl_expressions.operation_name(node.for_get_cond()) == "le":
             upper = out.add(arith.AddiOp(upper, indices.emit_constant(1)))
         return lower, upper
 
@@ -172,7 +182,7 @@ class InnermostEmitter:
         statement = self._out.scop.find_statement(callee_name(call))
         bindings = {**self._loops.bindings, **own}
         counters = {
-            variable: trees.read_linear(call.get_op_arg(at + 1), bindings)
+            variable: isl_expressions.read_linear(call.get_op_arg(at + 1), bindings)
             for at, (variable, _) in enumerate(statement.iterators)
         }
         return StatementInstance(statement, counters)

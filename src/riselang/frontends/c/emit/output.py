@@ -10,7 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.locations import file_location
+from riselang.dialects.location_attributes import file_location
 from riselang.frontends.c.emit.indices import IndexEmitter
 from riselang.frontends.c.model.scop import Scop
 from riselang.support.errors import SourceLocation

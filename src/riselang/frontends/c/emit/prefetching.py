@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from riselang.dialects.memref import PrefetchOp
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter, substitute_names
+from riselang.frontends.c.emit.loop_vectorization import StatementInstance, access_stride
 from riselang.frontends.c.emit.registers import Element
-from riselang.frontends.c.emit.values import ExpressionEmitter, substitute_names
-from riselang.frontends.c.emit.vectors import StatementInstance, access_stride
 from riselang.frontends.c.model.linear import Linear
 
 PREFETCH_DISTANCE = 8

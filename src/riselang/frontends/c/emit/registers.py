@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.frontends.c.emit.vectors import StatementInstance, walk_values
+from riselang.frontends.c.emit.loop_vectorization import StatementInstance, walk_values
 from riselang.frontends.c.model.isl_text import isl, within_limits
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop

@@ -11,11 +11,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from riselang.frontends.c.emit.blas_gemm import GemmEmitter
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
-from riselang.frontends.c.emit.library import GemmEmitter
-from riselang.frontends.c.emit.values import ExpressionEmitter
 from riselang.frontends.c.tactics.matching import Factor
-from riselang.frontends.c.tactics.products import MatrixProduct
+from riselang.frontends.c.tactics.matrix_products import MatrixProduct
 from riselang.frontends.c.tactics.row_products import RowProduct
 
 

@@ -23,7 +23,7 @@ from xdsl.dialects.linalg.ops import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from riselang.frontends.c.emit.values import ExpressionEmitter
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.parse.syntax import Access, Assign, Binary, Fma, Literal
 from riselang.frontends.c.tactics.structures import IndexAxis, Operand, Structure

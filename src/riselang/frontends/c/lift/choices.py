@@ -23,8 +23,8 @@ from riselang.frontends.c.lift.costs import (
 )
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Access
-from riselang.frontends.c.tactics.products import MatrixProduct
-from riselang.frontends.c.tactics.routines import Routine, find_long_length
+from riselang.frontends.c.tactics.blas_tactics import Routine, find_long_length
+from riselang.frontends.c.tactics.matrix_products import MatrixProduct
 from riselang.frontends.c.tactics.structures import Structure
 from riselang.lowering.library_calls import MAX_BLAS_INT
 from riselang.support.config import Options

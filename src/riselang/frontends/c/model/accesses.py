@@ -17,7 +17,6 @@ from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.model.scop import AccessRelation, View
 from riselang.frontends.c.model.scop_parameters import LoopNest
 from riselang.frontends.c.parse.libc import ARITY
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -35,6 +34,7 @@ from riselang.frontends.c.parse.syntax import (
     walk_expression,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 Strides = tuple[Linear, ...]
 

@@ -13,8 +13,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
 from xdsl.ir import SSAValue
 
-from riselang.frontends.c.emit.functions import input_type
-from riselang.frontends.c.emit.values import ExpressionEmitter
+from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
+from riselang.frontends.c.emit.region_functions import input_type
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from riselang.frontends.c.emit.nodes import PARALLEL_MARK
+from riselang.frontends.c.emit.isl_ast import PARALLEL_MARK
 from riselang.frontends.c.model.isl_text import isl, within_limits
 from riselang.frontends.c.model.scop import Scop
 from riselang.support.lazy import cached_property

@@ -16,7 +16,6 @@ from riselang.frontends.c.model.iteration_sets import (
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.model.scop_parameters import LoopNest, Parameters
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.regions import Region
 from riselang.frontends.c.parse.syntax import (
     Access,
@@ -40,6 +39,7 @@ from riselang.frontends.c.parse.syntax import (
     walk_expression,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.frontends.c.parse.variable_uses import (
     count_assignments,
     find_calls,

@@ -9,7 +9,6 @@ from riselang.frontends.c.model.isl_text import isl, join_conditions
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.model.scop_parameters import LoopNest
 from riselang.frontends.c.parse.c_types import INT
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
@@ -22,6 +21,7 @@ from riselang.frontends.c.parse.syntax import (
     Statement,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "==": "=="}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from riselang.frontends.c.parse.c_types import LONG, CType, types_by_kind
 from riselang.frontends.c.parse.clang import Cursor, children, kind_name
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import Expression, Literal, Variable
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
 _ARRAY_KINDS = ("CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")

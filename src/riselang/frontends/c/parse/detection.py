@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.regions import (
     Region,
     candidate_lists,
@@ -20,6 +19,7 @@ from riselang.frontends.c.parse.syntax import (
     UnsupportedStatement,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 ModelRegion = Callable[[Region], Scop]
 

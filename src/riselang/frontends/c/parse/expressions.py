@@ -17,7 +17,6 @@ from riselang.frontends.c.parse.clang import (
     unary_operator,
 )
 from riselang.frontends.c.parse.declarations import make_variable, scalar_type
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -30,6 +29,7 @@ from riselang.frontends.c.parse.syntax import (
     Unary,
     Variable,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
 ARITHMETIC = frozenset(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"])

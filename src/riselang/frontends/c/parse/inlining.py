@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from riselang.frontends.c.parse.expressions import convert_to
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.substitution import (
     map_operands,
     substitute_expression,
@@ -35,6 +34,7 @@ from riselang.frontends.c.parse.syntax import (
     walk_expression,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 MAX_INLINED_CALLS = 1000
 """The limit on inlined calls in one region, including nested ones."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from riselang.frontends.c.parse.clang import ParsedFile, children, kind_name
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Block,
@@ -22,6 +21,7 @@ from riselang.frontends.c.parse.syntax import (
     walk_expression,
     walk_statement,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation, UserError
 
 

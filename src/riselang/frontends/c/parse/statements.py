@@ -19,7 +19,6 @@ from riselang.frontends.c.parse.clang import (
 )
 from riselang.frontends.c.parse.declarations import scalar_type
 from riselang.frontends.c.parse.expressions import ExpressionReader, convert_to
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
@@ -40,6 +39,7 @@ from riselang.frontends.c.parse.syntax import (
     Variable,
     walk_expression,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
 _UNSUPPORTED_KINDS = {

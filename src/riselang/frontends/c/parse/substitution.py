@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from riselang.frontends.c.parse.c_types import LONG
 from riselang.frontends.c.parse.expressions import convert_to
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -29,6 +28,7 @@ from riselang.frontends.c.parse.syntax import (
     Unary,
     Variable,
 )
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 Substitution = Mapping[Variable, Expression]
 """The substitutes of variables: a value, another variable, or a part of an array."""

@@ -15,7 +15,7 @@ from typing import Any
 from riselang.frontends.c.model.dependences import ParallelLoopMarker, dependences
 from riselang.frontends.c.model.isl_text import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.parse.refusals import UnsupportedConstruct
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.frontends.c.schedule.planning import plan_schedule
 from riselang.frontends.c.schedule.replay import has_same_data_flow
 from riselang.frontends.c.schedule.schedule_validation import is_faithful

@@ -11,21 +11,21 @@ from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
-from riselang.frontends.c.schedule.order import (
+from riselang.frontends.c.schedule.dependence_queries import (
     dependence_edges,
     preserves_dependences,
     simultaneous_dependences,
     strongly_connected_components,
 )
+from riselang.frontends.c.schedule.plan import Plan, PlanSequence, SharedLoops, build_plan_schedule
 from riselang.frontends.c.schedule.rows import NoRows, Rows, ScheduledNest, schedule_nests
-from riselang.frontends.c.schedule.statements import (
+from riselang.frontends.c.schedule.statement_loops import (
     INTERLEAVED_REDUCTIONS,
     UNROLL_AND_JAM,
     SingleStatement,
     choose_loops,
     remaining_rows,
 )
-from riselang.frontends.c.schedule.steps import Plan, PlanSequence, SharedLoops, build_plan_schedule
 
 MAX_COEFFICIENT = 4
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from riselang.frontends.c.emit.trees import operation_name, read_number
+from riselang.frontends.c.emit.isl_expressions import operation_name, read_number
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear, Quotient
 from riselang.frontends.c.model.scop import ModelStatement, Scop

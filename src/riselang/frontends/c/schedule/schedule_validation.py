@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from riselang.frontends.c.emit.trees import operation_name, read_number
+from riselang.frontends.c.emit.isl_expressions import operation_name, read_number
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl, join_conditions
 from riselang.frontends.c.model.scop import Scop

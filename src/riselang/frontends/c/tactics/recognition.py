@@ -18,8 +18,7 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     walk_expression,
 )
-from riselang.frontends.c.tactics.isolation import count_remaining_loops
-from riselang.frontends.c.tactics.library import TACTICS
+from riselang.frontends.c.tactics.loop_distribution import count_remaining_loops
 from riselang.frontends.c.tactics.matching import (
     Factor,
     NoMatch,
@@ -28,8 +27,9 @@ from riselang.frontends.c.tactics.matching import (
     read_factor,
     read_updates,
 )
-from riselang.frontends.c.tactics.products import NoProduct, read_product
+from riselang.frontends.c.tactics.matrix_products import NoProduct, read_product
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
+from riselang.frontends.c.tactics.tactic_library import TACTICS
 
 
 @dataclass(frozen=True)

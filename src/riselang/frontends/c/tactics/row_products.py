@@ -16,7 +16,7 @@ from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.syntax import Access, Assign, Variable
 from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, read_factor, read_update
-from riselang.frontends.c.tactics.products import (
+from riselang.frontends.c.tactics.matrix_products import (
     MatrixProduct,
     NoProduct,
     is_upward,

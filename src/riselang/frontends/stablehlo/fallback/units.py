@@ -12,7 +12,7 @@ from riselang import pipelines
 from riselang.compiler.caching import find_or_compile
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.body import ProgramKernel, reinterpret_as_signed
-from riselang.native.build import Job
+from riselang.native.compile_job import Job
 from riselang.native.mlir.linalg import UNIT_NAME, LegalizationFailed, compile_unit
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.runtime.artifact import Artifact, CompiledFunction

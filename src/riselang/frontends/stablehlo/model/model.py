@@ -20,8 +20,8 @@ from riselang.frontends.stablehlo.model.body import ModelBody, reinterpret_as_si
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
+from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
-from riselang.runtime.kinds import array_converter, convert_results
 from riselang.support.config import Options
 from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from riselang.dialects.rise.types import ScalarType, i1, i8, i16, i32, i64
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import ElementType
 from riselang.frontends.stablehlo.registry import (
     RegionLowering,
@@ -16,6 +15,7 @@ from riselang.frontends.stablehlo.registry import (
     lowers_op,
 )
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 

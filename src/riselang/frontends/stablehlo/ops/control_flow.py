@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import i1, i64
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.dynamic_indexing import convert_to_i64
 from riselang.frontends.stablehlo.ops.reduction import scalar_tensors, unzip_tensors, zip_arrays
@@ -23,6 +22,7 @@ from riselang.frontends.stablehlo.tensors import (
     whole_tensor,
     zero_tensor,
 )
+from riselang.frontends.term_builder import Builder
 from riselang.native.mlir.stablehlo_graph import GraphBlock
 from riselang.support.errors import UserError
 from riselang.term.build import Constant, Node

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.dot_general import (
     Accumulation,
@@ -21,6 +20,7 @@ from riselang.frontends.stablehlo.ops.window_views import (
 )
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, whole_tensor, zero_literal
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 
 BATCH, FEATURE = -1, -2

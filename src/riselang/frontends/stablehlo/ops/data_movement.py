@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from riselang.dialects.rise.types import ArrayType, element_of
-from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
@@ -19,6 +18,7 @@ from riselang.frontends.stablehlo.tensors import (
     whole_tensor,
     zero_tensor,
 )
+from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 
 

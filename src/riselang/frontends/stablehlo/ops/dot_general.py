@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from riselang.dialects.rise.types import ArrayType
-from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
+from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 
 

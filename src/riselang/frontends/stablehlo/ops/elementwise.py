@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, f32, f64, i1
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import BOOLEAN_ELEMENT, ElementType
 from riselang.frontends.stablehlo.registry import TypedOp, lowers_elementwise
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.ops.triangular_solve import (
     first_position,
     index_array,
     replace_element,
 )
 from riselang.frontends.stablehlo.tensors import fill_array
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i1, i32, i64
-from riselang.frontends.building import Builder
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 

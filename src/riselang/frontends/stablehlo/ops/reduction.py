@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from riselang.dialects.rise.types import i1, i64
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
 from riselang.frontends.stablehlo.ops.elementwise import ARITHMETIC_OPS
@@ -24,6 +23,7 @@ from riselang.frontends.stablehlo.tensors import (
     whole_tensor,
     zero_literal,
 )
+from riselang.frontends.term_builder import Builder
 from riselang.native.mlir.stablehlo_graph import GraphBlock
 from riselang.term.build import Node
 

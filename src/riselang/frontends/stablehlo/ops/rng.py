@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i64
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
 from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
@@ -21,6 +20,7 @@ from riselang.frontends.stablehlo.ops.random_bits import WordArithmetic
 from riselang.frontends.stablehlo.ops.rng_bit_generator import philox_bits
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, whole_tensor, zero_tensor
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from riselang.dialects.rise.types import i64, index
-from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.elements import ElementType, TensorType
 from riselang.frontends.stablehlo.ops.bitwise import INTEGER_TYPES, bitcast_scalar
 from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
@@ -18,6 +17,7 @@ from riselang.frontends.stablehlo.ops.random_bits import (
 )
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_tensor
+from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 

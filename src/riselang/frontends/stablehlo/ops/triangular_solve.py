@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, i64
-from riselang.frontends.building import Builder, length_of
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, fill_array, materialize, whole_tensor
+from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from riselang.frontends.building import Builder
 from riselang.frontends.stablehlo.ops.data_movement import (
     pad_array,
     permute_dimensions,
     strided_slice,
 )
+from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 
 

@@ -1,0 +1,109 @@
+"""The steps of `pipeline.lower`, each a small transformation of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from riselang import pipelines
+from riselang.compiler.signatures import Signature
+from riselang.dialects.module import functions, make_context
+from riselang.lowering.debug_locations import complete_locations
+from riselang.lowering.noalias import called_functions, mark_noalias
+from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.passes.convert_math_to_calls import ConvertMathToCallsPass
+from riselang.lowering.passes.convert_rise_to_imperative import (
+    ConvertRiseToImperativePass,
+    Units,
+    convert_module,
+)
+from riselang.lowering.passes.poll_signals import PollSignalsPass
+from riselang.lowering.passes.resolve_rise_access import ResolveRiseAccessPass
+from riselang.lowering.runtime_checks import CHECKS
+from riselang.native.llvm import codegen as llvm
+from riselang.support.config import Options
+from riselang.support.profiling import time_span
+
+
+def mark_permission(module: ModuleOp, options: Options) -> None:
+    """Set the attributes of the float permission, and of contraction that has been done."""
+    module.attributes[FLOAT_PERMISSION] = StringAttr(options.float)
+    if options.contracted:
+        module.attributes[CONTRACTED] = UnitAttr()
+
+
+def make_imperative(module: ModuleOp, programs: Mapping[FuncOp, Units], options: Options) -> None:
+    """Phase 1: lower programs to loops over access paths."""
+    loops = "affine" if options.loops == "polyhedral" else options.loops
+    with time_span(ConvertRiseToImperativePass.name):
+        convert_module(module, programs, loops)
+
+
+def mark_outputs_noalias(module: ModuleOp, signatures: Sequence[Signature]) -> None:
+    """Mark the parameters that programs write as `noalias`, except in functions that are called in
+    the module; calls from outside check it."""
+    called = called_functions(module)
+    written = {each.name: each.written for each in signatures if each.name not in called}
+    for function in functions(module):
+        mark_noalias(function, written.get(function.sym_name.data, ()))
+
+
+def run_passes(passes: Iterable[ModulePass], module: ModuleOp) -> None:
+    context = make_context()
+    for step in passes:
+        with time_span(step.name):
+            step.apply(context, module)
+
+
+def finalize_module(module: ModuleOp, options: Options) -> None:
+    """Remove attributes that native MLIR does not read, and complete debug locations."""
+    module.attributes.pop(CHECKS, None)
+    if options.debug_info:
+        complete_locations(module)
+
+
+def loop_passes(options: Options) -> list[ModulePass]:
+    """Return the passes from loops over access paths to plain MLIR, which is stage `affine`."""
+    raising = pipelines.RAISE_TO_CALLS if options.library == "blas" else ()
+    planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
+    names = (*pipelines.RISE_TO_LOOPS[1:], *raising, *planning)
+    left_out: set[str] = set()
+    left_out |= {pipelines.MATH_TO_CALLS} if options.loops == pipelines.GPU else set()
+    left_out |= {pipelines.APPROXIMATE_MATH} if options.float != "relaxed" else set()
+    return [_make_pass(name, options) for name in names if name not in left_out]
+
+
+def last_passes(options: Options) -> list[ModulePass]:
+    """Return the passes that prepare plain MLIR for its CPU or GPU."""
+    is_for_gpu = options.loops == pipelines.GPU
+    names = pipelines.OUTLINE_KERNELS if is_for_gpu else pipelines.POLL_SIGNALS
+    return [_make_pass(name, options) for name in names]
+
+
+def _make_pass(name: str, options: Options) -> ModulePass:
+    """Instantiate a pass; modules that few programs need are imported here."""
+    if name == ResolveRiseAccessPass.name:
+        # The host launches the kernels of one function, not those of its callees.
+        return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
+    if name == pipelines.MATH_TO_CALLS:
+        return ConvertMathToCallsPass()
+    if name in pipelines.POLL_SIGNALS:
+        return PollSignalsPass()
+    if name == pipelines.APPROXIMATE_MATH:
+        from riselang.lowering.passes.approximate_math import ApproximateMathPass
+
+        return ApproximateMathPass()
+    if name in pipelines.OUTLINE_KERNELS:
+        from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
+
+        return OutlineGpuKernelsPass()
+    if name in pipelines.RAISE_TO_CALLS:
+        from riselang.lowering.passes.raise_to_library_calls import RaiseToLibraryCallsPass
+
+        return RaiseToLibraryCallsPass()
+    from riselang.lowering.passes.plan_polyhedral import PlanPolyhedralPass
+
+    return PlanPolyhedralPass(llvm.vector_bits())

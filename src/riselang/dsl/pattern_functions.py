@@ -1,0 +1,207 @@
+"""Patterns, scalar operations and helpers as Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from riselang.dialects.rise.pattern_registry import (
+    KEYWORD_PARAMETERS,
+    LOOP_DIALECTS,
+    TYPE_PARAMETERS,
+    Argument,
+    PatternSpec,
+)
+from riselang.dialects.rise.types import FunType, uncurry
+from riselang.dsl.pattern_application import apply_pattern
+from riselang.dsl.size_arguments import as_size
+from riselang.dsl.symbolic_values import Value, build_operation
+from riselang.dsl.tracing import value_text
+from riselang.dsl.user_locations import user_location
+from riselang.support.errors import UserError
+from riselang.term import build
+from riselang.term.scalar_ops import OVERLOADS
+
+
+class PatternFunction:
+    """A pattern as a function: give it all its arguments, or some now and the rest later.
+
+    `map(f, xs)`, `map(f)(xs)` and `xs | map(f)` are the same.
+    """
+
+    def __init__(
+        self,
+        spec: PatternSpec,
+        sizes: Sequence[Argument] = (),
+        arguments: Sequence[Any] = (),
+        to: str | None = None,
+        inferred: Mapping[str, Argument] | None = None,
+    ):
+        self.spec = spec
+        self._sizes = tuple(sizes)
+        self._inferred = dict(inferred or {})
+        """Sizes given by name that are otherwise inferred: `rl.generate(f, n=8)`."""
+        self._arguments = tuple(arguments)
+        self._to = to
+        self.__name__ = spec.python_name
+        self.__doc__ = spec.documentation
+
+    @property
+    def arity(self) -> int:
+        """The number of missing arguments."""
+        return self.spec.arity - len(self._arguments)
+
+    def __call__(self, *arguments: Any, to: str | None = None, **inferred: Any) -> Any:
+        if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
+            raise UserError(
+                f"{self.spec.name}: to={to!r} is not possible; loops take 'affine' or 'scf'",
+                user_location(),
+            )
+        missing = self.spec.explicit[len(self._sizes) :]
+        new = [
+            self._convert_size(name, value) for name, value in zip(missing, arguments, strict=False)
+        ]
+        sizes = (*self._sizes, *new)
+        given = (*self._arguments, *arguments[len(missing) :])
+        if len(given) > self.spec.arity:
+            raise UserError(
+                f"{self.spec.name} takes {self.spec.arity} argument(s)"
+                f"{self._sizes_hint()}, but found {len(given)}",
+                user_location(),
+            )
+        to = to or self._to
+        known = {**self._inferred, **self._convert_inferred_sizes(inferred)}
+        if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
+            return PatternFunction(self.spec, sizes, given, to, known)
+        parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
+        return Value(apply_pattern(self.spec, parameters, given, to))
+
+    def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
+        names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
+        for name in inferred.keys() - names:
+            known = f"; it has {', '.join(sorted(names))}" if names else ""
+            raise UserError(f"{self.spec.name} has no inferred size {name}{known}", user_location())
+        return {name: self._convert_size(name, size) for name, size in inferred.items()}
+
+    def as_function(self, expected: FunType, what: str) -> build.Node | None:
+        """Return the node of this pattern as a function of its missing arguments.
+
+        None if their number differs from that of `expected`, or if an argument is computed: it is
+        named outside the function, so that it is computed once, and the pattern is called.
+        """
+        missing = self.spec.explicit[len(self._sizes) :]
+        if missing:
+            raise self._missing_sizes_error(f"this is {what}")
+        values = [argument.node for argument in self._arguments if isinstance(argument, Value)]
+        if self.arity != len(uncurry(expected)[0]) or not all(
+            build.is_view_node(v) for v in values
+        ):
+            return None
+        parameters = {
+            **self._inferred,
+            **dict(zip(self.spec.explicit, self._sizes, strict=True)),
+        }
+        return apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
+
+    def _missing_sizes_error(self, found: str) -> UserError:
+        names = ", ".join(self.spec.explicit)
+        return UserError(
+            f"{self.spec.name} needs {names} first, as in rl.{self.spec.python_name}({names}); "
+            f"{found}",
+            user_location(),
+        )
+
+    def _sizes_hint(self) -> str:
+        names = ", ".join(self.spec.explicit)
+        return f" after the size(s) {names}" if names else ""
+
+    def _convert_size(self, name: str, size: Any) -> Argument:
+        if name in KEYWORD_PARAMETERS:
+            return self._check_keyword(name, size)
+        if isinstance(size, Value) or callable(size):
+            raise self._missing_sizes_error(f"found {value_text(size)}")
+        return as_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
+
+    def _check_keyword(self, name: str, value: Any) -> str:
+        known = KEYWORD_PARAMETERS[name]
+        if isinstance(value, Value):
+            raise self._missing_sizes_error(f"found {value!r}")
+        if value not in known:
+            raise UserError(
+                f"{self.spec.name}({name}): expected one of {', '.join(known)}, found {value!r}",
+                user_location(),
+            )
+        return value
+
+    def __repr__(self) -> str:
+        return f"<pattern {self.spec}>"
+
+
+class ScalarFunction:
+    """A function on scalars, or on each lane of vectors."""
+
+    def __init__(self, name: str, arity: int, doc: str):
+        self.name = self.__name__ = name
+        self.arity = arity
+        self.__doc__ = doc
+
+    def __call__(self, *operands: Any) -> Value:
+        if len(operands) != self.arity:
+            raise UserError(
+                f"{self.name} takes {self.arity} operand(s), but found {len(operands)}",
+                user_location(),
+            )
+        return build_operation(self.name, *operands)
+
+    def __repr__(self) -> str:
+        return f"<scalar function {self.name}>"
+
+
+_UNARY = {"neg", "abs"}
+_TERNARY = {"fma"}
+_BINARY = {
+    "add", "sub", "mult", "div", "floordiv", "max", "min", "bitand", "bitor", "bitxor", "pow",
+    "atan2", "copysign",
+}  # fmt: skip
+
+
+def scalar_function(name: str) -> ScalarFunction:
+    arity = 2 if name in _BINARY else 3 if name in _TERNARY else 1
+    ops = " or ".join(op for op in OVERLOADS[name] if op is not None)
+    return ScalarFunction(name, arity, f"`{name}` of {arity} scalar(s): {ops}")
+
+
+class Helper:
+    """A function composed of patterns, which can be partially applied."""
+
+    def __init__(self, function: Callable[..., Any], arity: int):
+        self._function = function
+        self._arity = arity
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        if len(arguments) > self._arity:
+            raise UserError(
+                f"{self.__name__} takes {self._arity} argument(s), but found {len(arguments)}",
+                user_location(),
+            )
+        if len(arguments) == self._arity:
+            return self._function(*arguments)
+        rest = self._arity - len(arguments)
+        return Helper(
+            _set_name(self.__name__, lambda *more: self._function(*arguments, *more)), rest
+        )
+
+    @property
+    def arity(self) -> int:
+        return self._arity
+
+
+def _set_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = name
+    return function
+
+
+def helper(arity: int) -> Callable[[Callable[..., Any]], Helper]:
+    return lambda function: Helper(function, arity)

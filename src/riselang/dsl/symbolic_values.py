@@ -1,0 +1,334 @@
+"""Symbolic values, which are the arguments of a traced function, and the operators on them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.lane_types import lane_type
+from riselang.dialects.rise.pattern_registry import FST, SND, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.types import (
+    ArrayType,
+    IdxType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    VectorType,
+    i1,
+)
+from riselang.dsl.diagnostics import UnsupportedOperations, refuse
+from riselang.dsl.pattern_application import apply_pattern
+from riselang.dsl.tracing import (
+    broadcast_hint,
+    current_trace,
+    has_lanes,
+    make_pair,
+    type_text,
+    value_text,
+)
+from riselang.dsl.user_locations import user_location
+from riselang.support.errors import UserError
+from riselang.term import build
+from riselang.term.scalar_ops import resolve_op
+
+Operand = Any
+
+
+class Value(UnsupportedOperations):
+    """A value of the program that is being traced."""
+
+    __slots__ = ("node",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, node: build.Node):
+        self.node = node
+
+    @property
+    def type(self) -> RiseType:
+        return current_trace().inference.resolve(self.node.type)
+
+    @property
+    def fst(self) -> Value:
+        return project(self, 0)
+
+    @property
+    def snd(self) -> Value:
+        return project(self, 1)
+
+    def __repr__(self) -> str:
+        return f"<value of type {type_text(self.type)}>"
+
+    def __or__(self, other: Any) -> Any:
+        """`xs | f` applies a function; on integers it is the bitwise or."""
+        if callable(other):
+            return other(self)
+        return build_binary("bitor", "|", self, other)
+
+    def __len__(self) -> int:
+        type = self.type
+        if isinstance(type, TupleType):
+            return 2
+        if isinstance(type, ArrayType) and type.length.is_constant:
+            return type.length.constant
+        raise UserError(
+            f"the length of {type_text(type)} is not known here; rl.size_of(x) is the length of an "
+            "array in the program",
+            user_location(),
+        )
+
+    def __iter__(self) -> Iterator[Value]:
+        if not isinstance(self.type, TupleType):
+            raise UserError(
+                f"only a pair can be unpacked, but this is {type_text(self.type)}; "
+                "use rl.map to work on the elements of an array",
+                user_location(),
+            )
+        return iter((project(self, 0), project(self, 1)))
+
+    def __getitem__(self, place: Any) -> Value:
+        """Return a component of a pair, an element by a number or an index, or a slice."""
+        return subscript_value(self, place)
+
+    def __bool__(self) -> bool:
+        raise UserError(
+            "a value of the program is not known while it is traced, so Python's if, and, or, not "
+            "cannot test it; use rl.where(condition, a, b)",
+            user_location(),
+        )
+
+    def __add__(self, other: Operand) -> Value:
+        return build_binary("add", "+", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return build_binary("add", "+", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return build_binary("sub", "-", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return build_binary("sub", "-", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return build_binary("mult", "*", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return build_binary("mult", "*", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return build_binary("div", "/", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return build_binary("div", "/", other, self)
+
+    def __floordiv__(self, other: Operand) -> Value:
+        return build_binary("floordiv", "//", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Value:
+        return build_binary("floordiv", "//", other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return self - build_binary("floordiv", "%", self, other) * other
+
+    def __rmod__(self, other: Operand) -> Value:
+        return other - build_binary("floordiv", "%", other, self) * self
+
+    def __pow__(self, other: Operand) -> Value:
+        return build_binary("pow", "**", self, other)
+
+    def __and__(self, other: Operand) -> Value:
+        return build_binary("bitand", "&", self, other)
+
+    def __xor__(self, other: Operand) -> Value:
+        return build_binary("bitxor", "^", self, other)
+
+    def __rpow__(self, other: Operand) -> Value:
+        return build_binary("pow", "**", other, self)
+
+    def __neg__(self) -> Value:
+        return build_operation("neg", self, symbol="-")
+
+    def __invert__(self) -> Value:
+        """Negate a Boolean, or each lane of a vector of Booleans."""
+        type = self.type
+        if isinstance(type, TypeVariable):
+            current_trace().unify(i1, type, "operand of '~'")
+        elif lane_type(type) != i1:
+            refuse(f"'~' works on Booleans, but this is {type_text(type)}")
+        if isinstance(type, VectorType):
+            truths = apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [True], None)
+            return build_binary("bitxor", "~", self, Value(truths))
+        return build_binary("bitxor", "~", self, True)
+
+    def __abs__(self) -> Value:
+        return build_operation("abs", self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return compare("lt", "<", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return compare("le", "<=", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return compare("gt", ">", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return compare("ge", ">=", self, other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return compare("eq", "==", self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return compare("ne", "!=", self, other)
+
+
+def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
+    """Return a symbolic value, a number, or a tuple of these, as a node."""
+    trace = current_trace()
+    if isinstance(value, Value):
+        return value.node
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_):
+        return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
+    if isinstance(value, numbers.Real):
+        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        type = trace.inference.fresh_type() if expected is None else expected
+        if isinstance(trace.inference.resolve(type), TypeVariable | ScalarType):
+            return build.Constant(type, number, scope=trace.scope, location=user_location())
+    if isinstance(value, tuple) and len(value) >= 2:
+        first, *rest = value
+        second = rest[0] if len(rest) == 1 else tuple(rest)
+        return make_pair(trace, as_node(first), as_node(second))
+    if callable(value):
+        raise UserError(
+            f"expected a value here, but found {value_text(value)}; apply it to its arguments",
+            user_location(),
+        )
+    wanted = None if expected is None else trace.inference.resolve(expected)
+    type = "" if wanted is None else f" of type {type_text(wanted)}"
+    raise UserError(
+        f"expected a value{type}, but found {value_text(value)}{_value_hint(value, wanted)}",
+        user_location(),
+    )
+
+
+def _value_hint(value: Any, expected: RiseType | None) -> str:
+    if isinstance(expected, IdxType):
+        return "; rl.clamp_idx(n, i) converts a number to an index"
+    if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
+        return f"; write {broadcast_hint(expected, str(value))}"
+    if isinstance(value, np.ndarray | list):
+        return "; pass arrays as arguments of the traced function"
+    return ""
+
+
+def subscript_value(value: Value, place: Any) -> Value:
+    # Deferred: indexing applies patterns to values.
+    from riselang.dsl.indexing import subscript
+
+    return subscript(value, place)
+
+
+def project(value: Value, position: int) -> Value:
+    return Value(apply_pattern(FST if position == 0 else SND, {}, [value], None))
+
+
+def build_operation(name: str, *operands: Operand, symbol: str | None = None) -> Value:
+    """Build an operation whose operands and result have the same type."""
+    trace = current_trace()
+    symbol = symbol or name
+    nodes = _convert_operands(symbol, operands)
+    for node in nodes[1:]:
+        trace.unify(nodes[0].type, node.type, f"operands of '{symbol}'")
+    type = trace.inference.resolve(nodes[0].type)
+    _check_defined(name, symbol, type)
+    return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
+
+
+def _check_defined(name: str, symbol: str, type: RiseType) -> None:
+    lane = lane_type(type)
+    if not isinstance(lane, ScalarType) or name == "neg" or resolve_op(name, lane) is not None:
+        return
+    instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
+    raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
+
+
+OPERATOR_ALTERNATIVES = {
+    "div": "use //, or rl.cast the operands to a float",
+    "floordiv": "use / and rl.math.floor",
+    "bitand": "put the comparisons around it in parentheses",
+    "bitor": "put the comparisons around it in parentheses",
+    "bitxor": "a power is a ** b",
+    "pow": "multiply, or rl.cast the operands to a float",
+}
+
+
+def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value:
+    return build_operation(name, left, right, symbol=symbol)
+
+
+def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:
+    trace = current_trace()
+    nodes = _convert_operands(symbol, (left, right))
+    trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
+    type = trace.inference.with_lane(nodes[0].type, i1)
+    place = user_location()
+    return Value(
+        build.Operation(type, "compare", nodes, predicate, scope=trace.scope, location=place)
+    )
+
+
+def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
+    trace = current_trace()
+    test, first, second = _convert_operands("where", (condition, chosen, other))
+    wanted = trace.inference.with_lane(first.type, i1)
+    trace.unify(wanted, test.type, "condition of 'where'")
+    trace.unify(first.type, second.type, "branches of 'where'")
+    type = trace.inference.resolve(first.type)
+    nodes = [test, first, second]
+    return Value(
+        build.Operation(type, "arith.select", nodes, scope=trace.scope, location=user_location())
+    )
+
+
+def convert(value: Operand, type: ScalarType) -> Value:
+    trace = current_trace()
+    (node,) = _convert_operands("cast", (value,))
+    target = trace.inference.with_lane(node.type, type)
+    return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
+
+
+def _convert_operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+    """Return the operands of an operation as nodes: scalars, or vectors of one length."""
+    trace = current_trace()
+    nodes = [as_node(operand) for operand in operands]
+    types = [trace.inference.resolve(node.type) for node in nodes]
+    for type in types:
+        if not has_lanes(type):
+            raise UserError(
+                f"'{name}' works on scalars, but this is {type_text(type)}"
+                f"{NOT_SCALAR_HINTS.get(type.__class__, '')}",
+                user_location(),
+            )
+    _check_not_mixed(name, nodes, types)
+    return nodes
+
+
+def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[RiseType]) -> None:
+    """Reject mixed scalars and vectors: a broadcast has to be explicit."""
+    if mixed := build.mixed_operands(nodes, types):
+        vector, scalar = mixed
+        found, text = build.describe_scalar(scalar)
+        refuse(f"'{name}' of {type_text(vector)} and {found}; write {broadcast_hint(vector, text)}")
+
+
+NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
+    ArrayType: "; use rl.map to apply it to every element, and rl.zip(x, y) | rl.map(...) for two "
+    "arrays",
+    TupleType: "; unpack the pair with a, b = p, or with a lambda of two arguments",
+    IdxType: "; rl.from_idx(i) is the number",
+}

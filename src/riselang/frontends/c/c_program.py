@@ -1,0 +1,327 @@
+"""Programs from regions: MLIR and LLVM text, an object file with a C header, callable functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from riselang import pipelines
+from riselang.api.load import term_kernel
+from riselang.compiler.module_facts import collect_facts
+from riselang.dialects.module import module_text
+from riselang.frontends.c.calling import CFunction, CompiledCFunction
+from riselang.frontends.c.emit.bounds_checks import add_checks, report_function, runtime_checks
+from riselang.frontends.c.emit.c_entry_points import (
+    INNER_PREFIX,
+    OUTER_PREFIX,
+    SOURCE_ORDER_PREFIX,
+    build_wrapper,
+    format_llvm_entry,
+    is_buffer,
+)
+from riselang.frontends.c.emit.expression_emitter import CalledFunctions
+from riselang.frontends.c.emit.fma_contraction import contract_scop
+from riselang.frontends.c.emit.prototypes import format_header
+from riselang.frontends.c.emit.region_functions import (
+    build_function,
+    build_module,
+    declare_functions,
+)
+from riselang.frontends.c.lift.lifted_function import lift_all_statements, lift_function
+from riselang.frontends.c.lift.lifted_statements import LiftedStatement, lift_statements
+from riselang.frontends.c.lift.region_steps import replace_by_calls, replace_by_structures
+from riselang.frontends.c.model.aliasing import can_check_aliasing, possibly_aliasing_pairs
+from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.model_identity import model_text
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.frontends.c.report import format_report
+from riselang.frontends.c.schedule.isl_schedule import ISL, PATTERNS, loop_ast
+from riselang.lowering.debug_locations import complete_locations
+from riselang.lowering.noalias import mark_noalias, noalias_pointers
+from riselang.lowering.passes.poll_signals import poll_signals
+from riselang.native.compile_job import Job
+from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm import shared_libraries as libraries
+from riselang.native.llvm.ir_text import make_internal
+from riselang.native.mlir.generic_printer import native_text
+from riselang.runtime.cache import default_cache
+from riselang.runtime.environment import fingerprint
+from riselang.runtime.sealing import seal, unseal
+from riselang.support.config import Options
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+from riselang.support.recursion import with_deep_stack
+
+_KIND = "C loops"
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """Regions, and how they are compiled."""
+
+    regions: tuple[Scop, ...]
+    options: Options
+    schedule: str = "source"
+    checks: bool = True
+    """Whether functions in this process check for out-of-bounds accesses."""
+
+    @cached_property
+    def scops(self) -> tuple[Scop, ...]:
+        """The regions, transformed as the float permission allows."""
+        if self.options.float == "strict":
+            return self.regions
+        return tuple(contract_scop(scop) for scop in self.regions)
+
+    @cached_property
+    def _trees(self) -> list[Any]:
+        if self.options.library == "none":
+            return [loop_ast(scop, self.schedule) for scop in self.scops]
+        pairs = zip(self.regions, self.scops, strict=True)
+        return [
+            replace_by_calls(region, scop, self.options, self.schedule) for region, scop in pairs
+        ]
+
+    @property
+    def _is_scheduled(self) -> bool:
+        return self.schedule in (ISL, PATTERNS)
+
+    @property
+    def _is_reordered(self) -> bool:
+        """Whether anything runs in another order than the source."""
+        return self._is_scheduled or self.options.library != "none"
+
+    @cached_property
+    @with_deep_stack
+    def module(self) -> ModuleOp:
+        """A module to print, with a function for each region."""
+        return build_module(self.scops, self._trees, is_arranged=self._is_scheduled)
+
+    def affine_text(self) -> str:
+        return module_text(self.module)
+
+    @with_deep_stack
+    def linalg_text(self) -> str:
+        """Print statements over whole arrays as structured ops, and the rest as loops."""
+        steps = [replace_by_structures(scop, self.schedule) for scop in self.scops]
+        return module_text(build_module(self.scops, steps, is_arranged=self._is_scheduled))
+
+    def notation_text(self) -> str:
+        """Print the recognized and lifted statements as programs in RISE's notation."""
+        return (
+            "\n\n".join(f"def {each.name} =\n{each.term}" for each in self._lifted_programs())
+            + "\n"
+        )
+
+    def rise_text(self) -> str:
+        """Print the same as ops of the `rise` dialect, for all sizes."""
+        kernels = [
+            term_kernel(each.name, each.term, float=self.options.float)
+            for each in self._lifted_programs()
+        ]
+        return "\n".join(kernel.lower().as_text("rise") for kernel in kernels)
+
+    def _lifted_programs(self) -> list[LiftedStatement]:
+        found = lift_statements(self.regions)
+        if not found:
+            raise UserError(
+                "no statement of these regions is lifted to patterns; --emit report says why"
+            )
+        return found
+
+    def text(self, stage: str) -> str:
+        """Print the regions at a stage."""
+        texts = {
+            "affine": self.affine_text,
+            "linalg": self.linalg_text,
+            "notation": self.notation_text,
+            "rise": self.rise_text,
+            "report": lambda: "".join(
+                format_report(scop, self.options, self.schedule) for scop in self.regions
+            ),
+            "llvm": lambda: self.llvm_ir,
+            "asm": self.assembly,
+        }
+        if stage not in texts:
+            raise UserError(f"expected a stage of {', '.join(texts)}, but found {stage!r}")
+        return texts[stage]()
+
+    def _link_module(self, *, is_checked: bool) -> ModuleOp:
+        """Build the functions with entry points that C can call.
+
+        If arguments are checked at the call, arrays that are written share no memory with others;
+        neither do those that C declares `restrict`. Otherwise, reordered loops come with a second
+        version in source order, or are not used at all if aliasing cannot be checked.
+        """
+        functions: list[func.FuncOp] = []
+        called: CalledFunctions = {}
+        for position, scop in enumerate(self.scops):
+            self._check_globals(scop)
+            has_plain = self._is_reordered and not is_checked and any(possibly_aliasing_pairs(scop))
+            is_changed = self._is_reordered and (not has_plain or can_check_aliasing(scop))
+            has_plain = has_plain and is_changed
+            tree = self._trees[position] if is_changed else self._source_order_tree(scop)
+            is_apart = is_checked or is_changed
+            is_arranged = is_changed and self._is_scheduled
+            functions.append(
+                self._build_function(scop, tree, INNER_PREFIX, called, is_arranged, is_apart)
+            )
+            if has_plain:
+                plain = self._source_order_tree(scop)
+                functions.append(
+                    self._build_function(scop, plain, SOURCE_ORDER_PREFIX, called, False, False)
+                )
+            functions.append(build_wrapper(scop, has_plain=has_plain))
+        reports = [report_function()] if any(map(runtime_checks, self.scops)) else []
+        return ModuleOp([*functions, *reports, *declare_functions(called)])
+
+    @with_deep_stack
+    def _build_function(
+        self,
+        scop: Scop,
+        tree: Any,
+        prefix: str,
+        called: CalledFunctions,
+        is_arranged: bool,
+        is_apart: bool,
+    ) -> func.FuncOp:
+        """Build the function of a region; LLVM is told which of its arrays do not alias."""
+        function, used = build_function(scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged)
+        called.update(used)
+        distinct = [
+            at for at, variable in enumerate(scop.inputs)
+            if is_buffer(scop, variable)
+            and (variable.is_restrict or (is_apart and variable in scop.written_variables))
+        ]  # fmt: skip
+        distinct += [len(scop.inputs)] if runtime_checks(scop) else []
+        mark_noalias(function, distinct)
+        return function
+
+    def _source_order_tree(self, scop: Scop) -> Any:
+        """Return the loops in source order."""
+        return loop_ast(scop, "source")
+
+    def _check_globals(self, scop: Scop) -> None:
+        for variable in scop.inputs:
+            if scop.is_whole and variable not in scop.function.parameters:
+                raise UnsupportedConstruct(
+                    variable.place, f"{variable.name} is not a parameter of {scop.name}",
+                    "add it as a parameter",
+                )  # fmt: skip
+
+    def _compile_job(self, *, is_checked: bool) -> Job:
+        module = self._link_module(is_checked=is_checked)
+        if is_checked:
+            poll_signals(module)
+        entries = "\n".join(format_llvm_entry(scop) for scop in self.scops)
+        pipeline = pipelines.cpu_pipeline(threads=False, bf16=False)
+        return self._make_job(module, pipeline, entries)
+
+    def linked_module(self) -> ModuleOp:
+        """Return the module that is compiled, with its locations, before it is passed to MLIR."""
+        return self._link_module(is_checked=False)
+
+    def located_ir(self, module: ModuleOp) -> str:
+        """Return the LLVM IR of `linked_module`, in which every instruction has a location."""
+        complete_locations(module)
+        pipeline = pipelines.cpu_pipeline(threads=False, bf16=False, debug_info=True)
+        return self._make_job(module, pipeline, "", debug_info=True).llvm_ir
+
+    def _make_job(
+        self,
+        module: ModuleOp,
+        pipeline: tuple[str, ...],
+        entries: str,
+        *,
+        debug_info: bool = False,
+    ) -> Job:
+        text, facts = native_text(module, locations=debug_info), collect_facts(module)
+        return Job(
+            text, pipeline, noalias_pointers(module), entries, debug_info, self.options.effort,
+            facts.has_short_floats, facts.may_end_early,
+        )  # fmt: skip
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        job = self._compile_job(is_checked=False)
+        names = [
+            f"{prefix}{s.name}"
+            for s in self.scops
+            for prefix in (INNER_PREFIX, SOURCE_ORDER_PREFIX, OUTER_PREFIX)
+        ]
+        return make_internal(job.complete_ir, names)
+
+    def object_code(self) -> bytes:
+        """Return machine code to be linked with C."""
+        return llvm.object_code(self.llvm_ir, self.options.effort)
+
+    def assembly(self) -> str:
+        return llvm.assembly(self.llvm_ir, self.options.effort)
+
+    def header(self, name: str) -> str:
+        return format_header(self.scops, name)
+
+    def _machine_code(self) -> bytes:
+        """Load machine code from the cache, or compile and store it.
+
+        The key identifies the regions, so scheduling and proofs are not repeated.
+        """
+        cache, key = default_cache(), self._cache_key()
+        if cache is None or key is None:
+            return self._compile_job(is_checked=True).object_code()
+        code = self._usable_code(cache.read(key))
+        if code is None:
+            code = self._compile_job(is_checked=True).object_code()
+            cache.write(key, seal(_KIND, code))
+        return code
+
+    def _usable_code(self, data: bytes | None) -> bytes | None:
+        """Return the machine code in a cache entry, if it is usable."""
+        try:
+            code = None if data is None else unseal(_KIND, data)
+            if code is not None:
+                llvm.check_objects([code], [scop.name for scop in self.scops])
+        except ValueError:
+            return None
+        return code
+
+    def _cache_key(self) -> str | None:
+        texts = [model_text(scop) for scop in self.regions]
+        if None in texts:
+            return None
+        return fingerprint("c", isl().version.VERSION, self.schedule, self.options, *texts)
+
+    def functions(self) -> dict[str, CFunction]:
+        """Return the functions in this process, ready to call."""
+        if self.checks:
+            regions = tuple(map(add_checks, self.regions))
+            return replace(self, regions=regions, checks=False).functions()
+        lifted = self._lifted_functions() if self._is_scheduled else {}
+        rest = [scop for scop in self.regions if scop.name not in lifted]
+        return {**lifted, **(self._load_functions(rest) if rest else {})}
+
+    def _lifted_functions(self) -> dict[str, CFunction]:
+        """Return the functions with matrix multiplications that run as patterns."""
+        lift = lift_all_statements if self.schedule == PATTERNS else lift_function
+        found = [lift(scop, self.options, self._load_functions) for scop in self.regions]
+        return {each.__name__: each for each in found if each is not None}
+
+    def _load_functions(self, regions: Sequence[Scop]) -> dict[str, CFunction]:
+        """Compile and load regions as loops."""
+        program = replace(self, regions=tuple(regions))
+        if self.options.library == "blas":
+            libraries.prepare_library(libraries.BLAS)
+        code = llvm.load_objects([program._machine_code()])
+        return {
+            scop.name: CompiledCFunction(scop, self._load_functions, code) for scop in program.scops
+        }
+
+
+def make_program(
+    scops: Sequence[Scop], options: Options, schedule: str = "source", *, checks: bool = True
+) -> CProgram:
+    return CProgram(tuple(scops), options, schedule, checks)

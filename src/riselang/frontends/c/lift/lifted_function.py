@@ -1,0 +1,135 @@
+"""A C function of which some parts run as patterns, and the rest as loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from riselang.frontends.c.calling import Arrays, CFunction, Values
+from riselang.frontends.c.lift.choices import WINDOW_TACTICS, choose_for_product
+from riselang.frontends.c.lift.costs import PATTERN_CODE
+from riselang.frontends.c.lift.product_step import ProductStep
+from riselang.frontends.c.lift.statement_step import StatementSteps, statement_steps
+from riselang.frontends.c.lift.triangular_product import Load
+from riselang.frontends.c.model.dependences import dependences
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.tactics.loop_fission import (
+    RegionPart,
+    dependence_cycles,
+    is_separable,
+    merge_loop_parts,
+    part_region,
+    separate_parts,
+    shares_local_variables,
+)
+from riselang.frontends.c.tactics.recognition import recognize_statements
+from riselang.support.config import Options
+from riselang.support.lazy import cached_property
+
+Step = ProductStep | StatementSteps
+
+
+def lift_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | None:
+    """Return a region with the parts that are faster as patterns; None if there are none."""
+    if not is_separable(scop) or dependences(scop) is None:
+        return None
+    found = {
+        part.names: _lift_if_faster(scop, part, options, load) for part in separate_parts(scop)
+    }
+    steps = _make_steps(scop, separate_parts(scop), found)
+    return LiftedFunction(scop, load, steps) if steps else None
+
+
+def _lift_if_faster(scop: Scop, part: RegionPart, options: Options, load: Load) -> Step | None:
+    """Return a part as patterns, if that is faster when lengths are not known."""
+    if part.product is not None:
+        step = ProductStep(scop, part.product, options, load)
+        return (
+            step
+            if choose_for_product(scop, step.product, options).implementation is PATTERN_CODE
+            else None
+        )
+    known = {each.statement.name: each for each in recognize_statements(scop)}
+    found = known[part.names[0]]
+    if len(part.names) > 1 or found.tactic not in WINDOW_TACTICS or found.around:
+        return None
+    steps = statement_steps(scop, part.names, options)
+    return steps if steps is not None and steps.is_profitable(found.tactic) else None
+
+
+def lift_all_statements(scop: Scop, options: Options, load: Load) -> PatternFunction | None:
+    """Return a region with every lifted statement as a separate program; None if there are none."""
+    if not is_separable(scop):
+        return None
+    circles = [RegionPart(tuple(circle)) for circle in dependence_cycles(scop)]
+    found = {part.names: statement_steps(scop, part.names, options) for part in circles}
+    steps = _make_steps(scop, circles, found)
+    return PatternFunction(scop, load, steps) if steps else None
+
+
+def _make_steps(
+    scop: Scop, parts: Sequence[RegionPart], found: Mapping[tuple[str, ...], Step | None]
+) -> list[Step | Scop]:
+    """Return parts with their patterns, and loops between them; empty if that is not possible."""
+
+    def is_lifted(part: RegionPart) -> bool:
+        return found.get(part.names) is not None
+
+    joined = merge_loop_parts(parts, is_lifted)
+    if not any(map(is_lifted, joined)) or shares_local_variables(scop, joined, is_lifted):
+        return []
+    return [
+        found.get(part.names) or part_region(scop, part, number)
+        for number, part in enumerate(joined)
+    ]
+
+
+class LiftedFunction(CFunction):
+    """Runs the parts of a region in sequence; if a call is small, the whole region as loops.
+
+    Both are compiled when first needed.
+    """
+
+    def __init__(self, scop: Scop, load: Load, steps: Sequence[Step | Scop]):
+        super().__init__(scop, load)
+        self._steps = tuple(steps)
+
+    @cached_property
+    def _loop_version(self) -> CFunction:
+        return self._load([self._scop])[self._scop.name]
+
+    @cached_property
+    def _loop_parts(self) -> Mapping[str, CFunction]:
+        loops = [step for step in self._steps if isinstance(step, Scop)]
+        return self._load(loops) if loops else {}
+
+    @cached_property
+    def _tactics(self) -> Mapping[str, str]:
+        return {each.statement.name: each.tactic or "" for each in recognize_statements(self._scop)}
+
+    def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
+        if not self._is_profitable(arrays, values):
+            return self._loop_version.run(passed, arrays, values)
+        for step in self._steps:
+            if isinstance(step, Scop):
+                self._loop_parts[step.name].run(passed, arrays, values)
+            else:
+                step.run(arrays, values)
+        return None
+
+    def _is_profitable(self, arrays: Arrays, values: Values) -> bool:
+        """Whether any step is faster as patterns, for the sizes of a call."""
+        return any(
+            step.is_profitable(arrays)
+            if isinstance(step, ProductStep)
+            else step.is_profitable(self._tactics[step.name], values)
+            for step in self._steps
+            if not isinstance(step, Scop)
+        )
+
+
+class PatternFunction(LiftedFunction):
+    """Runs as patterns at all sizes."""
+
+    def _is_profitable(self, arrays: Arrays, values: Values) -> bool:
+        return True

@@ -1,0 +1,190 @@
+"""Loops for a single statement: the choice of the innermost loop, and of those unrolled into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from riselang.frontends.c.emit.loop_vectorization import is_vectorizable
+from riselang.frontends.c.model.linear import Linear
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.schedule.dependence_queries import is_parallel, preserves_dependences
+from riselang.frontends.c.schedule.plan import StatementLoops
+from riselang.frontends.c.schedule.rows import Rows, independent_rows, is_dependent_row
+from riselang.frontends.c.schedule.strides import Stride, access_strides
+
+UNROLL_AND_JAM = 4
+"""The unroll-and-jam factor of an outer loop around a vectorized innermost one."""
+INTERLEAVED_REDUCTIONS = 8
+"""The number of interleaved reductions: enough to hide the latency of additions, and to reuse the
+elements that all of them read."""
+INTERLEAVED_WITHOUT_REUSE = 4
+"""The same if they share no elements: more would need more address registers."""
+CACHE_TILE_COLUMNS, CACHE_TILE_ROWS = 256, 128
+"""The elements of a row, and the rows, that stay in the cache: the cache tile."""
+
+
+@dataclass(frozen=True)
+class SingleStatement:
+    """A statement, the rows that are left to it, and its self-dependences."""
+
+    scop: Scop
+    statement: ModelStatement
+    outer: Rows
+    rows: Rows
+    pairs: Any
+
+    def preserves_dependences(self, rows: Sequence[Linear]) -> bool:
+        times = {self.statement.name: (*self.outer, *rows)}
+        return preserves_dependences(self.scop, self.pairs, times, strictly=True)
+
+    def is_parallel(self, rows: Sequence[Linear]) -> bool:
+        times = {self.statement.name: (*self.outer, *rows)}
+        return is_parallel(self.scop, self.pairs, times)
+
+    def strides_along(self, row: Linear) -> dict[Any, Stride]:
+        """Return the strides of accesses along one of the rows, all others fixed."""
+        whole = independent_rows((*self.outer, *self.rows), self.statement)
+        if row not in whole:
+            return {}
+        return access_strides(self.statement, whole, whole.index(row)) or {}
+
+    def is_contiguous(self, row: Linear) -> bool:
+        """Whether vectors of iterations of a row write and read contiguous elements."""
+        found = self.strides_along(row)
+        writes = [found[access] for access in self.statement.writes if access in found]
+        return (
+            bool(writes)
+            and all(stride is Stride.NEXT for stride in writes)
+            and all(stride in (Stride.STAYS, Stride.NEXT) for stride in found.values())
+        )
+
+    def reads_contiguously(self, row: Linear) -> bool:
+        """Whether iterations of a row read contiguous elements, and write the same one."""
+        found = self.strides_along(row)
+        return (
+            bool(found)
+            and Stride.FAR not in found.values()
+            and all(found.get(access) is Stride.STAYS for access in self.statement.writes)
+        )
+
+    def uses_whole_cache_lines(self, row: Linear, other: Linear) -> bool:
+        """Whether cache lines that are read are used whole: by iterations of a row, or by those of
+        another that run at the same time."""
+        along, across = self.strides_along(row), self.strides_along(other)
+        return all(
+            along.get(access) is not Stride.FAR or across.get(access) is not Stride.FAR
+            for access in self.statement.reads
+        )
+
+    def reads_non_contiguously(self, row: Linear) -> bool:
+        """Whether iterations of a row read elements that are not contiguous."""
+        along = self.strides_along(row)
+        return any(along.get(access) is Stride.FAR for access in self.statement.reads)
+
+    def writes_distinct_elements(self, row: Linear) -> bool:
+        """Whether each iteration of a row writes a different element."""
+        found = self.strides_along(row)
+        return any(found.get(access) is not Stride.STAYS for access in self.statement.writes)
+
+    def reuses_reads(self, row: Linear) -> bool:
+        """Whether iterations of a row read an array element in common."""
+        found = self.strides_along(row)
+        return any(
+            read.indices and found.get(read) is Stride.STAYS for read in self.statement.reads
+        )
+
+    def reuses_elements(self, row: Linear) -> bool:
+        """Whether iterations of a row have elements in common."""
+        return Stride.STAYS in self.strides_along(row).values()
+
+
+def remaining_rows(rows: Rows, outer: Rows, statement: ModelStatement) -> Rows:
+    """Return the rows that those of outer loops do not determine."""
+    names = [name for _, name in statement.iterators]
+    known = list(independent_rows(outer, statement))
+    kept: list[Linear] = []
+    for row in rows:
+        if not is_dependent_row([*known, *kept], row, names):
+            kept.append(row)
+    return tuple(kept)
+
+
+def choose_loops(alone: SingleStatement) -> StatementLoops:
+    """Return the first candidate that preserves all dependences."""
+    for rows, tiles in (*_vectorized_candidates(alone), *_reduction_candidates(alone)):
+        if alone.preserves_dependences(rows):
+            return StatementLoops(alone.statement.name, rows, tiles)
+    return StatementLoops(alone.statement.name, _plain_rows(alone))
+
+
+Candidate = tuple[Rows, tuple[tuple[Linear, int], ...]]
+
+
+def _vectorized_candidates(alone: SingleStatement) -> Iterator[Candidate]:
+    """Yield candidates whose innermost row is contiguous and parallel."""
+    if not is_vectorizable(alone.statement):
+        return
+    for row in reversed(alone.rows):
+        others = [each for each in alone.rows if each != row]
+        # The written elements change slowest, so that they stay in the cache.
+        others.sort(key=lambda each: not alone.writes_distinct_elements(each))
+        if not alone.is_contiguous(row) or not alone.is_parallel((*others, row)):
+            continue
+        shared = [each for each in others if alone.reuses_elements(each)]
+        for count in (2, 1):
+            if len(shared) >= count:
+                tiles = tuple((each, UNROLL_AND_JAM) for each in shared[-count:])
+                yield from _tiled_candidates(others, row, tiles)
+        yield (*others, row), ()
+
+
+def _tiled_candidates(
+    others: Sequence[Linear], row: Linear, tiles: tuple[tuple[Linear, int], ...]
+) -> Iterator[Candidate]:
+    sizes = dict(tiles)
+    loops = [each.floor_divide(sizes[each]) if each in sizes else each for each in others]
+    unrolled = [each for each, _ in tiles]
+    if len(others) > 1:
+        strips = [row.floor_divide(CACHE_TILE_COLUMNS), others[-1].floor_divide(CACHE_TILE_ROWS)]
+        yield (*strips, *loops, row, *unrolled), tiles
+    yield (*loops, row, *unrolled), tiles
+
+
+def _reduction_candidates(alone: SingleStatement) -> Iterator[Candidate]:
+    """Yield candidates whose innermost row is a reduction, several of them interleaved."""
+    pairs = [
+        (inner, beside)
+        for inner, beside in permutations(alone.rows, 2)
+        if alone.writes_distinct_elements(beside) and alone.uses_whole_cache_lines(inner, beside)
+    ]
+    pairs.sort(key=lambda pair: alone.reads_non_contiguously(pair[0]))
+    for inner, beside in pairs:
+        size = INTERLEAVED_REDUCTIONS if alone.reuses_reads(beside) else INTERLEAVED_WITHOUT_REUSE
+        yield from _interleaved_candidates(alone, inner, beside, inner, size)
+    for inner, beside in pairs:
+        if not alone.reads_non_contiguously(inner):
+            yield from _interleaved_candidates(alone, inner, beside, inner + beside, UNROLL_AND_JAM)
+
+
+def _interleaved_candidates(
+    alone: SingleStatement, inner: Linear, beside: Linear, innermost: Linear, size: int
+) -> Iterator[Candidate]:
+    others = [each for each in alone.rows if each not in (inner, beside)]
+    if alone.is_parallel((*others, innermost, beside)):
+        yield (*others, beside.floor_divide(size), innermost, beside), ((beside, size),)
+
+
+def _plain_rows(alone: SingleStatement) -> Rows:
+    """Return the valid order of rows with the fewest non-contiguous accesses."""
+
+    def far(rows: Rows) -> int:
+        return sum(stride is Stride.FAR for stride in alone.strides_along(rows[-1]).values())
+
+    orders = [rows for rows in permutations(alone.rows) if rows] if alone.rows else []
+    for rows in sorted(orders, key=far):
+        if alone.preserves_dependences(rows):
+            return rows
+    return alone.rows

@@ -1,0 +1,244 @@
+"""Replaces vectors in a term by arrays of scalars.
+
+A vector has the same layout in memory as an array. If MLIR vectors support all operations of a
+term, it is unchanged; else each tree of vector operations becomes a map over the lanes of its
+operands, which are read outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from riselang.dialects.rise.pattern_registry import (
+    AS_SCALAR,
+    AS_VECTOR,
+    FST,
+    GENERATE,
+    JOIN,
+    MAP,
+    SND,
+    SPLIT,
+    VECTOR_FROM_SCALAR,
+    ZIP,
+)
+from riselang.dialects.rise.type_binding import dep_fun
+from riselang.dialects.rise.types import (
+    ArrayType,
+    DepFunType,
+    FunType,
+    RiseType,
+    TupleType,
+    VectorType,
+    array,
+    components,
+    element_of,
+    f32,
+    f64,
+    fun,
+    i8,
+    i16,
+    i32,
+    i64,
+    idx,
+    pair,
+)
+from riselang.nat import Nat
+from riselang.support.errors import LimitationError
+from riselang.term.deep_recursion import recursive
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    Embed,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    scalar_type,
+    subterms,
+)
+from riselang.term.scalar_embedding import evaluate_tree, scalar_leaves
+from riselang.term.substitution import map_children
+
+VECTOR_PATTERNS = (AS_VECTOR, AS_SCALAR, VECTOR_FROM_SCALAR)
+LANE_TYPES = (f32, f64, i8, i16, i32, i64)
+"""Scalar types for which CPUs have vector registers."""
+LANE_OPS = frozenset(
+    f"{dialect}.{name}"
+    for dialect, names in (
+        ("arith", "addf subf mulf divf negf maximumf minimumf addi subi muli andi ori xori "
+                  "maxsi minsi maxui minui"),
+        ("math", "fma absf sqrt"),
+    )
+    for name in names.split()
+)  # fmt: skip
+"""Operations with vector instructions that are defined for all operands."""
+APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
+"""Operations on f32 that become `LANE_OPS` under the relaxed float permission."""
+
+
+@cache
+def replace_vector_types(type: RiseType) -> RiseType:
+    """Replace the vectors in a type by arrays."""
+    match type:
+        case VectorType() | ArrayType():
+            return array(type.length, replace_vector_types(type.element))
+        case TupleType():
+            first, second = components(type)
+            return pair(replace_vector_types(first), replace_vector_types(second))
+        case FunType():
+            return fun(replace_vector_types(type.input), replace_vector_types(type.output))
+        case DepFunType():
+            return dep_fun(type.kind.data, type.binder, replace_vector_types(type.body))
+        case _:
+            return type
+
+
+def replace_unsupported_vectors(term: Term, permission: str = "strict") -> Term:
+    """Replace the vectors in a term by arrays, unless MLIR supports all its vector operations.
+
+    The float permission decides whether `exp`, `log` and `tanh` are supported.
+    """
+    if not _has_vectors(term) or all(_is_supported(part, permission) for part in subterms(term)):
+        return term
+    return replace_vectors(term)
+
+
+def _is_supported(part: Term, permission: str) -> bool:
+    """Whether MLIR vectors support the vector operations of a subterm."""
+    if isinstance(part, Embed):
+        return not _has_vector_operands(part)
+    if isinstance(part, Scalar) and isinstance(part.type, VectorType):
+        if part.op in APPROXIMATED_OPS and part.type.element == f32:
+            return permission == "relaxed" and _is_supported_vector(part.type)
+        return part.op in LANE_OPS and _is_supported_vector(part.type)
+    return all(_is_supported_vector(type) for type in _vector_types_in(part.type))
+
+
+def _vector_types_in(type: RiseType) -> Iterator[VectorType]:
+    match type:
+        case VectorType():
+            yield type
+        case ArrayType():
+            yield from _vector_types_in(type.element)
+        case TupleType():
+            for part in components(type):
+                yield from _vector_types_in(part)
+        case FunType():
+            yield from _vector_types_in(type.input)
+            yield from _vector_types_in(type.output)
+        case _:
+            return
+
+
+def _is_supported_vector(type: VectorType) -> bool:
+    return type.length.is_constant and type.length.constant >= 1 and type.element in LANE_TYPES
+
+
+def _has_vectors(term: Term) -> bool:
+    """Whether a term has vectors: in its type, its patterns, or its embedded ops."""
+    if replace_vector_types(term.type) != term.type:
+        return True
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Pattern) and current.spec in VECTOR_PATTERNS:
+            return True
+        if isinstance(current, Embed) and isinstance(current.type, VectorType):
+            return True
+        stack.extend(current.children)
+    return False
+
+
+@recursive
+def replace_vectors(term: Term) -> Term:
+    """Replace all vectors in a term by arrays."""
+    return _visit(term)
+
+
+def _visit(term: Term) -> Term:
+    match term:
+        case Bound(index):
+            return Bound(index, replace_vector_types(term.type), term.location)
+        case Lambda(name, parameter, body):
+            return Lambda(name, replace_vector_types(parameter), _visit(body), term.location)
+        case Pattern():
+            return _replace_pattern(term)
+        case Scalar() if isinstance(term.type, VectorType):
+            return _map_over_lanes(term, term.type.length)
+        case Embed() if _has_vector_operands(term):
+            raise LimitationError(
+                "an embed with ops other than arith and math cannot be compiled on vectors yet",
+                term.location,
+            )
+        case DepApply(function, RiseType() as argument):
+            return DepApply(_visit(function), replace_vector_types(argument), term.location)
+        case _:
+            return map_children(term, _visit, _visit)
+
+
+def _has_vector_operands(term: Embed) -> bool:
+    return any(isinstance(part.type, VectorType) for part in (term, *term.operands))
+
+
+def _map_over_lanes(term: Scalar, length: Nat) -> Term:
+    """`v * v + w ~> zip(v, w) |> map(fun((a, b), a * a + b))`"""
+    leaves = scalar_leaves(term)
+    distinct = list(dict.fromkeys(leaves))
+    lanes = _zip_all([_visit(leaf) for leaf in distinct], length)
+    assert isinstance(lanes.type, ArrayType)
+    lane = Bound(0, lanes.type.element)
+
+    def combine(term: Term, operands: Sequence[Term]) -> Term:
+        assert isinstance(term, Scalar)
+        return Scalar(term.op, operands, scalar_type(term), term.predicate, term.location)
+
+    parts = dict(zip(distinct, _unzip_element(lane, len(distinct)), strict=True))
+    body = evaluate_tree(term, leaves, [parts[leaf] for leaf in leaves], combine)
+    function = Lambda("lane", lane.type, body, term.location)
+    map = Pattern(MAP, (length, lane.type, body.type), None, term.location)
+    return apply_all(map, [function, lanes])
+
+
+def _zip_all(arrays: Sequence[Term], length: Nat) -> Term:
+    """Zip arrays as a balanced tree, so that the term does not become deep."""
+    if len(arrays) == 1:
+        return arrays[0]
+    half = len(arrays) // 2
+    parts = [_zip_all(arrays[:half], length), _zip_all(arrays[half:], length)]
+    return apply_all(Pattern(ZIP, (length, *(element_of(part.type) for part in parts))), parts)
+
+
+def _unzip_element(value: Term, count: int) -> list[Term]:
+    """Return the components that `_zipped` paired."""
+    if count == 1:
+        return [value]
+    half, types = count // 2, components(value.type)
+    first, second = (Apply(Pattern(spec, types), value) for spec in (FST, SND))
+    return _unzip_element(first, half) + _unzip_element(second, count - half)
+
+
+def _replace_pattern(term: Pattern) -> Term:
+    if term.spec is AS_VECTOR:
+        # asVector(k) ~> split(k)
+        return Pattern(SPLIT, term.arguments, None, term.location)
+    if term.spec is AS_SCALAR:
+        # asScalar ~> join
+        length, count, element = term.arguments
+        return Pattern(JOIN, (count, length, element), None, term.location)
+    if term.spec is VECTOR_FROM_SCALAR:
+        return _replace_broadcast(term)
+    arguments = [replace_vector_types(x) if isinstance(x, RiseType) else x for x in term.arguments]
+    return Pattern(term.spec, arguments, term.to, term.location)
+
+
+def _replace_broadcast(term: Pattern) -> Term:
+    """`vectorFromScalar(k) ~> fun(x, generate(fun(i, x)))`"""
+    length, element = term.arguments
+    assert isinstance(length, Nat)
+    assert isinstance(element, RiseType)
+    constantly = Lambda("i", idx(length), Bound(1, element))
+    generate = Pattern(GENERATE, (length, element), None, term.location)
+    return Lambda("x", element, Apply(generate, constantly), term.location)

@@ -1,0 +1,460 @@
+"""Matching the left-hand side of a law with a term, and building the right-hand side.
+
+Matching determines the unknowns of a law: sizes and data types by comparing types, functions and
+values by their positions. An unknown function that the law applies to variables that it binds
+itself, such as `f` in `map(fun(x, f(x)))`, matches any subterm, as a function of these variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+from riselang.dialects.rise.pattern_ops import argument_error
+from riselang.dialects.rise.pattern_registry import Argument, Role
+from riselang.dialects.rise.type_binding import substitute
+from riselang.dialects.rise.type_printer import format_type
+from riselang.dialects.rise.types import (
+    ArrayType,
+    FunType,
+    IdxType,
+    RiseType,
+    TupleType,
+    TypeVariable,
+    VectorType,
+    components,
+)
+from riselang.nat import Deferred, Facts, Impossible, Nat, divides, is_nonnegative, solve
+from riselang.rewrite.eta import eta_expand
+from riselang.rewrite.laws import UNKNOWN
+from riselang.support.errors import SourceLocation
+from riselang.term.fusion import beta_reduce
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    operation_type,
+    spine,
+)
+from riselang.term.substitution import instantiate, map_children, shift
+
+_CACHE_SIZE = 1 << 12
+_Lambdas = tuple[Lambda, ...]
+"""The lambdas that the law has around a subterm, as they are in the term; the innermost last."""
+
+
+class ApplicationForm(Enum):
+    """How an application of a function is built."""
+
+    NAMED = "the body; a computed argument that is used several times is named, not repeated"
+    REPEATED = "the body with the argument wherever it is used"
+    KEPT = "the application"
+
+
+class NoMatch(Exception):
+    """Why a law does not match a term."""
+
+    def __init__(self, reason: str, *types: RiseType):
+        """Braces in the reason stand for types, which are formatted only when it is read."""
+        super().__init__(reason)
+        self.types = types
+
+    def __str__(self) -> str:
+        reason = str(self.args[0])
+        shown = [format_type(type).replace(UNKNOWN, "") for type in self.types]
+        return reason.format(*shown) if shown else reason
+
+
+@dataclass
+class Match:
+    """The unknowns of a law in a term, which matching fills in."""
+
+    sizes: dict[str, Nat] = field(default_factory=dict[str, Nat])
+    types: dict[str, RiseType] = field(default_factory=dict[str, RiseType])
+    terms: dict[str, Term] = field(default_factory=dict[str, Term])
+    _equations: list[tuple[Nat, Nat]] = field(default_factory=list[tuple[Nat, Nat]])
+    _applications: list[tuple[Apply, Term, _Lambdas]] = field(
+        default_factory=list[tuple[Apply, Term, _Lambdas]]
+    )
+    """Unknown functions that are applied to more than variables: matched when the rest is known."""
+    location: SourceLocation | None = None
+    """The location of the rewritten term, which its replacement inherits."""
+    _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
+    """The patterns of the left-hand side, as they are in the term."""
+
+    def size(self, name: str) -> Nat:
+        return self.sizes[UNKNOWN + name]
+
+    def type(self, name: str) -> RiseType:
+        return self.types[UNKNOWN + name]
+
+    def term(self, name: str) -> Term:
+        return self.terms[UNKNOWN + name]
+
+    # Terms
+
+    def match(self, law: Term, term: Term, around: _Lambdas = ()) -> None:
+        """Determine the unknowns, or raise NoMatch."""
+        match law:
+            case Free():
+                self.match_type(law.type, term.type)
+                self._bind(law.name, _abstract_over(term, around, ()))
+            case Bound(index):
+                if not isinstance(term, Bound) or term.index != index:
+                    raise NoMatch("this is a different variable")
+            case Lambda():
+                self._match_lambda(law, term, around)
+            case Apply():
+                self._match_application(law, term, around)
+            case Pattern():
+                self._match_pattern(law, term)
+            case Literal():
+                if law != term:
+                    raise NoMatch("this is a different literal")
+            case Scalar():
+                self._match_scalar(law, term, around)
+            case _:
+                raise NoMatch("laws cannot contain this kind of term")
+
+    def _match_lambda(self, law: Lambda, term: Term, around: _Lambdas) -> None:
+        if not isinstance(term.type, FunType):
+            raise NoMatch("expected a function")
+        function = eta_expand(term, 1)
+        assert isinstance(function, Lambda)
+        self.match_type(law.parameter, function.parameter)
+        self.match(law.body, function.body, (*around, function))
+
+    def _match_application(self, law: Apply, term: Term, around: _Lambdas) -> None:
+        head, arguments = spine(law)
+        if isinstance(head, Free) and (variables := _law_variables(arguments, around)) is not None:
+            function = _abstract_over(term, around, variables)
+            self.match_type(head.type, function.type)
+            self._bind(head.name, function)
+        elif isinstance(head, Free):
+            self._applications.append((law, term, around))
+        else:
+            self._match_parts(law, term, around)
+
+    def _match_parts(self, law: Apply, term: Term, around: _Lambdas) -> None:
+        if not isinstance(term, Apply):
+            raise NoMatch("expected an application")
+        self.match(law.function, term.function, around)
+        self.match(law.argument, term.argument, around)
+
+    def finish(self) -> None:
+        """Match the parts that had to wait until the rest was known, or raise NoMatch."""
+        while self._applications:
+            law, term, around = self._applications.pop(0)
+            head, _ = spine(law)
+            assert isinstance(head, Free)
+            if head.name not in self.terms:
+                self._match_parts(law, term, around)
+            elif self.build(law, len(around), ApplicationForm.REPEATED) != term:
+                raise NoMatch(f"{head.name[1:]} is applied to something else here")
+        self._solve_sizes()
+
+    def _match_pattern(self, law: Pattern, term: Term) -> None:
+        if not isinstance(term, Pattern) or term.spec is not law.spec:
+            raise NoMatch(f"expected {law.spec.name}")
+        self._patterns.setdefault(term.spec.name, term)
+        for expected, found in zip(law.arguments, term.arguments, strict=True):
+            self._match_argument(expected, found)
+
+    def _match_scalar(self, law: Scalar, term: Term, around: _Lambdas) -> None:
+        if not isinstance(term, Scalar) or term.op != law.op or term.predicate != law.predicate:
+            raise NoMatch(f"expected {law.op}")
+        self.match_type(law.type, term.type)
+        for expected, found in zip(law.operands, term.operands, strict=True):
+            self.match(expected, found, around)
+
+    def _bind(self, name: str, term: Term) -> None:
+        if self.terms.setdefault(name, term) != term:
+            raise NoMatch(f"{name[1:]} would have two different values here")
+
+    # Types and sizes
+
+    def _match_argument(self, law: Argument, found: Argument) -> None:
+        if isinstance(law, Nat):
+            assert isinstance(found, Nat)
+            self._match_size(law, found)
+        elif isinstance(law, RiseType):
+            assert isinstance(found, RiseType)
+            self.match_type(law, found)
+        elif law != found:
+            raise NoMatch(f"expected {law}, found {found}")
+
+    def match_type(self, law: RiseType, found: RiseType) -> None:
+        match law, found:
+            case TypeVariable(), _:
+                if isinstance(found, FunType):
+                    raise NoMatch("expected data, found a function")
+                if self.types.setdefault(law.label.data, found) != found:
+                    expected = self.types[law.label.data]
+                    raise NoMatch("expected {}, found {}", expected, found)
+            case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
+                self._match_size(law.length, found.length)
+                self.match_type(law.element, found.element)
+            case IdxType(), IdxType():
+                self._match_size(law.bound, found.bound)
+            case TupleType(), TupleType():
+                for inner, part in zip(components(law), components(found), strict=True):
+                    self.match_type(inner, part)
+            case FunType(), FunType():
+                self.match_type(law.input, found.input)
+                self.match_type(law.output, found.output)
+            case _ if law == found:
+                return
+            case _:
+                raise NoMatch("expected {}, found {}", law, found)
+
+    def _match_size(self, law: Nat, found: Nat) -> None:
+        name = _plain_variable(law)
+        if name is None:
+            self._equations.append((law, found))
+        elif self.sizes.setdefault(name, found) != found:
+            raise NoMatch(f"the sizes {self.sizes[name]} and {found} differ")
+
+    def _solve_sizes(self) -> None:
+        """Solve the equations between sizes, or raise NoMatch."""
+        waiting = self._equations
+        while waiting:
+            left: list[tuple[Nat, Nat]] = []
+            for law, found in waiting:
+                if not self._solve(law.substitute(self.sizes), found):
+                    left.append((law, found))
+            if len(left) == len(waiting):
+                law, found = left[0]
+                raise NoMatch(f"found no sizes that make {_format_size(law)} equal to {found}")
+            waiting = left
+
+    def _solve(self, law: Nat, found: Nat) -> bool:
+        if law == found:
+            return True
+        unknowns = [name for name in law.variables if name.startswith(UNKNOWN)]
+        answer = solve(law, found, sorted(unknowns))
+        if isinstance(answer, Deferred):
+            return False
+        if isinstance(answer, Impossible):
+            raise NoMatch(_explain_mismatch(law, found))
+        for condition in answer.requires:
+            if not divides(condition.divisor, condition.dividend):
+                raise NoMatch(f"{condition.dividend} is not a multiple of {condition.divisor}")
+        for name, size in answer.substitution.items():
+            if size.is_constant and size.constant < 0:
+                raise NoMatch(_explain_mismatch(law, found))
+            if size != found and not is_nonnegative(size, Facts()):
+                raise NoMatch(f"{size} is not known to be 0 or more")
+            self.sizes[name] = size
+        return True
+
+    # The right-hand side
+
+    def build(
+        self, law: Term, inside: int = 0, applying: ApplicationForm = ApplicationForm.NAMED
+    ) -> Term:
+        """Instantiate one side of the law; `inside` is the number of its lambdas around the term.
+
+        `applying` says what becomes of an application of a known function.
+        """
+        if applying is not ApplicationForm.KEPT and (name := _eta_redex(law)) is not None:
+            return shift(self.terms[name], inside)
+        head, arguments = spine(law)
+        if isinstance(head, Free):
+            function = shift(self.terms[head.name], inside)
+            for argument in arguments:
+                value = self.build(argument, inside, applying)
+                if not isinstance(function, Lambda) or applying is ApplicationForm.KEPT:
+                    function = Apply(function, value)
+                elif applying is ApplicationForm.REPEATED:
+                    function = instantiate(function.body, value)
+                else:
+                    function = beta_reduce(function, value)
+            return function
+        match law:
+            case Bound():
+                return Bound(law.index, self.instantiate_type(law.type))
+            case Lambda():
+                body = self.build(law.body, inside + 1, applying)
+                type = self.instantiate_type(law.parameter)
+                return Lambda(self._choose_name(law), type, body, self.location)
+            case Pattern():
+                return self._build_pattern(law)
+            case Apply():
+                built = [self.build(each, inside, applying) for each in arguments]
+                whole = apply_all(self.build(head, inside, applying), built)
+                whole.location = self.location
+                return whole
+            case Scalar():
+                built = [self.build(each, inside, applying) for each in law.operands]
+                type = operation_type(law)
+                return Scalar(law.op, built, type, law.predicate, self.location)
+            case _:
+                return law
+
+    def _build_pattern(self, law: Pattern) -> Term:
+        arguments = [self._build_argument(each) for each in law.arguments]
+        named = dict(zip(law.spec.parameters, arguments, strict=True))
+        problem = argument_error(named) or law.spec.check(named)
+        if problem is not None:
+            raise NoMatch(f"{law.spec.name}: {problem}")
+        # The same pattern on the left-hand side determines the location and the loop annotations.
+        before = self._patterns.get(law.spec.name)
+        if before is None:
+            return Pattern(law.spec, arguments, law.to, self.location)
+        return Pattern(law.spec, arguments, before.to, before.location or self.location)
+
+    def _choose_name(self, law: Lambda) -> str:
+        """Choose a variable's name: that of the function that takes it, else that of the law."""
+        for head, arguments, position in _argument_uses(law):
+            name = self._name_of_parameter(head, arguments, position)
+            if name is not None:
+                return name
+        return law.name
+
+    def _name_of_parameter(self, head: Term, arguments: list[Term], position: int) -> str | None:
+        """The function's name for a parameter; an element of `rows` may be called `row`."""
+        if isinstance(head, Free):
+            function = self.terms[head.name]
+            while isinstance(function, Lambda) and position:
+                function, position = function.body, position - 1
+            return function.name if isinstance(function, Lambda) else None
+        if not isinstance(head, Pattern) or head.spec.role is not Role.LOOP:
+            return None
+        name = _eta_redex(arguments[0])
+        names = _parameter_names(self.terms[name]) if name is not None else []
+        if head.spec.accumulates:
+            names.reverse()
+        if position == len(arguments) - 1:
+            return f"{names[0]}s" if names else None
+        return names[1] if len(names) > 1 else None
+
+    def instantiate_type(self, type: RiseType) -> RiseType:
+        """Instantiate a type of the law."""
+        if type.is_closed:
+            return type
+        return substitute(type, self.sizes, self.types)
+
+    def _build_argument(self, argument: Argument) -> Argument:
+        if isinstance(argument, Nat):
+            return argument.substitute(self.sizes)
+        return argument if isinstance(argument, str) else self.instantiate_type(argument)
+
+
+def _parameter_names(function: Term) -> list[str]:
+    names: list[str] = []
+    while isinstance(function, Lambda):
+        names.append(function.name)
+        function = function.body
+    return names
+
+
+def may_match(law: Term, term: Term) -> bool:
+    """Whether a term has the patterns of a law in the same positions: most terms do not."""
+    stack = [(law, term)]
+    while stack:
+        law, term = stack.pop()
+        if law.head is not None:
+            if term.head is not law.head or term.argument_count != law.argument_count:
+                return False
+            while isinstance(law, Apply) and isinstance(term, Apply):
+                stack.append((law.argument, term.argument))
+                law, term = law.function, term.function
+        elif isinstance(law, Lambda) and isinstance(term, Lambda):
+            stack.append((law.body, term.body))
+        elif isinstance(law, Bound) and not (isinstance(term, Bound) and term.index == law.index):
+            return False
+    return True
+
+
+def _law_variables(arguments: Sequence[Term], around: _Lambdas) -> tuple[int, ...] | None:
+    """Return the indices of the arguments, if they are distinct variables that the law binds."""
+    indices = tuple(each.index for each in arguments if isinstance(each, Bound))
+    all_own = len(indices) == len(arguments) and all(index < len(around) for index in indices)
+    return indices if all_own and len(set(indices)) == len(indices) else None
+
+
+def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> Term:
+    """Abstract a term under the law's lambdas over some of their variables alone."""
+    count, bound = len(parameters), len(around)
+    if not bound:
+        return term
+    places = {index: count - 1 - position for position, index in enumerate(parameters)}
+
+    def visit(term: Term, level: int) -> Term:
+        if term.open <= level:
+            return term
+        if isinstance(term, Bound):
+            index = term.index - level
+            if index >= bound:
+                return Bound(index - bound + count + level, term.type, term.location)
+            if index not in places:
+                raise NoMatch(f"{around[-1 - index].name} is used here, but bound further in")
+            return Bound(places[index] + level, term.type, term.location)
+        return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
+
+    body = visit(term, 0)
+    for index in reversed(parameters):
+        source = around[-1 - index]
+        body = Lambda(source.name, source.parameter, body, source.location)
+    return body
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _argument_uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
+    """The uses of a lambda's variable as an argument: the head, its arguments, and the position."""
+    found: list[tuple[Term, list[Term], int]] = []
+    stack: list[tuple[Term, int]] = [(law.body, 0)]
+    while stack:
+        current, level = stack.pop()
+        head, arguments = spine(current)
+        for position, argument in enumerate(arguments):
+            if isinstance(argument, Bound) and argument.index == level:
+                found.append((head, arguments, position))
+        inner = level + 1 if isinstance(current, Lambda) else level
+        stack.extend((child, inner) for child in reversed(current.children))
+    return tuple(found)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _eta_redex(law: Term) -> str | None:
+    """Return the unknown `f` of `fun((x, y), f(x, y))`, which is equal to the function itself."""
+    count = 0
+    while isinstance(law, Lambda):
+        law = law.body
+        count += 1
+    head, arguments = spine(law)
+    if not count or not isinstance(head, Free) or len(arguments) != count:
+        return None
+    indices = [each.index for each in arguments if isinstance(each, Bound)]
+    return head.name if indices == list(range(count - 1, -1, -1)) else None
+
+
+def _plain_variable(size: Nat) -> str | None:
+    """Return the name of the unknown that a size consists of, if it is a single unknown."""
+    names = size.variables
+    if len(names) != 1:
+        return None
+    (name,) = names
+    return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
+
+
+def _explain_mismatch(law: Nat, found: Nat) -> str:
+    """Explain why a size does not match that of a law."""
+    (name,) = law.variables if len(law.variables) == 1 else ("",)
+    if name:
+        factor = law.substitute({name: Nat.const(1)})
+        if law == factor * Nat.var(name):
+            return f"{found} is not a multiple of {factor}"
+    return f"the size {found} is not of the form {_format_size(law)}"
+
+
+def _format_size(size: Nat) -> str:
+    return str(size).replace(UNKNOWN, "")

@@ -1,0 +1,117 @@
+"""Side conditions of laws, on the functions, values and types that they are about.
+
+Operators are identified by their MLIR names. An operator may be regrouped or swapped if the results
+are bitwise identical: always for integers and for maximum and minimum, and only in relaxed programs
+for sums and products of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from riselang.dialects.rise.type_printer import format_type
+from riselang.dialects.rise.types import ScalarType, is_float
+from riselang.rewrite.core import Setting
+from riselang.rewrite.law_matching import Match
+from riselang.rewrite.rule import Condition, Unmet
+from riselang.term.conversion import bit_width
+from riselang.term.nodes import Bound, Lambda, Literal, Scalar, Term, scalar_type
+
+EXACT = frozenset(
+    f"arith.{name}"
+    for name in ("addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui",
+                 "maximumf", "minimumf")
+)  # fmt: skip
+"""Operators whose results are bitwise identical in any grouping and order."""
+RELAXED = frozenset({"arith.addf", "arith.mulf"})
+"""Float operators that relaxed programs permit to regroup and reorder."""
+ADDITION_FOR: Mapping[str, str] = {"arith.muli": "arith.addi", "arith.mulf": "arith.addf"}
+"""The operator over which a multiplication distributes."""
+
+
+def operator_name(function: Term) -> str | None:
+    """Return the op of `fun((a, b), a op b)`, in either order for commutative ops."""
+    if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
+        return None
+    body = function.body.body
+    if not isinstance(body, Scalar) or body.op not in EXACT | RELAXED:
+        return None
+    indices = [operand.index for operand in body.operands if isinstance(operand, Bound)]
+    return body.op if sorted(indices) == [0, 1] else None
+
+
+def regroups(name: str) -> Condition:
+    """A condition: the function is an operator that may be regrouped and reordered."""
+
+    def check(match: Match, setting: Setting) -> None:
+        check_regroups(match.term(name), name, setting)
+
+    return Condition(f"{name} is associative and commutative", check, (name,), True)
+
+
+def check_regroups(function: Term, name: str, setting: Setting) -> str:
+    """Return the operator that a function is, if it may be regrouped and reordered."""
+    op = operator_name(function)
+    if op is None:
+        raise Unmet(f"{name} is not known to be associative")
+    if op in RELAXED and setting.float != "relaxed":
+        raise Unmet(f'{op} on floats is only regrouped with float="relaxed"')
+    return op
+
+
+def neutral(value: str, function: str) -> Condition:
+    """A condition: the value is a neutral element of the function."""
+
+    def check(match: Match, setting: Setting) -> None:
+        op, literal = operator_name(match.term(function)), match.term(value)
+        if not isinstance(literal, Literal) or op is None:
+            raise Unmet(f"{value} is not known to be neutral")
+        if literal.number != neutral_element(op, scalar_type(literal)):
+            raise Unmet(f"{literal.number} is not neutral for {op}")
+
+    return Condition(f"{value} is neutral for {function}", check, (value, function))
+
+
+def neutral_element(op: str, type: ScalarType) -> float | int | None:
+    """The neutral element of an operator on a scalar type."""
+    top = 0 if is_float(type) else (1 << (bit_width(type) - 1)) - 1
+    numbers: Mapping[str, float | int] = {
+        "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,
+        "arith.maxsi": -top - 1, "arith.minsi": top, "arith.maxui": 0, "arith.minui": -1,
+        "arith.maximumf": float("-inf"), "arith.minimumf": float("inf"),
+        "arith.addf": 0.0, "arith.mulf": 1.0,
+    }  # fmt: skip
+    return numbers.get(op)
+
+
+def relaxed() -> Condition:
+    """A condition: floats may be rounded once more, or once less."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if setting.float != "relaxed":
+            raise Unmet('the rounding of floats may only change with float="relaxed"')
+
+    return Condition("the rounding of floats may change", check, decides_floats=True)
+
+
+def distributes(times: str, plus: str) -> Condition:
+    """A condition: the multiplication distributes over the addition."""
+
+    def check(match: Match, setting: Setting) -> None:
+        op = check_regroups(match.term(times), times, setting)
+        total = check_regroups(match.term(plus), plus, setting)
+        if ADDITION_FOR.get(op) != total:
+            raise Unmet(f"{op} does not distribute over {total}")
+
+    return Condition(f"{times} distributes over {plus}", check, (times, plus), True)
+
+
+def scalar(name: str) -> Condition:
+    """A condition: the data type is a scalar type."""
+
+    def check(match: Match, setting: Setting) -> None:
+        type = match.type(name)
+        if not isinstance(type, ScalarType):
+            raise Unmet(f"vector elements must be scalars, but {format_type(type)} is not one")
+
+    return Condition(f"{name} is a scalar type", check, (name,))

@@ -1,0 +1,68 @@
+"""GPU mapping of the outermost loops of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType
+from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
+from riselang.rewrite.paths import subterm_at, written_paths
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.lowering import map_in_parallel, map_over_blocks, map_over_threads
+from riselang.rewrite.strategies.threads import outermost_maps
+from riselang.rewrite.term_parts import has_cost, pattern_arguments
+from riselang.rewrite.traversals import run_at
+from riselang.term.nodes import Lambda, Term
+
+MIN_THREADS = 32
+"""The size of a warp: shorter loops would leave its threads idle."""
+FUNCTION, BODY = (0, 1), 0
+"""The path of a map's function, and of its body."""
+
+
+@schedule
+def on_gpu() -> Strategy:
+    """Maps the outermost loops to the GPU: to blocks with threads if they have inner maps."""
+    return _OnGpu()
+
+
+@dataclass(frozen=True, repr=False)
+class _OnGpu(Strategy):
+    def run(self, term: Term, setting: Setting) -> Result:
+        steps: tuple[Step, ...] = ()
+        for path in list(outermost_maps(term)):
+            inner = list(_thread_maps(subterm_at(term, path), path))
+            rules = [(map_over_threads, place) for place in inner]
+            rules.append((map_over_blocks if inner else map_in_parallel, path))
+            for rule, place in rules:
+                result = run_at(rule, term, place, subterm_at(term, place), setting)
+                assert isinstance(result, Success), result
+                term, steps = result.term, (*steps, *result.steps)
+        return Success(term, steps) if steps else Failure(self, "there is no outermost map", term)
+
+    def __str__(self) -> str:
+        return "on_gpu()"
+
+
+def _thread_maps(mapped: Term, path: Path) -> Iterator[Path]:
+    """Yield the maps whose results a map stores, if they are long enough for a block's threads."""
+    found = pattern_arguments(mapped, "map")
+    assert found is not None
+    function = found[0]
+    if not isinstance(function, Lambda):
+        return
+    inside: list[Path] = []
+    for place in written_paths(function.body):
+        part = subterm_at(function.body, place)
+        inner = pattern_arguments(part, "map")
+        is_new = all(place[: len(other)] != other for other in inside)
+        if inner is not None and is_new and has_cost(inner[0]) and _is_long(inner[1]):
+            inside.append(place)
+            yield (*path, *FUNCTION, BODY, *place)
+
+
+def _is_long(xs: Term) -> bool:
+    assert isinstance(xs.type, ArrayType)
+    length = xs.type.length
+    return length.is_constant and length.constant >= MIN_THREADS

@@ -1,0 +1,165 @@
+"""Recognition of matrix multiplications: reductions over pairs of rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType
+
+from riselang.dialects.rise.pattern_registry import FST, SND, PatternSpec
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, components
+from riselang.nat import Nat
+from riselang.rewrite.strategies.epilogues import reduction_in
+from riselang.rewrite.strategies.tile_sizes import MatmulShape
+from riselang.rewrite.term_parts import abstract_over, pattern_arguments, view_source
+from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
+from riselang.term.substitution import mentions
+
+PARTS = (FST, SND)
+
+
+@dataclass(frozen=True)
+class Product:
+    """The parts of `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))`.
+
+    `f` is an epilogue, of the sum and of scalars that are zipped with the column.
+    """
+
+    rows: Term
+    columns: Term
+    pairs: Term
+    type: ScalarType
+    is_bare: bool
+    """Whether there is no epilogue."""
+    has_matrix: bool = False
+    """Whether each sum starts from an element of a matrix."""
+
+    @property
+    def shape(self) -> MatmulShape | None:
+        """The shape, if all sizes are constants."""
+        sizes = [length_of(each.type) for each in (self.rows, self.columns, self.pairs)]
+        if not all(size.is_constant and size.constant > 0 for size in sizes):
+            return None
+        rows, columns, depth = (size.constant for size in sizes)
+        return MatmulShape(rows, columns, depth, bytes_of(self.type), is_row_major(self.columns))
+
+
+def match_product(term: Term) -> Product | None:
+    outer = pattern_arguments(term, "map", "mapPar")
+    inner = None if outer is None else arguments_in_body(outer[0], "map")
+    fold = None if inner is None else reduction_in(inner[0])
+    if outer is None or inner is None or fold is None:
+        return None
+    pair, type = pattern_arguments(fold[2], "zip"), fold[1].type
+    if pair is None or not isinstance(type, ScalarType) or not _depends_on_both(pair):
+        return None
+    is_bare = arguments_in_body(inner[0], "reduce") is not None
+    if mentions(inner[1], 0):
+        both = _match_matrix_operand(outer[1], inner, fold) if is_bare else None
+        return None if both is None else Product(*both, fold[2], type, True, True)
+    if _uses_row(inner[0], fold):
+        return None
+    return Product(outer[1], inner[1], fold[2], type, is_bare)
+
+
+def _match_matrix_operand(
+    outer: Term, inner: list[Term], fold: list[Term]
+) -> tuple[Term, Term] | None:
+    """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
+    each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
+    pairs, zipped = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
+    if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
+        return None
+    for at, beside in enumerate(zipped):
+        component = _component(beside)
+        if component is None or mentions(zipped[1 - at], 0):
+            continue
+        row = 1 - PARTS.index(component)
+        takes_row = _uses_only(inner[0].body, PARTS[row], 1)
+        takes_column = _uses_only(fold[2], PARTS[1 - at], 0)
+        if takes_row and takes_column and _uses_only(fold[1], PARTS[at], 0):
+            return pairs[row], zipped[1 - at]
+    return None
+
+
+def _component(term: Term) -> PatternSpec | None:
+    """Return `fst` or `snd` if a term is that component of the innermost variable."""
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec not in PARTS:
+        return None
+    return head.spec if isinstance(arguments[0], Bound) and not arguments[0].index else None
+
+
+def _uses_only(term: Term, part: PatternSpec, index: int) -> bool:
+    """Whether a term uses at most one component of a pair."""
+    pair = _bound(term, index)
+    if pair is None:
+        return True
+    taken = Apply(Pattern(part, components(pair.type)), pair)
+    return not mentions(abstract_over(term, taken), index + 1)
+
+
+def _bound(term: Term, index: int) -> Bound | None:
+    """Return a use of a variable, as seen from outside the term."""
+    stack = [(term, index)]
+    while stack:
+        part, level = stack.pop()
+        if isinstance(part, Bound) and part.index == level:
+            return Bound(index, part.type)
+        level += isinstance(part, Lambda)
+        stack += [(child, level) for child in part.children]
+    return None
+
+
+def _uses_row(function: Term, fold: list[Term]) -> bool:
+    """Whether an epilogue uses more of the row than the sum."""
+    assert isinstance(function, Lambda)
+    parts: list[tuple[Term, int]] = [(function.body, 1)]
+    while parts:
+        part, row = parts.pop()
+        if part == Bound(row, part.type):
+            return True
+        if pattern_arguments(part, "reduce") != fold:
+            inner = row + isinstance(part, Lambda)
+            parts += [(child, inner) for child in part.children]
+    return False
+
+
+def contraction_shape(term: Term) -> MatmulShape | None:
+    """The shape of a contraction of two matrices, with any epilogue."""
+    found = match_product(term)
+    return None if found is None else found.shape
+
+
+def is_row_major(columns: Term) -> bool:
+    """Whether columns are those of a stored row-major array, even if zipped with others."""
+    stack: list[Term] = [columns]
+    while stack:
+        part = stack.pop()
+        if pattern_arguments(part, "transpose") is not None:
+            return True
+        stack += pattern_arguments(part, "zip") or [
+            each for each in [view_source(part)] if each is not None
+        ]
+    return False
+
+
+def arguments_in_body(function: Term, name: str) -> list[Term] | None:
+    return pattern_arguments(function.body, name) if isinstance(function, Lambda) else None
+
+
+def _depends_on_both(pair: list[Term]) -> bool:
+    """Whether one of the two depends on the row alone, and the other on the column."""
+    of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
+    return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
+
+
+def length_of(type: RiseType) -> Nat:
+    assert isinstance(type, ArrayType)
+    return type.length
+
+
+def bytes_of(type: ScalarType) -> int:
+    element = type.element
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    return max(1, bits // 8)

@@ -1,0 +1,117 @@
+"""Transposed copies of arrays: in cache tiles, and inside these in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
+from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import transpose_by_rows
+from riselang.rewrite.rules.lowering import (
+    copy_rows_in_vectors,
+    fetch_ahead,
+    map_as_loop,
+    map_in_parallel,
+    map_unrolled,
+    store_on_stack,
+)
+from riselang.rewrite.strategies.matmul_shapes import bytes_of
+from riselang.rewrite.strategies.transposition import tile_transpose, transpose_in_squares
+from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments
+from riselang.rewrite.traversals import argument, inside, run_at
+from riselang.support.machine import Machine, this_machine
+from riselang.term.nodes import DepLambda, Lambda, Term
+
+READ_BYTES, WRITE_BYTES = 1024, 256
+"""Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
+PREFETCH_FACTOR = 4
+"""The prefetch distance, as a multiple of the rows that are transposed together."""
+MIN_ELEMENTS = 1 << 16
+"""Elements from which on it is worth the compile time."""
+
+
+@schedule
+def turn(rows: int, columns: int, lanes: int) -> Strategy:
+    """Transposes an array in parallel, in tiles of rows x columns, and these in vectors.
+
+    A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
+    far apart that a cache holds few of them. From there it is written row by row.
+    """
+    line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
+    squares = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
+    in_registers = tile_transpose(lanes, line, map_as_loop, squares)
+    some_rows = argument(argument(map_as_loop >> inside(in_registers)))
+    copied = copy_rows_in_vectors(lanes)
+    in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
+    tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    return argument(fetch_ahead(PREFETCH_FACTOR * lanes)) >> tiles
+
+
+@dataclass(frozen=True)
+class TransposeTiles:
+    """The tiles of a transposed copy."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+    def __str__(self) -> str:
+        return f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
+
+    def strategy(self) -> Strategy:
+        return turn(self.rows, self.columns, self.lanes)
+
+
+def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
+    """Choose tiles for a term that only transposes an array, if they divide it."""
+    found, type = pattern_arguments(term, "transpose"), term.type
+    if found is None or not is_free_to_read(found[0]) or not isinstance(type, ArrayType):
+        return None
+    inner = type.element
+    if not isinstance(inner, ArrayType) or not isinstance(inner.element, ScalarType):
+        return None
+    if not (type.length.is_constant and inner.length.is_constant):
+        return None
+    columns, rows = type.length.constant, inner.length.constant
+    bytes = bytes_of(inner.element)
+    lanes = machine.lanes(bytes)
+    height = _largest_divisor(rows, range(lanes, WRITE_BYTES // bytes + 1, lanes))
+    width = _largest_divisor(columns, range(lanes, READ_BYTES // bytes + 1, lanes))
+    if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
+        return None
+    return TransposeTiles(height, width, lanes)
+
+
+def _largest_divisor(size: int, candidates: range) -> int:
+    return max((each for each in candidates if size % each == 0), default=0)
+
+
+def result_of(program: Term) -> tuple[Path, Term]:
+    """Return the result of a program, and its path."""
+    path: Path = ()
+    while isinstance(program, Lambda | DepLambda):
+        path, program = (*path, 0), program.children[0]
+    return path, program
+
+
+@dataclass(frozen=True, repr=False)
+class _TransposeResult(Strategy):
+    """Transposes the result of a program that does nothing else."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        path, part = result_of(term)
+        tiles = choose_transpose_tiles(part, this_machine())
+        if tiles is None:
+            reason = "expected a transposed array of scalars that tiles divide"
+            return Failure(self, reason, term, closeness=CONDITION)
+        return run_at(tiles.strategy(), term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "turn_result()"
+
+
+@schedule
+def turn_result() -> Strategy:
+    """Transposes an array, the result of the program, in tiles for this machine."""
+    return _TransposeResult()

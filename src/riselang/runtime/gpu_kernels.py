@@ -1,0 +1,115 @@
+"""Run GPU programs: copy arrays to the GPU, launch kernels, and copy the results back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.native import cuda
+from riselang.runtime.executable import Parameter, scalar_kind
+from riselang.runtime.launches import (
+    Allocate,
+    HostPlan,
+    Kernels,
+    Launch,
+    Repeat,
+    Step,
+)
+from riselang.support.errors import InternalError
+
+
+class KernelCode:
+    """Kernels that are loaded on this machine's GPU."""
+
+    def __init__(self, kernels: Kernels):
+        self._plans = {plan.function: plan for plan in kernels.plans}
+        self._module = cuda.driver().load(kernels.ptx)
+
+    def address(self, symbol: str) -> int:
+        raise InternalError(f"{symbol} is a GPU program, which has no address")
+
+    def function(
+        self, name: str, parameters: Sequence[Parameter], failure: int
+    ) -> Callable[..., None]:
+        """Return a function of addresses and scalars; a failed check needs `failure` bytes."""
+        buffers = [_kernel_parameter(parameter) for parameter in parameters]
+        if failure:
+            buffers.append(KernelParameter(failure))
+        return HostProgram(self._module, self._plans[name], tuple(buffers)).run
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """A parameter of a program: a buffer of `bytes`, or a scalar of the ctypes type `kind`."""
+
+    bytes: int = 0
+    kind: Any = None
+
+
+def _kernel_parameter(parameter: Parameter) -> KernelParameter:
+    if parameter.shape is None:
+        return KernelParameter(kind=scalar_kind(parameter.type).ctype)
+    dtype = numpy_dtype(parameter.type)
+    return KernelParameter(max(prod(parameter.shape) * dtype.itemsize, 1))
+
+
+@dataclass(frozen=True)
+class HostProgram:
+    """A function that launches kernels."""
+
+    module: cuda.KernelModule
+    plan: HostPlan
+    parameters: tuple[KernelParameter, ...]
+
+    def run(self, *passed: Any) -> None:
+        """Call it with the addresses of arrays, and scalars."""
+        driver = self.module.driver
+        with driver.make_current(), ExitStack() as held:
+            values: dict[int, Any] = {}
+            copied: list[int] = []
+            for at, (parameter, given) in enumerate(zip(self.parameters, passed, strict=True)):
+                if not parameter.bytes:
+                    values[at] = parameter.kind(given)
+                    continue
+                if driver.is_on_device(given):
+                    values[at] = ctypes.c_uint64(given)
+                    continue
+                values[at] = self._allocate(parameter.bytes, held)
+                copied.append(at)
+                if at in self.plan.read:
+                    driver.copy_in(values[at].value, given, parameter.bytes)
+            for step in self.plan.steps:
+                self._run_step(step, values, held)
+            for at in copied:
+                if at in self.plan.written:
+                    driver.copy_out(passed[at], values[at].value, self.parameters[at].bytes)
+
+    def _allocate(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:
+        address = self.module.driver.allocate(bytes)
+        held.callback(self.module.driver.free, address)
+        return ctypes.c_uint64(address)
+
+    def _run_step(self, step: Step, values: dict[int, Any], held: ExitStack) -> None:
+        match step:
+            case Allocate(value, bytes):
+                values[value] = self._allocate(bytes, held)
+            case Launch(kernel, grid, block, arguments):
+                given = [values[at] for at in arguments]
+                self.module.driver.launch(self.module.get_function(kernel), grid, block, given)
+            case Repeat():
+                self._run_loop(step, values, held)
+
+    def _run_loop(self, step: Repeat, values: dict[int, Any], held: ExitStack) -> None:
+        carried = [values[at] for at in step.initial]
+        for index in range(step.start, step.end, step.step):
+            values[step.index] = ctypes.c_int64(index)
+            values |= zip(step.carried, carried, strict=True)
+            for inner in step.steps:
+                self._run_step(inner, values, held)
+            carried = [values[at] for at in step.yielded]
+        values |= zip(step.results, carried, strict=True)

@@ -1,0 +1,278 @@
+"""Outlining repeated structure: one function for values that are computed in the same way.
+
+    let a = x |> map(f(u)); let b = a |> map(f(v)); g(b)
+    ~>  let repeated = fun((p, q), p |> map(f(q))); let a = repeated(x, u); ...
+
+The layers of a deep network differ only in their weights. Each becomes a call of one function,
+which is rewritten, lowered and compiled once. The values that a program stores or names form a
+sequence, in the order in which they are computed. A run of values that occurs twice or more, with
+the same dependences, becomes a function of its inputs from outside: variables, small views of
+variables (the even and the odd elements, in a Fourier transform), and literals that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from riselang.dialects.rise.pattern_registry import LET
+from riselang.dialects.rise.types import FunType, contains_array
+from riselang.term.anti_unification import (
+    CommonForms,
+    fill_form,
+    free_variables,
+    replace_variables,
+)
+from riselang.term.deep_recursion import recursive
+from riselang.term.flattening import FlatProgram, ProgramValue
+from riselang.term.let_writer import LetWriter, close_function, parts_of_tuple, tuple_of
+from riselang.term.nodes import (
+    Free,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    has_pattern,
+    subterms,
+)
+from riselang.term.repeats import Repeats
+
+MIN_SAVING = 100
+"""The minimum number of nodes that a function must remove from the program to be worth a call."""
+NAME = "repeated"
+
+
+@recursive
+def outline(program: Term) -> Term:
+    """Outline repeated runs of values; a program without any is returned unchanged."""
+    if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
+        return program
+    flat = FlatProgram(program)
+    blocks = _choose_blocks(flat.values, flat.result)
+    return _rebuild(flat, blocks) if blocks else program
+
+
+def _calls_named_functions(program: Term) -> bool:
+    return any(
+        isinstance(each, Pattern) and each.spec is LET and isinstance(each.argument("s"), FunType)
+        for each in subterms(program)
+    )
+
+
+@dataclass(eq=False)
+class _Block:
+    """Runs of values that are computed alike; each becomes a call of one function."""
+
+    runs: list[range]
+    outputs: list[int]
+    """The positions, in a run, of the values that are needed outside of it."""
+    common: _CommonFunction
+
+
+@dataclass(frozen=True)
+class _CommonFunction:
+    """The common function of several runs, and the arguments that each passes to it."""
+
+    terms: list[Term]
+    """The values of a run, in which parameters and the variables of `inside` are free."""
+    inside: list[Free]
+    parameters: list[Free]
+    arguments: list[list[Term]]
+    """The arguments of each run."""
+
+
+def _choose_blocks(values: Sequence[ProgramValue], result: Term) -> list[_Block]:
+    """The blocks to outline, those that save the most first; no value is in two blocks."""
+    numbers: dict[Term | None, int] = {}
+    forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
+    sizes = [value.size for value in values]
+    uses = _Uses(values, result)
+    repeats = Repeats(forms, sizes, MIN_SAVING)
+    blocks: list[_Block] = []
+    for run in repeats:
+        for block in _find_blocks(repeats.occurrences(run), values, uses):
+            blocks.append(block)
+            repeats.used_positions.update(at for each in block.runs for at in each)
+    return blocks
+
+
+class _Uses:
+    """Which values mention which, and which of them are results of the program."""
+
+    def __init__(self, values: Sequence[ProgramValue], result: Term):
+        self.results = {each for each in subterms(result) if isinstance(each, Free)}
+        self.number = {value.variable: at for at, value in enumerate(values)}
+        self.users: list[list[int]] = [[] for _ in values]
+        for at, value in enumerate(values):
+            for taken in dict.fromkeys(value.used_variables):
+                if taken in self.number:
+                    self.users[self.number[taken]].append(at)
+
+
+def _find_blocks(
+    runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
+) -> Iterator[_Block]:
+    """All runs as one block; if they differ too much, a block for each group of equal wiring."""
+    if (block := _make_block(runs, values, uses)) is not None:
+        yield block
+        return
+    groups: dict[tuple[Term, ...], list[range]] = {}
+    for run in runs:
+        groups.setdefault(_wiring(run, values), []).append(run)
+    for group in groups.values():
+        if len(group) < len(runs) and (block := _make_block(group, values, uses)) is not None:
+            yield block
+
+
+def _make_block(
+    runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
+) -> _Block | None:
+    """The runs as a block, if they can become calls of one function."""
+    if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < MIN_SAVING:
+        return None
+    if all(isinstance(values[at].form, Free) for at in runs[0]):
+        # These are only views, which compute nothing.
+        return None
+    given = [at for at in range(len(runs[0])) if any(_is_output(r, at, values, uses) for r in runs)]
+    if not given:
+        return None
+    if len(given) > 1 and any(values[each[at]].kind == "result" for each in runs for at in given):
+        # They would have to be copied to the result buffers of the program.
+        return None
+    if not all(_can_be_called(each, given, values, uses) for each in runs):
+        return None
+    common = _common_function(runs, values)
+    return None if common is None else _Block(list(runs), given, common)
+
+
+def _common_function(
+    runs: Sequence[range], values: Sequence[ProgramValue]
+) -> _CommonFunction | None:
+    """The common function of the runs; None if a difference cannot be passed as an argument."""
+    inside = _inner_variables(runs[0], values)
+    forms = CommonForms(dict.fromkeys(inside))
+    names = [_rename_inner(run, values, inside) for run in runs]
+    terms: list[Term] = []
+    for at, first in enumerate(runs[0]):
+        rows = [
+            [replace_variables(part, known) for part in values[run[at]].parts]
+            for run, known in zip(runs, names, strict=True)
+        ]
+        parts = [forms.common_form(each) for each in zip(*rows, strict=True)]
+        form = values[first].form
+        assert form is not None
+        terms.append(fill_form(form, [part for part in parts if part is not None]))
+        if None in parts:
+            return None
+    arguments = [[column[row] for column in forms.parameters] for row in range(len(runs))]
+    return _CommonFunction(terms, inside, list(forms.parameters.values()), arguments)
+
+
+def _inner_variables(run: range, values: Sequence[ProgramValue]) -> list[Free]:
+    """Variables for the values of a run, the same for runs of the same form."""
+    return [Free(f"@inside{at}", values[number].variable.type) for at, number in enumerate(run)]
+
+
+def _rename_inner(
+    run: range, values: Sequence[ProgramValue], inside: Sequence[Free]
+) -> dict[Term, Term]:
+    """The variables that replace the values of a run in the function."""
+    return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
+
+
+def _wiring(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
+    """The parts of all values of a run, with variables numbered by first use."""
+    names = _rename_inner(run, values, _inner_variables(run, values))
+    for number in run:
+        for name in values[number].used_variables:
+            names.setdefault(name, Free(f"@{len(names)}", name.type))
+    return tuple(replace_variables(part, names) for number in run for part in values[number].parts)
+
+
+def _is_output(run: range, at: int, values: Sequence[ProgramValue], uses: _Uses) -> bool:
+    """Whether a value is needed outside of its run."""
+    number = run[at]
+    is_result = values[number].variable in uses.results
+    return is_result or any(each not in run for each in uses.users[number])
+
+
+def _can_be_called(
+    run: range, given: Sequence[int], values: Sequence[ProgramValue], uses: _Uses
+) -> bool:
+    """Whether the outputs of a run are arrays that no later loop would be fused with."""
+    types = [values[run[at]].variable.type for at in given]
+    return all(map(contains_array, types)) and not any(
+        _is_fused_outside(run[at], run, values, uses) for at in given
+    )
+
+
+def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], uses: _Uses) -> bool:
+    """Whether a loop outside, such as adding a bias, may be fused into the loop of a value."""
+    value = values[number]
+    if value.kind != "stored" or not has_pattern(value.term, "reduce"):
+        return False
+    users = [values[each].term for each in uses.users[number] if each not in run]
+    return any(not has_pattern(user, "reduce") and _has_arithmetic(user) for user in users)
+
+
+def _has_arithmetic(term: Term) -> bool:
+    return any(isinstance(each, Scalar) for each in subterms(term))
+
+
+def _rebuild(flat: FlatProgram, blocks: Sequence[_Block]) -> Term:
+    calls: dict[int, tuple[_Block, int, Free]] = {}
+    writer = LetWriter()
+    for number, block in enumerate(blocks):
+        function = outline(_outlined_function(flat.values, block))
+        variable = Free(f"${NAME}{number}", function.type)
+        writer.bind(variable, function, NAME)
+        for at, run in enumerate(block.runs):
+            calls[run.start] = (block, at, variable)
+    at = 0
+    while at < len(flat.values):
+        if at not in calls:
+            writer.add(flat.values[at], is_named=flat.values[at].kind == "named")
+            at += 1
+            continue
+        block, number, function = calls[at]
+        call = apply_all(
+            function, [writer.inline_variables(each) for each in block.common.arguments[number]]
+        )
+        run = block.runs[number]
+        _write_call(writer, [flat.values[run[each]] for each in block.outputs], call)
+        at = run.stop
+    return close_function(flat.parameters, flat.inputs, writer.to_lets(flat.result))
+
+
+def _outlined_function(values: Sequence[ProgramValue], block: _Block) -> Term:
+    """The function that a block becomes; names and kinds are those of the first run."""
+    common = block.common
+    first = [values[at] for at in block.runs[0]]
+    run = [
+        ProgramValue(variable, value.name, term, value.kind)
+        for variable, value, term in zip(common.inside, first, common.terms, strict=True)
+    ]
+    given = [run[at] for at in block.outputs]
+    used = {variable for value in run for variable in free_variables(value.term)}
+    writer = LetWriter()
+    for value in run:
+        is_given_and_used = value in given and value.variable in used
+        writer.add(
+            value, is_named=is_given_and_used or (value.kind == "named" and value not in given)
+        )
+    results = [writer.result_term(value) for value in given]
+    body = writer.to_lets(tuple_of(results))
+    names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
+    return close_function(names, common.parameters, body)
+
+
+def _write_call(writer: LetWriter, given: Sequence[ProgramValue], call: Term) -> None:
+    if len(given) == 1:
+        (value,) = given
+        writer.add_as(value, call, is_named=value.kind != "result")
+        return
+    whole = Free(f"{given[0].variable.name}.all", call.type)
+    writer.bind(whole, call, "results")
+    for value, part in zip(given, parts_of_tuple(whole, len(given)), strict=True):
+        writer.inline(value, part)

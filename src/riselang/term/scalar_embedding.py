@@ -1,0 +1,124 @@
+"""Turning a tree of scalar operations into one `rise.embed`, for printing and for lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypeVar
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import i64 as builtin_i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import VerifyException
+
+from riselang.dialects.arith import Arith
+from riselang.dialects.location_attributes import location_attribute
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
+from riselang.dialects.rise.lane_types import unwrap_type
+from riselang.support.errors import LimitationError
+from riselang.term.deep_recursion import recursive
+from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
+from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES
+
+Value = TypeVar("Value")
+NO_FASTMATH = arith.FastMathFlagsAttr("none")
+
+
+def scalar_leaves(term: Term) -> list[Term]:
+    """The leaves of the maximal tree of operations at `term`, from left to right.
+
+    They are all scalars, or all vectors of the same length.
+
+    A variable is listed once, however often it is used. An application that occurs twice is listed
+    twice: if it were shared, it would read back as a different term, with a let.
+    """
+    found: list[Term] = []
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Scalar):
+            stack.extend(reversed(current.operands))
+        elif not isinstance(current, Literal) and not (
+            isinstance(current, Bound) and current in found
+        ):
+            found.append(current)
+    return found
+
+
+@recursive
+def evaluate_tree(
+    term: Term,
+    leaves: Sequence[Term],
+    values: Sequence[Value],
+    combine: Callable[[Term, Sequence[Value]], Value],
+) -> Value:
+    """Compute the value of a tree from the values of its leaves; `combine` handles inner nodes."""
+    pairs = list(zip(leaves, values, strict=True))
+    variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
+    others = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
+
+    def evaluate(term: Term) -> Value:
+        if isinstance(term, Scalar | Literal):
+            operands: list[Value] = []
+            for operand in term.children:
+                operands.append(evaluate(operand))
+            return combine(term, operands)
+        return variables[term] if term in variables else next(others)
+
+    return evaluate(term)
+
+
+def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -> EmbedOp:
+    """Create the embed that computes `term` from the values of its leaves."""
+    block = Block(arg_types=[_builtin_type(leaf) for leaf in leaves])
+    builder = Builder(InsertPoint.at_end(block))
+
+    def combine(term: Term, operands: Sequence[SSAValue]) -> SSAValue:
+        op = _create_operation(term, operands)
+        op.location = location_attribute(term.location)
+        return builder.insert(op).results[0]
+
+    block.add_op(ReturnOp([evaluate_tree(term, leaves, block.args, combine)]))
+    return EmbedOp(values, Region(block), operation_type(term))
+
+
+def _create_operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
+    if isinstance(term, Literal):
+        plain = term.attribute.builtin_attribute
+        return arith.ConstantOp.create(result_types=[plain.get_type()], properties={"value": plain})
+    assert isinstance(term, Scalar)
+    return create_scalar_op(term.op, operands, _builtin_type(term), term.predicate)
+
+
+def _builtin_type(term: Term) -> Attribute:
+    try:
+        return unwrap_type(operation_type(term))
+    except VerifyException as error:
+        raise LimitationError(str(error), term.location) from None
+
+
+def create_scalar_op(
+    name: str, operands: Sequence[SSAValue], type: Attribute, predicate: str | None = None
+) -> Operation:
+    """Create the arith or math op with this name."""
+    op_class, takes_flags = _op_class(name)
+    properties: dict[str, Attribute] = {"fastmath": NO_FASTMATH} if takes_flags else {}
+    if predicate is not None:
+        table = CMPF_PREDICATES if name == "arith.cmpf" else CMPI_PREDICATES
+        properties["predicate"] = IntegerAttr(table.index(predicate), builtin_i64)
+    return op_class.create(operands=operands, result_types=[type], properties=properties)
+
+
+@cache
+def _op_class(name: str) -> tuple[type[Operation], bool]:
+    dialect = Arith if name.startswith("arith.") else math.Math
+    for op in dialect.operations:
+        if op.name == name:
+            assert issubclass(op, IRDLOperation)
+            return op, "fastmath" in op.get_irdl_definition().properties
+    raise LimitationError(f"the op {name} is not known")
