@@ -1,7 +1,8 @@
 """Token tables for syntax highlighting of the notation and of MLIR, from the registries.
 
-The Pygments lexers (`pygments_lexers.py`) and the TextMate grammars of editors are generated from these
-tables. They also highlight text with errors, because text that is being edited mostly has some.
+The Pygments lexers (`pygments_lexers.py`) and the TextMate grammars of editors are generated from
+these tables. They also highlight text with errors, because text that is being edited mostly has
+some.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ the remaining questions, whether indices are equal, go to z3. If z3 has no answe
 interpreter runs both sides on symbols at all sizes up to a limit. A law is refuted only by a
 counterexample: concrete inputs for which the results differ.
 
-Read `symbolic_values.py` first, then `view_meanings.py` (what patterns mean), `value_comparison.py`, `query_simplification.py` (how
-divisions are eliminated), and `prover.py`, which combines them.
+Read `symbolic_values.py` first, then `view_meanings.py` (what patterns mean),
+`value_comparison.py`, `query_simplification.py` (how divisions are eliminated), and `prover.py`,
+which combines them.
 """
 
 from riselang.rewrite.proving.prover import prove
