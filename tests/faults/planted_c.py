@@ -116,7 +116,7 @@ LIFTING_FAULTS = (
           "not $_.is_equal($points)", "False"),
     Fault("views begin with the first element", ViewBuilder._slice_function,
           "$builder.drop($first, $xs)", "$xs"),
-    Fault("windows are read at their beginning", array_views.places,
+    Fault("windows are read at their beginning", array_views.window_offsets,
           "-min($_)", "0"),
     Fault("windows that run backwards run forwards", ViewBuilder._window_axis,
           "$windows if $sign == 1 else $builder.map($builder.reverse, $windows)", "$windows"),

@@ -74,7 +74,7 @@ def extra_functions() -> list[tuple[str, str]]:
         found += [
             (path.stem, function.name)
             for function in CFile.parse_text(text, path.name).functions
-            if not function.is_static and function.place.file == path.name
+            if not function.is_static and function.location.file == path.name
         ]
     return found
 

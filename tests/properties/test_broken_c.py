@@ -48,7 +48,7 @@ def look(text: str) -> None:
     file = CFile.parse_text(text, "broken.c")
     file.marked_regions()
     for function in file.functions:
-        if function.place.file == "broken.c":
+        if function.location.file == "broken.c":
             try:
                 make_program(
                     [file.model_function(function.name)], Options("affine", "strict")

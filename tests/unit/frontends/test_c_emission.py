@@ -149,7 +149,7 @@ def test_unmodified_mlir_accepts_every_example(path) -> None:
         regions = [
             file.model_function(function.name)
             for function in file.functions
-            if not function.is_static and function.place.file == path.name
+            if not function.is_static and function.location.file == path.name
         ]
     module = emitted_module(regions)
     mlir.verify(native_text(module, locations=True))

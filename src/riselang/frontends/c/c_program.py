@@ -209,7 +209,7 @@ class CProgram:
         for variable in scop.inputs:
             if scop.is_whole and variable not in scop.function.parameters:
                 raise UnsupportedConstruct(
-                    variable.place, f"{variable.name} is not a parameter of {scop.name}",
+                    variable.location, f"{variable.name} is not a parameter of {scop.name}",
                     "add it as a parameter",
                 )  # fmt: skip
 

@@ -188,8 +188,8 @@ def _wrap_machine_code(
     guarded = code.address(f"{GUARDED_PREFIX}{name}")
     if not guarded:
         return ctypes.CFUNCTYPE(result, *kinds)(code.address(name))
-    place = [] if result is None else [ctypes.c_void_p]
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds, *place)(guarded)
+    location = [] if result is None else [ctypes.c_void_p]
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds, *location)(guarded)
 
     def call(*passed: Any) -> Any:
         found = None if result is None else result()

@@ -51,7 +51,7 @@ class CFile:
 
     @cached_property
     def _defined_functions(self) -> list[Function]:
-        return [each for each in self.functions if each.place.file == self.parsed.name]
+        return [each for each in self.functions if each.location.file == self.parsed.name]
 
     @cached_property
     def _functions_by_name(self) -> dict[str, Function]:
@@ -90,7 +90,7 @@ class CFile:
             statements = inliner.inline_statements(region.statements)
             return extract_scop(replace(region, statements=statements))
         except RecursionError:
-            raise UnsupportedConstruct(region.place, "expressions nest too deeply") from None
+            raise UnsupportedConstruct(region.location, "expressions nest too deeply") from None
 
     def model_function(self, name: str | None = None) -> Scop:
         """Extract the model of a whole function."""

@@ -21,15 +21,15 @@ from riselang.support.config import Options
 
 def format_report(scop: Scop, options: Options, schedule: str = "source") -> str:
     """Format one line for each statement, and one if only the source order was found."""
-    lines = [f"{scop.place}: {scop.name}: {len(scop.statements)} statements"]
+    lines = [f"{scop.location}: {scop.name}: {len(scop.statements)} statements"]
     ways = _describe_implementations(scop, options)
     for found in recognize_statements(scop):
         name = found.statement.name
         way = f"; runs as {ways[name]}" if name in ways else ""
-        lines.append(f"  {found.statement.place}: {describe_statement(scop, found)}{way}")
+        lines.append(f"  {found.statement.location}: {describe_statement(scop, found)}{way}")
     reason = choose_order(scop, schedule).reason if schedule != "source" else ""
     if reason:
-        lines.append(f"  {scop.place}: the source order is kept: {reason}")
+        lines.append(f"  {scop.location}: the source order is kept: {reason}")
     return "\n".join(lines) + "\n"
 
 

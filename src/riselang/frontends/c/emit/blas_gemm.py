@@ -140,8 +140,8 @@ class GemmEmitter(BlasEmitter):
         out = self._out
         total: SSAValue | None = None
         for loop in loops:
-            place = out.indices.emit_constant(factor.loops.index(loop))
-            length = out.add(memref.DimOp(out.memory[factor.array], place))
+            dimension = out.indices.emit_constant(factor.loops.index(loop))
+            length = out.add(memref.DimOp(out.memory[factor.array], dimension))
             total = length if total is None else out.add(arith.MuliOp(total, length))
         assert total is not None
         return total

@@ -101,7 +101,7 @@ class RoutineEmitter(BlasEmitter):
 
     def _operand_address(self, operand: Operand) -> SSAValue:
         out = self._out
-        place = out.indices.emit_constant(0)
+        offset = out.indices.emit_constant(0)
         for at, axis in enumerate(operand.axes):
             first = axis.offset
             for loop, _ in axis.loops:
@@ -109,10 +109,10 @@ class RoutineEmitter(BlasEmitter):
             moved = arith.MuliOp(
                 out.indices.emit_linear(first), self._dimension_stride(operand, at)
             )
-            place = out.add(arith.AddiOp(place, out.add(moved)))
+            offset = out.add(arith.AddiOp(offset, out.add(moved)))
         size = out.indices.emit_constant(operand.array.type.bits // 8)
         start = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[operand.array]))
-        moved = out.add(arith.MuliOp(place, size))
+        moved = out.add(arith.MuliOp(offset, size))
         return out.add(arith.IndexCastOp(out.add(arith.AddiOp(start, moved)), i64))
 
     def _dimension_stride(self, operand: Operand, at: int) -> SSAValue:
@@ -120,7 +120,7 @@ class RoutineEmitter(BlasEmitter):
         out = self._out
         total = out.indices.emit_constant(1)
         for position in range(at + 1, len(operand.axes)):
-            place = out.indices.emit_constant(position)
-            length = out.add(memref.DimOp(out.memory[operand.array], place))
+            dimension = out.indices.emit_constant(position)
+            length = out.add(memref.DimOp(out.memory[operand.array], dimension))
             total = out.add(arith.MuliOp(total, length))
         return out.add(arith.MaxSIOp(total, out.indices.emit_constant(1)))

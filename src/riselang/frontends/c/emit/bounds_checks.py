@@ -56,15 +56,15 @@ CheckedAccess = tuple[str, Access]
 class RuntimeCheck:
     """A check, and its location in the source; without an array it is a division."""
 
-    place: SourceLocation
+    location: SourceLocation
     array: Variable | None
 
     def make_error(self, dimension: int, index: int, bound: int) -> UserError:
         if self.array is None:
-            return UserError("the divisor of this division is zero", self.place)
+            return UserError("the divisor of this division is zero", self.location)
         rank = len(self.array.extents)
         where = f", dimension {dimension}" if rank > 1 else ""
-        return OutOfRangeError(index, bound, self.place, f"array {self.array.name}{where}")
+        return OutOfRangeError(index, bound, self.location, f"array {self.array.name}{where}")
 
 
 def add_checks(scop: Scop, unproven: AbstractSet[CheckedAccess] = frozenset()) -> Scop:
@@ -108,7 +108,7 @@ def check_numbers(scop: Scop) -> Mapping[int, int]:
 
 
 def _make_check(node: Expression) -> RuntimeCheck:
-    return RuntimeCheck(node.place, node.variable if isinstance(node, Access) else None)
+    return RuntimeCheck(node.location, node.variable if isinstance(node, Access) else None)
 
 
 def _expressions_to_check(scop: Scop) -> Iterator[Expression]:
@@ -152,11 +152,11 @@ def report_function() -> func.FuncOp:
     block = Block(arg_types=types)
     failure, number, found, bound = block.args
     builder = Builder(InsertPoint.at_end(block))
-    place = builder.insert(arith.ConstantOp.from_int_and_width(0, index)).results[0]
-    earlier = builder.insert(memref.LoadOp.get(failure, [place])).results[0]
+    location = builder.insert(arith.ConstantOp.from_int_and_width(0, index)).results[0]
+    earlier = builder.insert(memref.LoadOp.get(failure, [location])).results[0]
     one, none = (_i64_constant(builder, value) for value in (1, 0))
     count = builder.insert(arith.AddiOp(earlier, one)).results[0]
-    builder.insert(memref.StoreOp.get(count, failure, [place]))
+    builder.insert(memref.StoreOp.get(count, failure, [location]))
     is_first = builder.insert(arith.CmpiOp(earlier, none, "eq")).results[0]
     body = Block()
     inner = Builder(InsertPoint.at_end(body))

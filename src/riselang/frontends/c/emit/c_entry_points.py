@@ -70,7 +70,7 @@ def build_wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
     for parameter in scop.parameters:
         if isinstance(parameter.source, Variable) and parameter.source in emitter.scalars:
             source = parameter.source
-            access = Access(source.place, source.type, source, ())
+            access = Access(source.location, source.type, source, ())
             emitter.indices.symbols[parameter.name] = emitter.emit_index(access)
     passed = [
         _make_buffer(emitter, variable, argument, sizes.get(variable))

@@ -162,7 +162,7 @@ class ExpressionEmitter(OpInserter):
     # Values
 
     def emit_value(self, expression: Expression) -> SSAValue:
-        with self.at_location(expression.place):
+        with self.at_location(expression.location):
             match expression:
                 case Literal():
                     return self._emit_literal(expression)
@@ -240,7 +240,7 @@ class ExpressionEmitter(OpInserter):
     def emit_swapped(self, expression: Binary) -> SSAValue:
         """Emit a sum or product, the right operand first: `a += b` computes b before it reads a."""
         right, left = self.emit_value(expression.right), self.emit_value(expression.left)
-        with self.at_location(expression.place):
+        with self.at_location(expression.location):
             return self.add(_arithmetic_ops(expression.type)[expression.operator](right, left))
 
     def _boolean_to_number(self, truth: SSAValue, type: CType) -> SSAValue:
@@ -252,7 +252,7 @@ class ExpressionEmitter(OpInserter):
 
     def emit_boolean(self, expression: Expression) -> SSAValue:
         """Emit whether a value is nonzero, as an i1."""
-        with self.at_location(expression.place):
+        with self.at_location(expression.location):
             match expression:
                 case Unary(operator="!"):
                     one = self.add(arith.ConstantOp.from_int_and_width(1, 1))

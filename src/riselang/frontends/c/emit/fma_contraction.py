@@ -64,12 +64,12 @@ def contract_expression(expression: Expression) -> Expression:
     found = map_operands(expression, contract_expression)
     if not isinstance(found, Binary) or not found.type.is_float or found.operator not in "+-":
         return found
-    left, right, place = found.left, found.right, found.place
+    left, right, location = found.left, found.right, found.location
     is_minus = found.operator == "-"
     if _is_product(left):
-        return Fma(place, found.type, left.left, left.right, _apply_sign(right, is_minus))
+        return Fma(location, found.type, left.left, left.right, _apply_sign(right, is_minus))
     if _is_product(right):
-        return Fma(place, found.type, _apply_sign(right.left, is_minus), right.right, left)
+        return Fma(location, found.type, _apply_sign(right.left, is_minus), right.right, left)
     return found
 
 
@@ -80,4 +80,4 @@ def _is_product(expression: Expression) -> TypeGuard[Binary]:
 def _apply_sign(expression: Expression, is_minus: bool) -> Expression:
     if not is_minus:
         return expression
-    return Unary(expression.place, expression.type, "-", expression)
+    return Unary(expression.location, expression.type, "-", expression)

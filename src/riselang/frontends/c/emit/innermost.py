@@ -151,13 +151,15 @@ class InnermostEmitter:
         out.registers = outer
         loop = out.insert(scf.ForOp(lower, upper, stride, starts, Region(block)))
         for each, result in zip(written, loop.results, strict=True):
-            out.insert(memref.StoreOp.get(result, out.memory[each.element[0]], self._place(each)))
+            out.insert(
+                memref.StoreOp.get(result, out.memory[each.element[0]], self._indices_of(each))
+            )
 
     def _load_element(self, kept: RegisterElement) -> SSAValue:
         buffer = self._out.memory[kept.element[0]]
-        return self._out.add(memref.LoadOp.get(buffer, self._place(kept)))
+        return self._out.add(memref.LoadOp.get(buffer, self._indices_of(kept)))
 
-    def _place(self, kept: RegisterElement) -> list[SSAValue]:
+    def _indices_of(self, kept: RegisterElement) -> list[SSAValue]:
         return [self._out.indices.emit_linear(index) for index in kept.element[1]]
 
     def _emit_stepped_loop(

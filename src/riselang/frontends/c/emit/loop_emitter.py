@@ -147,17 +147,17 @@ class LoopEmitter:
         statement = self._out.scop.find_statement(callee_name(call))
         for at, (variable, iterator) in enumerate(statement.iterators):
             if name in call.get_op_arg(at + 1).to_C_str():
-                return variable.ascii_name, self._out.scop.loop_places[iterator]
-        return "i", statement.place
+                return variable.ascii_name, self._out.scop.loop_locations[iterator]
+        return "i", statement.location
 
     # Conditions
 
     def _emit_if(self, node: Any) -> None:
-        place = self._out.scop.find_statement(
+        location = self._out.scop.find_statement(
             callee_name(first_statement_call(node).user_get_expr())
-        ).place
+        ).location
         condition = node.if_get_cond()
-        with self._out.at_location(place):
+        with self._out.at_location(location):
             branches = [node.if_get_then_node()]
             branches += [node.if_get_else_node()] if node.if_has_else_node() else []
             try:

@@ -195,7 +195,7 @@ class VectorEmitter:
         body = instance.statement.body
         assert isinstance(body, Assign)
         self._instance = instance
-        with self._out.at_location(body.place):
+        with self._out.at_location(body.location):
             value = self._emit_value(body.value)
             buffer = self._out.memory[body.target.variable]
             self._out.insert(vector.StoreOp(value, buffer, self._emit_indices(body.target)))
@@ -213,7 +213,7 @@ class VectorEmitter:
         return self._out.add(vector.BroadcastOp(value, self._vector_type(type)))
 
     def _emit_value(self, expression: Expression) -> SSAValue:
-        with self._out.at_location(expression.place):
+        with self._out.at_location(expression.location):
             match expression:
                 case Literal():
                     return self._broadcast(self._out.emit_value(expression), expression.type)

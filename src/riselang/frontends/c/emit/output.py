@@ -22,26 +22,26 @@ class OpInserter:
     def __init__(self, scop: Scop, block: Block):
         self.scop = scop
         self._builder = Builder(InsertPoint.at_end(block))
-        self._place = scop.place
+        self._location = scop.location
         self.indices = IndexEmitter(self.insert)
         self.failure: SSAValue | None = None
         """The buffer for failed checks, if there are any."""
 
     def insert(self, op: Operation) -> Operation:
-        op.location = file_location(self._place.file, self._place.line, self._place.column)
+        op.location = file_location(self._location.file, self._location.line, self._location.column)
         return self._builder.insert(op)
 
     def add(self, op: Operation) -> SSAValue:
         return self.insert(op).results[0]
 
     @contextmanager
-    def at_location(self, place: SourceLocation) -> Generator[None]:
+    def at_location(self, location: SourceLocation) -> Generator[None]:
         """Set the location in the C file of the ops that are added in this context."""
-        outer, self._place = self._place, place
+        outer, self._location = self._location, location
         try:
             yield
         finally:
-            self._place = outer
+            self._location = outer
 
     @contextmanager
     def inside_block(self, block: Block) -> Generator[None]:

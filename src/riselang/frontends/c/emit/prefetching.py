@@ -29,8 +29,10 @@ def prefetch_elements(
         return
     later = {loop: Linear.of(loop) + Linear(PREFETCH_DISTANCE * step)}
     for variable, indices in _far_elements(instances, loop):
-        places = [out.indices.emit_linear(substitute_names(index, later)) for index in indices]
-        out.insert(PrefetchOp(out.memory[variable], places))
+        later_indices = [
+            out.indices.emit_linear(substitute_names(index, later)) for index in indices
+        ]
+        out.insert(PrefetchOp(out.memory[variable], later_indices))
 
 
 def _far_elements(instances: Sequence[StatementInstance], loop: str) -> Iterator[Element]:

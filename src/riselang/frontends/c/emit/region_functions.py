@@ -71,8 +71,8 @@ def build_function(
     emitter.insert(func.ReturnOp(*results))
     outputs = [result.type for result in results]
     function = func.FuncOp(name, FunctionType.from_lists(types, outputs), Region(block))
-    place = scop.place
-    function.location = file_location(place.file, place.line, place.column)
+    location = scop.location
+    function.location = file_location(location.file, location.line, location.column)
     return function, emitter.called
 
 
@@ -127,8 +127,8 @@ class _Prologue:
     def _copy_parameter(self, variable: Variable, argument: SSAValue) -> None:
         """Copy a parameter that the function changes to its own buffer."""
         self._allocate_local(variable)
-        target = Access(variable.place, variable.type, variable, ())
-        with self._out.at_location(variable.place):
+        target = Access(variable.location, variable.type, variable, ())
+        with self._out.at_location(variable.location):
             self._out.emit_store(argument, target)
 
     def _emit_parameter(self, parameter: Parameter) -> SSAValue:
@@ -140,15 +140,15 @@ class _Prologue:
                 total = self._out.add(arith.MuliOp(total, value))
             return total
         if isinstance(source, Variable):
-            source = Access(source.place, source.type, source, ())
-        with self._out.at_location(source.place):
+            source = Access(source.location, source.type, source, ())
+        with self._out.at_location(source.location):
             value = self._out.emit_index(source)
             value.name_hint = value.name_hint or parameter.name
             return value
 
     def _allocate_local(self, variable: Variable) -> SSAValue | None:
         type = array_type(variable, None)
-        with self._out.at_location(variable.place):
+        with self._out.at_location(variable.location):
             lengths = [
                 self._out.emit_index(extent)
                 for extent, length in zip(variable.extents, type.get_shape(), strict=True)

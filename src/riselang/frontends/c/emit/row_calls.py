@@ -46,7 +46,7 @@ class RowGemmEmitter(GemmEmitter):
         with out.inside_block(block):
             self._emit_gemm(block.args[0] if product.batch else None)
             start = out.add(arith.MuliOp(block.args[0], size))
-            self._emit_copy(size, self._block_buffer(), self._place(target, start))
+            self._emit_copy(size, self._block_buffer(), self._element_pointer(target, start))
             out.insert(scf.YieldOp())
         zero, one = out.indices.emit_constant(0), out.indices.emit_constant(1)
         out.insert(scf.ForOp(zero, count, one, [], Region(block)))
@@ -62,13 +62,17 @@ class RowGemmEmitter(GemmEmitter):
         count = out.add(arith.MuliOp(columns, out.add(arith.MinSIOp(rows, one))))
         last = out.add(arith.MuliOp(out.add(arith.SubiOp(rows, one)), columns))
         zero = out.indices.emit_constant(0)
-        self._emit_copy(count, self._place(product.target, last), self._place(self._row, zero))
+        self._emit_copy(
+            count,
+            self._element_pointer(product.target, last),
+            self._element_pointer(self._row, zero),
+        )
 
     def _emit_copy(self, count: SSAValue, source: SSAValue, target: SSAValue) -> None:
         one = self._integer_constant(1)
         self._emit_blas_call("copy", [self._truncate_to_int(count), source, one, target, one])
 
-    def _place(self, factor: Factor, start: SSAValue) -> SSAValue:
+    def _element_pointer(self, factor: Factor, start: SSAValue) -> SSAValue:
         """Return the address of an element, by the number of elements before it."""
         out = self._out
         base = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array]))

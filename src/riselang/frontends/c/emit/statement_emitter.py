@@ -21,7 +21,7 @@ class StatementEmitter:
         self._out = emitter
 
     def emit_statement(self, statement: Statement) -> None:
-        with self._out.at_location(statement.place):
+        with self._out.at_location(statement.location):
             match statement:
                 case Assign():
                     self._emit_assign(statement)
@@ -33,8 +33,8 @@ class StatementEmitter:
                 case Declare():
                     variable = statement.variable
                     assert statement.value is not None
-                    target = syntax.Access(statement.place, variable.type, variable, ())
-                    self._emit_assign(Assign(statement.place, target, statement.value))
+                    target = syntax.Access(statement.location, variable.type, variable, ())
+                    self._emit_assign(Assign(statement.location, target, statement.value))
                 case If():
                     self._emit_if(statement)
                 case syntax.For():

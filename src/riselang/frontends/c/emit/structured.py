@@ -62,7 +62,7 @@ class StructuredEmitter:
 
     def emit(self) -> None:
         structure, out = self._structure, self._out
-        with out.at_location(structure.statement.place):
+        with out.at_location(structure.statement.location):
             inputs = [self._operand_buffer(each) for each in structure.reads]
             target = self._operand_buffer(structure.target)
             out.insert(self._emit_named(inputs, target) or self._emit_generic(inputs, target))

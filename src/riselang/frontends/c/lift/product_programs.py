@@ -56,7 +56,7 @@ class _ProductBuilder:
         self._product = product
         self._element = scalar_type(product.target.array.type)
         self._builder = Builder()
-        self._builder.location = product.target.access.place
+        self._builder.location = product.target.access.location
         self._scalars: dict[Access, build.Variable] = {}
 
     def build_program(self) -> Term:
@@ -70,7 +70,7 @@ class _ProductBuilder:
         )
         matrices = [each for each in (target, left, right) if each is not None]
         for at, part in enumerate(scalar_factors(product)):
-            with builder.at_location(part.variable.place):
+            with builder.at_location(part.variable.location):
                 self._scalars[part] = builder.parameter(f"s{at}", self._element)
         rows = self._prepare_factor(product.left, left)
 
@@ -113,15 +113,15 @@ class _ProductBuilder:
         sizes = {product.rows: ROWS, product.columns: COLUMNS, product.depth: DEPTH}
         shape = group_order(factor, (product.batch, *sizes)) or ()
         lengths = [sizes[group] for group in shape if group != product.batch]
-        return self._add_parameter(name, lengths, factor.access.place)
+        return self._add_parameter(name, lengths, factor.access.location)
 
     def _add_parameter(
-        self, name: str, lengths: Sequence[Nat], place: SourceLocation | None = None
+        self, name: str, lengths: Sequence[Nat], location: SourceLocation | None = None
     ) -> build.Variable:
         type = self._element
         for length in reversed(lengths):
             type = array(length, type)
-        with self._builder.at_location(place or self._builder.location):
+        with self._builder.at_location(location or self._builder.location):
             return self._builder.parameter(name, type)
 
     # Matrices
@@ -130,7 +130,7 @@ class _ProductBuilder:
         """Return a factor with the contracted dimension as the inner one, scaled if it has the
         scalars."""
         product, builder = self._product, self._builder
-        with builder.at_location(factor.access.place):
+        with builder.at_location(factor.access.location):
             if product.keeps_order and product.scale and factor is product.scaled_factor:
                 other = product.right if factor is product.left else product.left
                 parts = [part for part in product.parts if part != other.access]
@@ -218,7 +218,7 @@ class _ProductBuilder:
         if isinstance(part, Access):
             return self._scalars[part]
         assert isinstance(part, Literal)
-        with self._builder.at_location(part.place):
+        with self._builder.at_location(part.location):
             return self._builder.literal(float(part.value), self._element)
 
     def _multiply_all(self, values: Sequence[Node]) -> Node:

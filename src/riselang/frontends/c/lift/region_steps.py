@@ -97,13 +97,13 @@ def _make_call_step(what: MatrixProduct | RowProduct | Routine) -> Any:
 
 def _emit_call(out: ExpressionEmitter, what: MatrixProduct | RowProduct | Routine) -> None:
     if isinstance(what, MatrixProduct):
-        with out.at_location(what.target.access.place):
+        with out.at_location(what.target.access.location):
             GemmEmitter(out, what).emit()
     elif isinstance(what, RowProduct):
-        with out.at_location(what.product.target.access.place):
+        with out.at_location(what.product.target.access.location):
             RowGemmEmitter(out, what).emit()
     else:
-        with out.at_location(what.target.access.place):
+        with out.at_location(what.target.access.location):
             RoutineEmitter(out, what).emit()
 
 

@@ -58,14 +58,14 @@ class StatementStep:
             for array in self.lifting.arrays
         ]
         scalars = [values[each.variable] for each in self.lifting.scalars]
-        place = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
+        slices = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
         whole = arrays[structure.target.array]
-        part: Any = whole[place]
+        part: Any = whole[slices]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
         if is_whole and not any(np.shares_memory(part, each) for each in given):
             self._kernel(*given, *scalars, out=part)
         else:
-            whole[place] = self._kernel(*given, *scalars)
+            whole[slices] = self._kernel(*given, *scalars)
 
     def _read_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
         """Return the part of an array that is passed to its program."""

@@ -119,8 +119,8 @@ class TriangularProduct:
     def _add_block(self, target: Array, sums: Array, first: int, scale: float) -> None:
         # The arrays are new, or were checked before: no checks are needed.
         column = 0 if self._is_lower else first
-        places = (address(target), address(sums))
-        self._add_function.run((len(target), *sums.shape, first, column, scale, *places), {}, {})
+        addresses = (address(target), address(sums))
+        self._add_function.run((len(target), *sums.shape, first, column, scale, *addresses), {}, {})
 
 
 def _make_kernel(term: Term, strategy: Strategy | None = None) -> TermKernel:

@@ -68,7 +68,7 @@ def write_accesses(statement: Statement) -> Iterator[Access]:
         if isinstance(inner, Assign):
             yield inner.target
         elif isinstance(inner, Declare) and inner.value is not None:
-            yield Access(inner.place, inner.variable.type, inner.variable, ())
+            yield Access(inner.location, inner.variable.type, inner.variable, ())
 
 
 def read_accesses(statement: Statement) -> Iterator[Access]:
@@ -106,12 +106,12 @@ def must_accesses(statement: Statement) -> Iterator[Access]:
 def check_call(expression: Expression) -> None:
     """Reject calls of functions that are not known to be free of side effects."""
     if isinstance(expression, ArrayValue):
-        raise UnsupportedConstruct(expression.place, "an array cannot be a value here")
+        raise UnsupportedConstruct(expression.location, "an array cannot be a value here")
     if isinstance(expression, Call) and (
         ARITY.get(expression.function) != len(expression.arguments)
     ):
         raise UnsupportedConstruct(
-            expression.place,
+            expression.location,
             f"{expression.function} is neither defined in this file nor a function of the math "
             "library, so its effects are not known",
             "define it in the file, or compute the value outside the region",
@@ -121,13 +121,13 @@ def check_call(expression: Expression) -> None:
 def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Variable]) -> None:
     """Check that a loop with a data-dependent bound has a trip count that is known when it
     begins."""
-    place = reason.place if reason is not None else loop.place
+    location = reason.location if reason is not None else loop.location
     why = reason.args[0] if reason is not None else "the condition is not a comparison"
     found = loop_bound(loop)
     operators = ("<", "<=") if loop.step > 0 else (">", ">=")
     if found is None or found[0] not in operators or not loop.variable.type.is_signed:
         raise UnsupportedConstruct(
-            place, f"the iterations of this loop cannot be counted: {why}",
+            location, f"the iterations of this loop cannot be counted: {why}",
             "write for (i = first; i < end; i += step), with an end that the loop does not change",
         )  # fmt: skip
     changed = {access.variable for access in write_accesses(loop.body)}
@@ -135,7 +135,7 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
     for part in walk_expression(found[1]):
         if isinstance(part, Access) and (part.variable in changed | {loop.variable}):
             raise UnsupportedConstruct(
-                place, f"the end of this loop depends on {part.variable.name}, which it changes",
+                location, f"the end of this loop depends on {part.variable.name}, which it changes",
                 "compute the end before the loop",
             )  # fmt: skip
         check_call(part)

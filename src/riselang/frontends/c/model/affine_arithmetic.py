@@ -20,9 +20,9 @@ Pieces = tuple[Piece, ...]
 class NotAffine(Exception):
     """An expression is not affine, with the reason."""
 
-    def __init__(self, place: SourceLocation, reason: str):
+    def __init__(self, location: SourceLocation, reason: str):
         super().__init__(reason)
-        self.place = place
+        self.location = location
         self.reason = reason
 
 
@@ -67,7 +67,7 @@ def _multiply_strided(reader: Reader, left: Strided, right: Strided, expression:
     for one, other in ((right, left), (left, right)):
         if (stride := _stride_of(reader, one)) is not None:
             return other.multiply_stride(stride)
-    raise NotAffine(expression.place, "two values that vary in the region are multiplied")
+    raise NotAffine(expression.location, "two values that vary in the region are multiplied")
 
 
 def _stride_of(reader: Reader, value: Strided) -> tuple[Linear, ...] | None:
@@ -106,7 +106,7 @@ def _apply_by_sign(
         number = _constant_divisor(divisor, expression)
         linear = dividend.linear
         if linear is None or number == 0:
-            raise NotAffine(expression.place, "this division is not affine")
+            raise NotAffine(expression.location, "this division is not affine")
         sign = -1 if flips(number) else 1
         found += [
             (join_conditions([condition, f"{linear} >= 0"]),
@@ -120,7 +120,7 @@ def _apply_by_sign(
 def _constant_divisor(value: Strided, expression: Expression) -> int:
     linear = value.linear
     if linear is None or not linear.is_constant:
-        raise NotAffine(expression.place, "the divisor is not a constant")
+        raise NotAffine(expression.location, "the divisor is not a constant")
     return linear.constant
 
 
@@ -137,7 +137,7 @@ def _shift(reader: Reader, expression: Binary, shift: Callable[[Linear, int], Li
     for condition, value, amount in _operand_pieces(reader, expression):
         number, linear = _constant_divisor(amount, expression), value.linear
         if linear is None or not 0 <= number < 62:
-            raise NotAffine(expression.place, "this shift is not affine")
+            raise NotAffine(expression.location, "this shift is not affine")
         found.append((condition, Strided.of(shift(linear, number))))
     return tuple(found)
 
@@ -149,7 +149,7 @@ def _mask(reader: Reader, expression: Binary) -> Pieces:
         mask = _constant_divisor(right, expression)
         linear = left.linear
         if linear is None or mask < 0 or mask & (mask + 1):
-            raise NotAffine(expression.place, "this mask is not affine")
+            raise NotAffine(expression.location, "this mask is not affine")
         found.append((condition, Strided.of(linear.remainder(mask + 1))))
     return tuple(found)
 

@@ -86,7 +86,7 @@ class Extraction:
         self.fixed: dict[Variable, Expression] = {}
         self.drafts: list[_StatementDraft] = []
         self.declared: list[Variable] = []
-        self.loop_places: dict[str, SourceLocation] = {}
+        self.loop_locations: dict[str, SourceLocation] = {}
         self.result: Expression | None = None
         self.written = frozenset(written_variables(self.region.statements))
         self._counts = count_assignments(self.region.statements)
@@ -111,12 +111,12 @@ class Extraction:
         inputs, local = self._classify_variables()
         parameters = tuple(self.parameters)
         return Scop(
-            self.region.name, self.region.place, self.region.function, self.region.is_whole,
+            self.region.name, self.region.location, self.region.function, self.region.is_whole,
             inputs, local, views, parameters, statements,
             build_source_schedule(
                 tree, {each.name: each for each in statements}, self.parameters.prefix
             ),
-            self.fixed, self.written, self.names, self.loop_places, self.result,
+            self.fixed, self.written, self.names, self.loop_locations, self.result,
         )  # fmt: skip
 
     def make_reader(self, nest: LoopNest) -> AffineReader:
@@ -149,22 +149,22 @@ class Extraction:
             case Return():
                 return self._extract_return(statement)
             case UnsupportedStatement():
-                raise UnsupportedConstruct(statement.place, statement.reason, statement.help)
+                raise UnsupportedConstruct(statement.location, statement.reason, statement.help)
             case Evaluate():
                 raise UnsupportedConstruct(
-                    statement.place,
+                    statement.location,
                     f"{statement.call.function} is neither defined in this file nor a function of "
                     "the math library, so its effects are not known",
                     "define it in the file, or move the call out of the region",
                 )
             case _:
-                raise UnsupportedConstruct(statement.place, "this statement cannot be modeled")
+                raise UnsupportedConstruct(statement.location, "this statement cannot be modeled")
 
     def _extract_return(self, statement: Return) -> None:
         last = self.region.statements[-1] if self.region.statements else None
         if not self.region.is_whole or last is not statement:
             raise UnsupportedConstruct(
-                statement.place, "a return before the end is not static control flow",
+                statement.location, "a return before the end is not static control flow",
                 "put the rest of the function into an if",
             )  # fmt: skip
         self.result = statement.value
@@ -172,7 +172,7 @@ class Extraction:
             accesses.check_call(part)
             if isinstance(part, Access) and part.indices:
                 raise UnsupportedConstruct(
-                    part.place, "an element of an array is returned",
+                    part.location, "an element of an array is returned",
                     "assign it to a variable first, and return that",
                 )  # fmt: skip
 
@@ -184,8 +184,8 @@ class Extraction:
         if self._counts.get(variable) == 1 and self._is_recomputable(statement.value, nest):
             self.fixed[variable] = statement.value
             return None
-        target = Access(statement.place, variable.type, variable, ())
-        return self._add_statement(Assign(statement.place, target, statement.value), nest)
+        target = Access(statement.location, variable.type, variable, ())
+        return self._add_statement(Assign(statement.location, target, statement.value), nest)
 
     def _is_recomputable(self, value: Expression, nest: LoopNest) -> bool:
         """Whether a value can be recomputed wherever it is used."""
@@ -225,11 +225,11 @@ class Extraction:
     def _extract_for(self, loop: For, nest: LoopNest) -> SourceTree | None:
         if len(nest.iterators) >= MAX_LOOP_DEPTH:
             raise UnsupportedConstruct(
-                loop.place, f"loops nest deeper than the limit of {MAX_LOOP_DEPTH}"
+                loop.location, f"loops nest deeper than the limit of {MAX_LOOP_DEPTH}"
             )
         check_loop_variable(loop, nest)
         iterator = self.names.make_fresh(loop.variable.ascii_name)
-        self.loop_places[iterator] = loop.place
+        self.loop_locations[iterator] = loop.location
         try:
             inner = loop_nest(loop, iterator, self.make_reader(nest))
         except NotAffine as reason:
@@ -246,7 +246,8 @@ class Extraction:
         accesses.check_opaque_loop(loop, reason, self.written)
         if loop.variable in self._kept:
             raise UnsupportedConstruct(
-                loop.place, f"{loop.variable.name} is used after this loop, whose end is not known",
+                loop.location,
+                f"{loop.variable.name} is used after this loop, whose end is not known",
                 "use another variable after the loop",
             )  # fmt: skip
         return self._extract_opaque_statement(loop, nest)
@@ -255,11 +256,11 @@ class Extraction:
         """Model a data-dependent piece of the program as one statement."""
         for inner in walk_statement(statement):
             if isinstance(inner, UnsupportedStatement):
-                raise UnsupportedConstruct(inner.place, inner.reason, inner.help)
+                raise UnsupportedConstruct(inner.location, inner.reason, inner.help)
             if isinstance(inner, Evaluate | Return):
                 self._extract_statement(inner, nest)
                 raise UnsupportedConstruct(
-                    inner.place, "this is not supported in a data-dependent if"
+                    inner.location, "this is not supported in a data-dependent if"
                 )
             if isinstance(inner, For):
                 check_loop_variable(inner, nest)
@@ -272,7 +273,7 @@ class Extraction:
     def _add_statement(self, statement: Statement, nest: LoopNest) -> LeafNode:
         if len(self.drafts) >= MAX_STATEMENTS:
             raise UnsupportedConstruct(
-                statement.place, f"the region has more than {MAX_STATEMENTS} statements",
+                statement.location, f"the region has more than {MAX_STATEMENTS} statements",
                 "split it into several regions",
             )  # fmt: skip
         for each in find_calls(statement):
@@ -308,7 +309,7 @@ class Extraction:
         writes = frozenset(accesses.write_accesses(draft.body))
         reads = frozenset(accesses.read_accesses(draft.body)) & subscripts.keys()
         return ModelStatement(
-            draft.name, draft.body.place, draft.nest.iterators, domain, draft.body, subscripts,
+            draft.name, draft.body.location, draft.nest.iterators, domain, draft.body, subscripts,
             writes, reads, frozenset(accesses.must_accesses(draft.body)),
         )  # fmt: skip
 
@@ -331,7 +332,7 @@ class Extraction:
         others = sorted(
             (v for v in used if v not in local and v not in function.parameters
              and v not in counted),
-            key=lambda v: (v.place.line, v.place.column),
+            key=lambda v: (v.location.line, v.location.column),
         )  # fmt: skip
         extents = {
             access.variable
@@ -349,7 +350,7 @@ class Extraction:
             for expression in direct_expressions(statement):
                 if expression_depth(expression) > MAX_NESTING_DEPTH:
                     raise UnsupportedConstruct(
-                        expression.place,
+                        expression.location,
                         f"operations nest deeper than the limit of {MAX_NESTING_DEPTH}",
                         "compute parts of the expression in separate statements",
                     )
@@ -361,7 +362,7 @@ class Extraction:
                 for part in walk_expression(extent) if extent is not None else ():
                     if isinstance(part, Access) and (part.indices or part.variable in self.written):
                         raise UnsupportedConstruct(
-                            variable.place,
+                            variable.location,
                             f"a length of {variable.name} is computed from something that changes",
                             "declare the array with lengths that do not change",
                         )
@@ -373,5 +374,5 @@ def extract_scop(region: Region) -> Scop:
         return Extraction(region).build_scop()
     except RecursionError:
         raise UnsupportedConstruct(
-            region.place, "expressions nest too deeply", "use variables for parts"
+            region.location, "expressions nest too deeply", "use variables for parts"
         ) from None

@@ -79,7 +79,7 @@ class Footprints:
             raise UserError(
                 f"{kind} {access.variable.name}: element {where} is accessed, but the array has "
                 f"shape {whole}",
-                access.place,
+                access.location,
             )
         self._check_overflow(values)
         return frozenset(found)
@@ -91,7 +91,7 @@ class Footprints:
             raise UserError(
                 f"{self._scop.name}: loop bounds do not fit into 64 bits if a size is "
                 f"{largest}, or its negative; pass smaller sizes",
-                self._scop.place,
+                self._scop.location,
             )
 
     @cached_property
@@ -129,7 +129,7 @@ class Footprints:
                 raise UserError(
                     f"argument {variable.name}: the length of dimension {at} in the declaration is "
                     "not known before the call",
-                    variable.place,
+                    variable.location,
                 )
             if wanted != found:
                 raise UserError(
@@ -190,7 +190,7 @@ class Footprints:
                 raise UserError(
                     f"array {variable.name}: expected lengths that are not negative, but one is "
                     f"{found}",
-                    variable.place,
+                    variable.location,
                 )
             shape.append(length)
         try:
@@ -199,7 +199,7 @@ class Footprints:
             raise UserError(
                 f"array {variable.name}: not enough memory for {' x '.join(map(str, shape))} "
                 f"elements of {variable.type}",
-                variable.place,
+                variable.location,
             ) from None
         return shape
 

@@ -30,13 +30,13 @@ def check_loop_variable(loop: For, nest: LoopNest) -> None:
     """Check that only its head changes a loop variable."""
     if nest.iterator_name(loop.variable) is not None:
         raise UnsupportedConstruct(
-            loop.place, f"{loop.variable.name} is also the variable of an enclosing loop",
+            loop.location, f"{loop.variable.name} is also the variable of an enclosing loop",
             "use another variable",
         )  # fmt: skip
     for inner in walk_statement(loop.body):
         if isinstance(inner, Assign) and inner.target.variable is loop.variable:
             raise UnsupportedConstruct(
-                inner.place, f"{loop.variable.name} is changed in the body of its loop",
+                inner.location, f"{loop.variable.name} is changed in the body of its loop",
                 "use another variable, or a for loop with the right step",
             )  # fmt: skip
 
@@ -72,15 +72,15 @@ def _normalized_condition(loop: For) -> Expression:
         return loop.condition
     condition = loop.condition
     assert isinstance(condition, Binary)
-    variable = Access(condition.place, loop.variable.type, loop.variable, ())
+    variable = Access(condition.location, loop.variable.type, loop.variable, ())
     operator = "<" if loop.step > 0 else ">"
-    return Binary(condition.place, INT, operator, _convert_like(variable, found[1]), found[1])
+    return Binary(condition.location, INT, operator, _convert_like(variable, found[1]), found[1])
 
 
 def _convert_like(expression: Expression, like: Expression) -> Expression:
     if expression.type == like.type:
         return expression
-    return Convert(expression.place, like.type, expression)
+    return Convert(expression.location, like.type, expression)
 
 
 def _check_iterations(
@@ -93,12 +93,14 @@ def _check_iterations(
     last = len(nest.names) - 1
     later = _later_points(failing, last, upwards=loop.step > 0)
     if not running.intersect(later).is_empty():
-        raise NotAffine(loop.place, "the condition of this loop may hold again after it has failed")
+        raise NotAffine(
+            loop.location, "the condition of this loop may hold again after it has failed"
+        )
     position = (isl().dim_type.set, last)
     has_end = running.dim_has_upper_bound if loop.step > 0 else running.dim_has_lower_bound
     if not running.is_empty() and not has_end(*position):
         raise UnsupportedConstruct(
-            loop.place, "this loop does not terminate",
+            loop.location, "this loop does not terminate",
             f"compare {loop.variable.name} with its end",
         )  # fmt: skip
     type = loop.variable.type
@@ -111,7 +113,7 @@ def _check_iterations(
     )
     if not begun.restrict(condition).is_impossible(outside):
         raise UnsupportedConstruct(
-            loop.place, f"{loop.variable.name} is {type} and may wrap around in this loop",
+            loop.location, f"{loop.variable.name} is {type} and may wrap around in this loop",
             "count with int or long",
         )  # fmt: skip
 
@@ -153,17 +155,17 @@ def assign_final_value(loop: For) -> Statement:
     operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
     if found is None or found[0] not in operators or abs(loop.step) != 1:
         raise UnsupportedConstruct(
-            loop.place,
+            loop.location,
             f"{loop.variable.name} is used after this loop, but its value there is not known",
             "use another variable after the loop",
         )
     operator, end = found
-    place, type = loop.place, loop.variable.type
-    end = end if end.type == type else Convert(place, type, end)
+    location, type = loop.location, loop.variable.type
+    end = end if end.type == type else Convert(location, type, end)
     if operator in ("<=", ">="):
-        step = Literal(place, type, 1)
-        end = Binary(place, type, "+" if loop.step > 0 else "-", end, step)
+        step = Literal(location, type, 1)
+        end = Binary(location, type, "+" if loop.step > 0 else "-", end, step)
     first = loop.first
-    is_run = Binary(place, INT, "<" if loop.step > 0 else ">", first, end)
-    value = Conditional(place, type, is_run, end, first)
-    return Assign(place, Access(place, type, loop.variable, ()), value)
+    is_run = Binary(location, INT, "<" if loop.step > 0 else ">", first, end)
+    value = Conditional(location, type, is_run, end, first)
+    return Assign(location, Access(location, type, loop.variable, ()), value)

@@ -90,9 +90,11 @@ class AffineReader:
             case Convert() if expression.type.is_bool or _is_boolean(expression.operand):
                 return self.read_condition(expression.operand)
             case _:
-                zero = Literal(expression.place, expression.type, 0)
-                place = expression.place
-                return self._read_comparison(Binary(place, expression.type, "!=", expression, zero))
+                zero = Literal(expression.location, expression.type, 0)
+                location = expression.location
+                return self._read_comparison(
+                    Binary(location, expression.type, "!=", expression, zero)
+                )
 
     def _read_comparison(self, expression: Binary) -> str:
         cases: list[str] = []
@@ -112,7 +114,8 @@ class AffineReader:
             for strides, linear in strided.parts:
                 if strides and not linear.is_constant:
                     raise NotAffine(
-                        expression.place, "a loop variable is multiplied by a value that may vary"
+                        expression.location,
+                        "a loop variable is multiplied by a value that may vary",
                     )
                 part = self._parameters.add_product(strides) if strides else None
                 total += linear if part is None else part.times(linear.constant)
@@ -121,7 +124,7 @@ class AffineReader:
 
     def read_value(self, expression: Expression) -> Pieces:
         if expression.type.is_float:
-            raise NotAffine(expression.place, "this depends on a floating-point value")
+            raise NotAffine(expression.location, "this depends on a floating-point value")
         try:
             pieces = self._read_pieces(expression)
         except NotAffine:
@@ -129,7 +132,7 @@ class AffineReader:
                 raise
             return (("", Strided.of(self._parameters.add_expression(expression))),)
         if len(pieces) > MAX_PIECES:
-            raise NotAffine(expression.place, "there are too many cases to distinguish")
+            raise NotAffine(expression.location, "there are too many cases to distinguish")
         return pieces
 
     def _is_computable_before(self, expression: Expression) -> bool:
@@ -150,14 +153,14 @@ class AffineReader:
                 return False
 
     def _read_pieces(self, expression: Expression) -> Pieces:
-        place = expression.place
+        location = expression.location
         match expression:
             case Literal(value=int(value)):
                 return (("", Strided.of(Linear(value))),)
             case Access(variable=variable, indices=()):
-                return self._read_variable(variable, place)
+                return self._read_variable(variable, location)
             case Access():
-                raise NotAffine(place, f"it depends on an element of {expression.variable.name}")
+                raise NotAffine(location, f"it depends on an element of {expression.variable.name}")
             case Convert():
                 return self._read_conversion(expression)
             case Unary(operator="-"):
@@ -172,18 +175,18 @@ class AffineReader:
             case Binary(operator=operator) if operator in OPERATIONS:
                 return self._check_no_wrap(OPERATIONS[operator](self, expression), expression)
             case Binary():
-                raise NotAffine(place, f"the operator {expression.operator} is not affine")
+                raise NotAffine(location, f"the operator {expression.operator} is not affine")
             case _:
-                raise NotAffine(place, "this is not affine")
+                raise NotAffine(location, "this is not affine")
 
-    def _read_variable(self, variable: Variable, place: SourceLocation) -> Pieces:
+    def _read_variable(self, variable: Variable, location: SourceLocation) -> Pieces:
         iterator = self.nest.iterator_name(variable)
         if iterator is not None:
             return (("", Strided.of(Linear.of(iterator))),)
         if variable in self._fixed:
             return self.read_value(self._fixed[variable])
         if not self._is_invariant(variable):
-            raise NotAffine(place, f"the value of {variable.name} changes in the region")
+            raise NotAffine(location, f"the value of {variable.name} changes in the region")
         return (("", Strided.of(self._parameters.add_variable(variable))),)
 
     def _read_boolean(self, expression: Expression) -> Pieces:
@@ -222,24 +225,24 @@ class AffineReader:
         pieces = self.read_value(expression.operand)
         if source.smallest >= target.smallest and source.largest <= target.largest:
             return pieces
-        self._check_range(pieces, target, expression.place)
+        self._check_range(pieces, target, expression.location)
         return pieces
 
     def _check_no_wrap(self, pieces: Pieces, expression: Expression) -> Pieces:
         """Check that a result does not wrap; signed overflow is undefined, so it does not
         happen."""
         if not expression.type.is_signed:
-            self._check_range(pieces, expression.type, expression.place)
+            self._check_range(pieces, expression.type, expression.location)
         return pieces
 
-    def _check_range(self, pieces: Pieces, type: CType, place: SourceLocation) -> None:
+    def _check_range(self, pieces: Pieces, type: CType, location: SourceLocation) -> None:
         for condition, value in pieces:
             linear = value.linear
             if linear is None and value.parts and _is_wide(type):
                 continue  # a subscript with strides, whose rows are proven to be in range later
             outside = f"{linear} < {type.smallest} or {linear} > {type.largest}"
             if linear is None or not self.is_impossible(join_conditions([condition, outside])):
-                raise NotAffine(place, f"this may wrap around: it does not always fit in {type}")
+                raise NotAffine(location, f"this may wrap around: it does not always fit in {type}")
 
 
 def _is_boolean(expression: Expression) -> bool:

@@ -34,7 +34,7 @@ class ModelStatement:
     """A statement of the region, executed once for each point of its iteration domain."""
 
     name: str
-    place: SourceLocation
+    location: SourceLocation
     iterators: tuple[tuple[Variable, str], ...]
     """The surrounding loops: the C variable, and its name in the domain."""
     domain: Any
@@ -68,7 +68,7 @@ class Scop:
     """A static control part: a region with a polyhedral model."""
 
     name: str
-    place: SourceLocation
+    location: SourceLocation
     function: Function
     is_whole: bool
     """Whether it is the whole function, and thus has its parameters."""
@@ -85,7 +85,7 @@ class Scop:
     fixed_values: Mapping[Variable, Expression]
     written_variables: frozenset[Variable]
     names: Names = field(repr=False)
-    loop_places: Mapping[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
+    loop_locations: Mapping[str, SourceLocation] = field(default_factory=dict[str, SourceLocation])
     """The location of the loop of each iterator."""
     result: Expression | None = None
     """The return value of the function."""

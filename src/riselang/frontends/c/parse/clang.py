@@ -76,11 +76,11 @@ class ParsedFile:
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
-    def place(self, cursor: Cursor) -> SourceLocation:
+    def location_of(self, cursor: Cursor) -> SourceLocation:
         """Return the location of a cursor; for a macro expansion, the location of its use."""
-        return self.place_at(cursor.location)
+        return self.source_location(cursor.location)
 
-    def place_at(self, location: Any) -> SourceLocation:
+    def source_location(self, location: Any) -> SourceLocation:
         file = location.file.name if location.file is not None else self.name
         if file != self.name:
             return SourceLocation(file, max(location.line, 1), max(location.column, 1))
@@ -92,19 +92,19 @@ class ParsedFile:
         """Whether it is in the file itself, not in a header."""
         return cursor.location.file is not None and cursor.location.file.name == self.name
 
-    def encloses(self, cursor: Cursor, place: SourceLocation) -> bool:
+    def encloses(self, cursor: Cursor, location: SourceLocation) -> bool:
         """Whether a cursor begins before a location in the file and ends after it."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None or start.file.name != self.name:
             return False
-        at = (place.line, place.column)
+        at = (location.line, location.column)
         return (start.line, start.column) < at < (end.line, end.column)
 
     def tokens(self) -> list[tuple[str, SourceLocation]]:
         """Return the tokens of the file, except comments."""
         comment = _bindings().cindex.TokenKind.COMMENT
         return [
-            (token.spelling, self.place_at(token.location))
+            (token.spelling, self.source_location(token.location))
             for token in self.unit.cursor.get_tokens()
             if token.kind != comment
         ]
@@ -116,8 +116,8 @@ def parse_c(
     """Parse a text with clang; raises its first error."""
     cindex = _bindings().cindex
     if "\0" in text:
-        place = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
-        raise UserError("the file has a zero byte in it, so it is not C text", place)
+        location = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
+        raise UserError("the file has a zero byte in it, so it is not C text", location)
     arguments = ["-xc", "-std=gnu17", f"-isystem{BUILTIN_HEADERS}"]
     if not any(Path(folder, "math.h").exists() for folder in SYSTEM_HEADERS):
         arguments.append(f"-isystem{LIBRARY_HEADERS}")
@@ -133,7 +133,7 @@ def parse_c(
     for found in unit.diagnostics:
         if found.severity >= _ERROR:
             raise UserError(
-                f"clang refuses this: {found.spelling}", parsed.place_at(found.location)
+                f"clang refuses this: {found.spelling}", parsed.source_location(found.location)
             )
     return parsed
 

@@ -21,7 +21,7 @@ def _scalar_types(long_bits: int) -> dict[str, CType]:
     return dict(types_by_kind(long_bits))
 
 
-def scalar_type(type: Any, place: SourceLocation) -> CType:
+def scalar_type(type: Any, location: SourceLocation) -> CType:
     """Return the arithmetic type that a clang type denotes."""
     plain = type.get_canonical()
     name = plain.kind.name
@@ -30,13 +30,13 @@ def scalar_type(type: Any, place: SourceLocation) -> CType:
         name = plain.kind.name
     if plain.is_volatile_qualified():
         raise UnsupportedConstruct(
-            place, f"{type.spelling} is volatile", "do not use volatile variables"
+            location, f"{type.spelling} is volatile", "do not use volatile variables"
         )
     bits = 8 * plain.get_size() if name in ("LONG", "ULONG") else 64
     found = _scalar_types(bits).get(name)
     if found is None:
         raise UnsupportedConstruct(
-            place,
+            location,
             f"a value of type {type.spelling} cannot be modeled",
             "use float, double, or an integer type of at most 64 bits",
         )
@@ -44,7 +44,7 @@ def scalar_type(type: Any, place: SourceLocation) -> CType:
 
 
 def make_variable(
-    cursor: Cursor, place: SourceLocation, value: Callable[[Cursor], Expression]
+    cursor: Cursor, location: SourceLocation, value: Callable[[Cursor], Expression]
 ) -> Variable:
     """Create the variable of a declaration; `value` reads the lengths of arrays."""
     type, levels = cursor.type, list[Any]()
@@ -67,21 +67,21 @@ def make_variable(
             break
     if type.kind.name == "POINTER":
         raise UnsupportedConstruct(
-            place,
+            location,
             f"{cursor.spelling} is an array of pointers, whose rows may be anywhere in memory",
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
-    element = scalar_type(type, place)
+    element = scalar_type(type, location)
     if cursor.storage_class.name == "STATIC" and not _is_global(cursor):
         raise UnsupportedConstruct(
-            place, f"{cursor.spelling} is static, so its value persists between calls",
+            location, f"{cursor.spelling} is static, so its value persists between calls",
             "pass it as a parameter",
         )  # fmt: skip
     return Variable(
         cursor.spelling,
         element,
-        place,
-        _array_extents(cursor, levels, is_named, place, value),
+        location,
+        _array_extents(cursor, levels, is_named, location, value),
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
         is_global=_is_global(cursor),
@@ -98,7 +98,7 @@ def _array_extents(
     cursor: Cursor,
     levels: list[Any],
     is_named: bool,
-    place: SourceLocation,
+    location: SourceLocation,
     value: Callable[[Cursor], Expression],
 ) -> tuple[Expression | None, ...]:
     """Return the lengths of an array, outermost first.
@@ -113,11 +113,11 @@ def _array_extents(
         if name == "CONSTANTARRAY":
             if not is_named and written:
                 written.pop(0)
-            found.append(Literal(place, LONG, level.get_array_size()))
+            found.append(Literal(location, LONG, level.get_array_size()))
         elif name == "VARIABLEARRAY":
             if is_named or not written:
                 raise UnsupportedConstruct(
-                    place, f"the lengths of {cursor.spelling} are in a typedef",
+                    location, f"the lengths of {cursor.spelling} are in a typedef",
                     "write the lengths where the variable is declared",
                 )  # fmt: skip
             found.append(value(written.pop(0)))

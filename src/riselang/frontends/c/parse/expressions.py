@@ -49,10 +49,10 @@ def convert_to(expression: Expression, type: CType) -> Expression:
         return expression
     if isinstance(expression, Literal) and isinstance(expression.value, int):
         if type.is_integer:
-            return Literal(expression.place, type, type.wrap(expression.value))
+            return Literal(expression.location, type, type.wrap(expression.value))
         if abs(expression.value) <= 1 << 24:
-            return Literal(expression.place, type, float(expression.value))
-    return Convert(expression.place, type, expression)
+            return Literal(expression.location, type, float(expression.value))
+    return Convert(expression.location, type, expression)
 
 
 @dataclass
@@ -62,15 +62,15 @@ class ExpressionReader:
     parsed: ParsedFile
     variables: dict[Any, Variable] = field(default_factory=dict[Any, Variable])
 
-    def place(self, cursor: Cursor) -> SourceLocation:
-        return self.parsed.place(cursor)
+    def location_of(self, cursor: Cursor) -> SourceLocation:
+        return self.parsed.location_of(cursor)
 
     def find_variable(self, cursor: Cursor) -> Variable:
         """Return the variable of a declaration."""
         at = cursor.location
         key = (cursor.spelling, at.file.name if at.file else "", at.offset, cursor.hash)
         if key not in self.variables:
-            self.variables[key] = make_variable(cursor, self.place(cursor), self.read_value)
+            self.variables[key] = make_variable(cursor, self.location_of(cursor), self.read_value)
         return self.variables[key]
 
     def read_value(self, cursor: Cursor) -> Expression:
@@ -78,41 +78,43 @@ class ExpressionReader:
         reader = _READERS.get(kind_name(cursor))
         if reader is None:
             raise UnsupportedConstruct(
-                self.place(cursor),
+                self.location_of(cursor),
                 f"this kind of expression ({_format_kind(kind_name(cursor))}) cannot be modeled",
                 "compute it outside the region",
             )
         return reader(self, cursor)
 
     def read_type(self, cursor: Cursor) -> CType:
-        return scalar_type(cursor.type, self.place(cursor))
+        return scalar_type(cursor.type, self.location_of(cursor))
 
     # Leaves
 
     def read_number(self, cursor: Cursor) -> Expression:
         value = evaluate_constant(cursor)
         if value is None:
-            raise UnsupportedConstruct(self.place(cursor), "this constant cannot be read")
+            raise UnsupportedConstruct(self.location_of(cursor), "this constant cannot be read")
         type = self.read_type(cursor)
-        return Literal(self.place(cursor), type, float(value) if type.is_float else int(value))
+        return Literal(
+            self.location_of(cursor), type, float(value) if type.is_float else int(value)
+        )
 
     def read_reference(self, cursor: Cursor) -> Expression:
         declared = cursor.referenced
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         if declared is not None and kind_name(declared) == "ENUM_CONSTANT_DECL":
-            return Literal(place, INT, int(declared.enum_value))
+            return Literal(location, INT, int(declared.enum_value))
         if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise UnsupportedConstruct(place, f"{cursor.spelling} is not a variable")
+            raise UnsupportedConstruct(location, f"{cursor.spelling} is not a variable")
         known = self._constant_value(declared)
         if known is not None:
-            return Literal(place, self.read_type(cursor), known)
+            return Literal(location, self.read_type(cursor), known)
         variable = self.find_variable(declared)
         if variable.is_array:
             raise UnsupportedConstruct(
-                place, f"the address of {variable.name} is used as a value",
+                location, f"the address of {variable.name} is used as a value",
                 "access its elements by subscripts",
             )  # fmt: skip
-        return Access(place, variable.type, variable, ())
+        return Access(location, variable.type, variable, ())
 
     def _constant_value(self, declared: Cursor) -> int | None:
         """Return the value of a constant such as `const int n = 10`."""
@@ -132,15 +134,15 @@ class ExpressionReader:
         variable = part.variable
         if part.offset is not None or len(part.indices) != len(variable.extents):
             raise UnsupportedConstruct(
-                self.place(cursor),
+                self.location_of(cursor),
                 f"{variable.name} has {len(variable.extents)} dimensions, but "
                 f"{len(part.indices)} subscripts are given here",
             )
-        return Access(part.place, variable.type, variable, part.indices)
+        return Access(part.location, variable.type, variable, part.indices)
 
     def read_lvalue(self, cursor: Cursor) -> ArrayValue:
         """Read an lvalue: an array, one of its rows, or one of its elements."""
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         match kind_name(cursor):
             case "UNEXPOSED_EXPR" | "PAREN_EXPR":
                 (inner,) = self._single_child(cursor)
@@ -151,45 +153,47 @@ class ExpressionReader:
                 return self._read_subscript(cursor)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
                 base = self.read_lvalue(children(cursor)[0])
-                return _index_array(base, Literal(place, LONG, 0), place)
+                return _index_array(base, Literal(location, LONG, 0), location)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "address":
                 return self._read_address(cursor)
             case "BINARY_OPERATOR" if binary_operator(cursor) in ("+", "-"):
                 return self._read_pointer_offset(cursor)
             case _:
                 raise UnsupportedConstruct(
-                    place, f"this lvalue ({_format_kind(kind_name(cursor))}) cannot be modeled",
+                    location, f"this lvalue ({_format_kind(kind_name(cursor))}) cannot be modeled",
                     "access arrays by their names and subscripts",
                 )  # fmt: skip
 
     def _read_array(self, cursor: Cursor) -> ArrayValue:
         declared = cursor.referenced
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise UnsupportedConstruct(place, f"{cursor.spelling} is not an array")
+            raise UnsupportedConstruct(location, f"{cursor.spelling} is not an array")
         variable = self.find_variable(declared)
         if variable.is_pointer and not variable.is_parameter:
             raise UnsupportedConstruct(
-                place, f"{variable.name} is a pointer that may point anywhere",
+                location, f"{variable.name} is a pointer that may point anywhere",
                 "use an array, or a parameter of the function",
             )  # fmt: skip
-        return ArrayValue(place, variable.type, variable, ())
+        return ArrayValue(location, variable.type, variable, ())
 
     def _read_subscript(self, cursor: Cursor) -> ArrayValue:
         base, index = children(cursor)
         if base.type.get_canonical().kind.name not in _POINTERS:
             base, index = index, base
-        return _index_array(self.read_lvalue(base), self.read_value(index), self.place(cursor))
+        return _index_array(
+            self.read_lvalue(base), self.read_value(index), self.location_of(cursor)
+        )
 
     def _read_address(self, cursor: Cursor) -> ArrayValue:
         """Read `&a[i]`, which is `a + i`."""
         part = self.read_lvalue(children(cursor)[0])
         if not part.indices:
             raise UnsupportedConstruct(
-                self.place(cursor), "the address of a variable cannot be modeled"
+                self.location_of(cursor), "the address of a variable cannot be modeled"
             )
         *outer, last = part.indices
-        return ArrayValue(part.place, part.type, part.variable, tuple(outer), last)
+        return ArrayValue(part.location, part.type, part.variable, tuple(outer), last)
 
     def _read_pointer_offset(self, cursor: Cursor) -> ArrayValue:
         left, right = children(cursor)
@@ -198,9 +202,9 @@ class ExpressionReader:
             left, right = right, left
         base, distance = self.read_lvalue(left), self.read_value(right)
         if operator == "-":
-            distance = Unary(distance.place, distance.type, "-", distance)
+            distance = Unary(distance.location, distance.type, "-", distance)
         return ArrayValue(
-            base.place, base.type, base.variable, base.indices, _add_offset(base, distance)
+            base.location, base.type, base.variable, base.indices, _add_offset(base, distance)
         )
 
     # Operations
@@ -216,7 +220,7 @@ class ExpressionReader:
         found = [child for child in children(cursor) if child.kind.is_expression()]
         if len(found) != 1:
             raise UnsupportedConstruct(
-                self.place(cursor), "this kind of expression cannot be modeled",
+                self.location_of(cursor), "this kind of expression cannot be modeled",
                 "compute it outside the region",
             )  # fmt: skip
         return found
@@ -227,17 +231,17 @@ class ExpressionReader:
 
     def read_binary(self, cursor: Cursor) -> Expression:
         operator = binary_operator(cursor)
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         if operator not in ARITHMETIC | COMPARISONS | LOGICAL:
             if operator.endswith("="):
-                raise UnsupportedConstruct(place, *_SIDE_EFFECT)
-            raise UnsupportedConstruct(place, f"the operator {operator} cannot be modeled here")
+                raise UnsupportedConstruct(location, *_SIDE_EFFECT)
+            raise UnsupportedConstruct(location, f"the operator {operator} cannot be modeled here")
         left, right = (self.read_value(child) for child in children(cursor))
-        return Binary(place, self.read_type(cursor), operator, left, right)
+        return Binary(location, self.read_type(cursor), operator, left, right)
 
     def read_unary(self, cursor: Cursor) -> Expression:
         operator = unary_operator(cursor)
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         (child,) = children(cursor)
         match operator:
             case "deref":
@@ -245,32 +249,36 @@ class ExpressionReader:
             case "+" | "extension":
                 return self.read_value(child)
             case "-" | "~" | "!":
-                return Unary(place, self.read_type(cursor), operator, self.read_value(child))
+                return Unary(location, self.read_type(cursor), operator, self.read_value(child))
             case "pre++" | "pre--" | "post++" | "post--":
-                raise UnsupportedConstruct(place, *_SIDE_EFFECT)
+                raise UnsupportedConstruct(location, *_SIDE_EFFECT)
             case _:
-                raise UnsupportedConstruct(place, "this operator on an address cannot be modeled")
+                raise UnsupportedConstruct(
+                    location, "this operator on an address cannot be modeled"
+                )
 
     def read_conditional(self, cursor: Cursor) -> Expression:
         condition, first, second = (self.read_value(child) for child in children(cursor))
-        return Conditional(self.place(cursor), self.read_type(cursor), condition, first, second)
+        return Conditional(
+            self.location_of(cursor), self.read_type(cursor), condition, first, second
+        )
 
     def reject_assignment(self, cursor: Cursor) -> Expression:
-        raise UnsupportedConstruct(self.place(cursor), *_SIDE_EFFECT)
+        raise UnsupportedConstruct(self.location_of(cursor), *_SIDE_EFFECT)
 
     def read_call(self, cursor: Cursor) -> Call:
-        place = self.place(cursor)
+        location = self.location_of(cursor)
         callee, *given = children(cursor)
         while kind_name(callee) in _WRAPPERS:
             (callee,) = self._single_child(callee)
         if kind_name(callee) != "DECL_REF_EXPR" or kind_name(callee.referenced) != "FUNCTION_DECL":
             raise UnsupportedConstruct(
-                place, "this call is through a function pointer", "call it by its name"
+                location, "this call is through a function pointer", "call it by its name"
             )
         arguments = tuple(self._read_argument(each) for each in given)
         result = cursor.type.get_canonical()
-        type = INT if result.kind.name == "VOID" else scalar_type(result, place)
-        return Call(place, type, callee.spelling, arguments)
+        type = INT if result.kind.name == "VOID" else scalar_type(result, location)
+        return Call(location, type, callee.spelling, arguments)
 
     def _read_argument(self, cursor: Cursor) -> Expression:
         if cursor.type.get_canonical().kind.name in _POINTERS:
@@ -278,10 +286,10 @@ class ExpressionReader:
         return self.read_value(cursor)
 
 
-def _index_array(base: ArrayValue, index: Expression, place: SourceLocation) -> ArrayValue:
+def _index_array(base: ArrayValue, index: Expression, location: SourceLocation) -> ArrayValue:
     if base.offset is not None:
         index = _add_offset(base, index)
-    return ArrayValue(place, base.type, base.variable, (*base.indices, index))
+    return ArrayValue(location, base.type, base.variable, (*base.indices, index))
 
 
 def _add_offset(base: ArrayValue, distance: Expression) -> Expression:
@@ -289,7 +297,7 @@ def _add_offset(base: ArrayValue, distance: Expression) -> Expression:
     distance = convert_to(distance, LONG)
     if base.offset is None:
         return distance
-    return Binary(distance.place, LONG, "+", convert_to(base.offset, LONG), distance)
+    return Binary(distance.location, LONG, "+", convert_to(base.offset, LONG), distance)
 
 
 def _format_kind(name: str) -> str:

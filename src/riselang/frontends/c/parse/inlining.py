@@ -94,7 +94,7 @@ class Inliner:
 
     def _inline_block(self, statement: Statement) -> Statement:
         made = self.inline_statement(statement)
-        return made[0] if len(made) == 1 else Block(statement.place, tuple(made))
+        return made[0] if len(made) == 1 else Block(statement.location, tuple(made))
 
     def _inline_loop(self, statement: For) -> For:
         # The loop head is evaluated in every iteration, so nothing may be moved out of it.
@@ -143,7 +143,7 @@ class Inliner:
             return convert_to(found, call.type)
         if self._depth:
             raise UnsupportedConstruct(
-                call.place, f"{call.function} is called under a condition, but does more than "
+                call.location, f"{call.function} is called under a condition, but does more than "
                 "compute a value", "call it in a separate statement",
             )  # fmt: skip
         _check_no_effects(call, function)
@@ -151,7 +151,7 @@ class Inliner:
         returned = self._insert_body(call)
         if returned is None:
             raise UnsupportedConstruct(
-                call.place, f"{call.function} does not end by returning a value"
+                call.location, f"{call.function} does not end by returning a value"
             )
         return convert_to(returned, call.type)
 
@@ -159,17 +159,19 @@ class Inliner:
         function = self.functions[call.function]
         if call.function in self._active:
             raise UnsupportedConstruct(
-                call.place, f"{call.function} calls itself", "write the recursion as a loop"
+                call.location, f"{call.function} calls itself", "write the recursion as a loop"
             )
         if function.unsupported is not None or len(function.parameters) != len(call.arguments):
             reason = (
                 function.unsupported[1] if function.unsupported else "its argument count differs"
             )
-            raise UnsupportedConstruct(call.place, f"{call.function} cannot be inlined: {reason}")
+            raise UnsupportedConstruct(
+                call.location, f"{call.function} cannot be inlined: {reason}"
+            )
         self._count += 1
         if self._count > MAX_INLINED_CALLS:
             raise UnsupportedConstruct(
-                call.place, f"there are more than {MAX_INLINED_CALLS} calls to inline"
+                call.location, f"there are more than {MAX_INLINED_CALLS} calls to inline"
             )
         self._active.append(call.function)
         return function
@@ -187,9 +189,9 @@ class Inliner:
                 values[parameter] = argument
                 continue
             own = replace(parameter, is_parameter=False)
-            values[parameter] = Access(argument.place, own.type, own, ())
+            values[parameter] = Access(argument.location, own.type, own, ())
             given = convert_to(argument, own.type)
-            self._before.append(Declare(argument.place, own, given))
+            self._before.append(Declare(argument.location, own, given))
         self._check_arrays(
             call, function, dict(zip(function.parameters, call.arguments, strict=True))
         )
@@ -200,7 +202,7 @@ class Inliner:
                     isinstance(statement, Declare) or statement.declares_variable
                 ):
                     values[variable] = _copy_variable(variable, values)
-        *body, last = function.body.statements or (Block(function.place, ()),)
+        *body, last = function.body.statements or (Block(function.location, ()),)
         if not isinstance(last, Return):
             body.append(last)
         for statement in body:
@@ -222,7 +224,7 @@ class Inliner:
                 continue
             if not isinstance(argument, ArrayValue):
                 raise UnsupportedConstruct(
-                    argument.place, f"{parameter.name} of {call.function} is an array"
+                    argument.location, f"{parameter.name} of {call.function} is an array"
                 )
             theirs = argument.variable.extents[len(argument.indices) :]
             ours = parameter.extents
@@ -231,7 +233,7 @@ class Inliner:
             )
             if not same or argument.variable.type != parameter.type:
                 raise UnsupportedConstruct(
-                    argument.place,
+                    argument.location,
                     f"{argument.variable.name} has rows of other lengths than {parameter.name} of "
                     f"{call.function}",
                     "declare both with the same lengths",
@@ -245,8 +247,8 @@ def _copy_variable(variable: Variable, values: Mapping[Variable, Expression]) ->
     )
     own = replace(variable, extents=extents)
     if own.is_array:
-        return ArrayValue(own.place, own.type, own, ())
-    return Access(own.place, own.type, own, ())
+        return ArrayValue(own.location, own.type, own, ())
+    return Access(own.location, own.type, own, ())
 
 
 def _is_same_length(
@@ -292,7 +294,7 @@ def _function_value(
                 if first is None or second is None:
                     return None
                 condition = substitute_expression(statement.condition, known)
-                return Conditional(statement.place, first.type, condition, first, second)
+                return Conditional(statement.location, first.type, condition, first, second)
             case _:
                 return None
     return None
@@ -318,7 +320,8 @@ def _check_no_effects(call: Call, function: Function) -> None:
         is_effect = isinstance(statement, Assign) and statement.target.variable not in own
         if is_effect or isinstance(statement, Evaluate):
             raise UnsupportedConstruct(
-                call.place, f"{call.function} is called for its value, but also has side effects",
+                call.location,
+                f"{call.function} is called for its value, but also has side effects",
                 "let it return void, or remove its side effects",
             )  # fmt: skip
 

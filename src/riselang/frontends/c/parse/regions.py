@@ -30,7 +30,7 @@ class Region:
     """Consecutive statements in a function."""
 
     name: str
-    place: SourceLocation
+    location: SourceLocation
     function: Function
     statements: tuple[Statement, ...]
     is_whole: bool
@@ -46,7 +46,7 @@ class ScopPragma:
     """A pragma that begins or ends a region."""
 
     is_begin: bool
-    place: SourceLocation
+    location: SourceLocation
 
     @property
     def name(self) -> str:
@@ -71,12 +71,12 @@ def find_marked_ranges(parsed: ParsedFile) -> list[MarkedRange]:
     for mark in found:
         if mark.is_begin == (begin is not None):
             other = "endscop before the next scop" if mark.is_begin else "scop before this endscop"
-            raise UserError(f"expected a #pragma {other}", mark.place)
+            raise UserError(f"expected a #pragma {other}", mark.location)
         if begin is not None:
             pairs.append(_pair_pragmas(parsed, begin, mark))
         begin = mark if mark.is_begin else None
     if begin is not None:
-        raise UserError("this region has no #pragma endscop", begin.place)
+        raise UserError("this region has no #pragma endscop", begin.location)
     return pairs
 
 
@@ -84,9 +84,9 @@ def _find_pragmas(parsed: ParsedFile) -> Iterator[ScopPragma]:
     if "scop" not in parsed.text:
         return
     words = parsed.tokens()
-    for (hash_, place), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
+    for (hash_, location), (pragma, _), (word, _) in zip(words, words[1:], words[2:], strict=False):
         if hash_ == "#" and pragma == "pragma" and word in ("scop", "endscop"):
-            yield ScopPragma(word == "scop", place)
+            yield ScopPragma(word == "scop", location)
 
 
 def _pair_pragmas(parsed: ParsedFile, begin: ScopPragma, end: ScopPragma) -> MarkedRange:
@@ -95,32 +95,34 @@ def _pair_pragmas(parsed: ParsedFile, begin: ScopPragma, end: ScopPragma) -> Mar
     if blocks[0] != blocks[1]:
         raise UserError(
             "expected this #pragma endscop in the block of its #pragma scop, which is on line "
-            f"{begin.place.line}, but it is in another; move one of them, so that whole "
+            f"{begin.location.line}, but it is in another; move one of them, so that whole "
             "statements are between them",
-            end.place,
+            end.location,
         )
-    return MarkedRange(begin.place, end.place, blocks[0])
+    return MarkedRange(begin.location, end.location, blocks[0])
 
 
 def _block_around(parsed: ParsedFile, mark: ScopPragma) -> SourceLocation:
     """Return the start of the block that encloses a pragma."""
     around = parsed.unit.cursor
-    while inner := [each for each in children(around) if parsed.encloses(each, mark.place)]:
+    while inner := [each for each in children(around) if parsed.encloses(each, mark.location)]:
         around = inner[-1]
     if around == parsed.unit.cursor:
-        raise UserError(f"this #pragma {mark.name} is outside any function", mark.place)
+        raise UserError(f"this #pragma {mark.name} is outside any function", mark.location)
     if kind_name(around) != "COMPOUND_STMT":
         raise UserError(
             f"this #pragma {mark.name} is in the middle of a statement; move it before "
             "the statement, or after it",
-            mark.place,
+            mark.location,
         )
-    return parsed.place(around)
+    return parsed.location_of(around)
 
 
 def whole_function(function: Function) -> Region:
     """Return a function as one region."""
-    return Region(function.name, function.place, function, function.body.statements, is_whole=True)
+    return Region(
+        function.name, function.location, function, function.body.statements, is_whole=True
+    )
 
 
 def regions_from_pragmas(
@@ -131,9 +133,9 @@ def regions_from_pragmas(
     regions: list[Region] = []
     for pair in pairs:
         function, parent = _find_block(functions, pair.block)
-        places = [(each.place.line, each.place.column) for each in parent.statements]
+        locations = [(each.location.line, each.location.column) for each in parent.statements]
         first, last = (
-            sum(place <= (end.line, end.column) for place in places)
+            sum(location <= (end.line, end.column) for location in locations)
             for end in (pair.begin, pair.end)
         )
         if _is_whole(function, parent, first, last):
@@ -149,14 +151,14 @@ def _region_name(function: Function, regions: Sequence[Region]) -> str:
     return f"{function.name}_scop{count}"
 
 
-def _find_block(functions: Sequence[Function], place: SourceLocation) -> tuple[Function, Block]:
+def _find_block(functions: Sequence[Function], location: SourceLocation) -> tuple[Function, Block]:
     """Return the block that begins at a location, and its function."""
     for function in functions:
         for inner in walk_statement(function.body):
-            if isinstance(inner, Block) and inner.place == place:
+            if isinstance(inner, Block) and inner.location == location:
                 return function, inner
     raise UnsupportedConstruct(
-        place, "the block around this region cannot be read", "mark a smaller region"
+        location, "the block around this region cannot be read", "mark a smaller region"
     )
 
 
@@ -177,7 +179,7 @@ def _does_nothing(statement: Statement) -> bool:
 
 
 def _make_region(
-    function: Function, statements: tuple[Statement, ...], name: str, place: SourceLocation
+    function: Function, statements: tuple[Statement, ...], name: str, location: SourceLocation
 ) -> Region:
     chosen = set(map(id, (inner for each in statements for inner in walk_statement(each))))
     outside = [each for each in walk_statement(function.body) if id(each) not in chosen]
@@ -189,7 +191,7 @@ def _make_region(
         # Statements that could not be read may use any variable.
         used |= declared
     return Region(
-        name, place, function, statements, is_whole=False,
+        name, location, function, statements, is_whole=False,
         outer_locals=frozenset(declared - used - given), live_after=frozenset(used),
     )  # fmt: skip
 
@@ -220,9 +222,9 @@ def candidate_lists(statement: Statement) -> Iterator[tuple[Statement, ...]]:
 
 
 def _wrap_in_block(statement: Statement) -> Block:
-    return statement if isinstance(statement, Block) else Block(statement.place, (statement,))
+    return statement if isinstance(statement, Block) else Block(statement.location, (statement,))
 
 
 def detected_region(function: Function, statements: tuple[Statement, ...], name: str) -> Region:
     """Return a region that was detected in a function."""
-    return _make_region(function, statements, name, statements[0].place)
+    return _make_region(function, statements, name, statements[0].location)

@@ -73,7 +73,7 @@ class StatementReader:
         return found
 
     def _read_function(self, cursor: Cursor) -> Function | None:
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         body = next((each for each in children(cursor) if kind_name(each) == "COMPOUND_STMT"), None)
         if body is None:
             return None
@@ -83,55 +83,55 @@ class StatementReader:
         try:
             if not cursor.spelling.isascii():
                 raise UnsupportedConstruct(
-                    place, f"the name {cursor.spelling} has letters that are not ASCII",
+                    location, f"the name {cursor.spelling} has letters that are not ASCII",
                     "rename the function",
                 )  # fmt: skip
             parameters += map(self._expressions.find_variable, cursor.get_arguments())
             if cursor.type.is_function_variadic():
                 raise UnsupportedConstruct(
-                    place, f"{cursor.spelling} has a variable number of arguments"
+                    location, f"{cursor.spelling} has a variable number of arguments"
                 )
             returned = cursor.result_type.get_canonical()
-            result = None if returned.kind.name == "VOID" else scalar_type(returned, place)
+            result = None if returned.kind.name == "VOID" else scalar_type(returned, location)
         except UnsupportedConstruct as refusal:
-            refused = (refusal.place, refusal.message, refusal.help)
+            refused = (refusal.location, refusal.message, refusal.help)
         statement = self.read_statement(body)
         assert isinstance(statement, Block)
         is_static = cursor.storage_class.name == "STATIC"
         return Function(
-            cursor.spelling, place, result, tuple(parameters), statement, is_static, refused
+            cursor.spelling, location, result, tuple(parameters), statement, is_static, refused
         )
 
     def read_statement(self, cursor: Cursor) -> Statement:
         name = kind_name(cursor)
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         try:
             if name in _UNSUPPORTED_KINDS:
                 what, help = _UNSUPPORTED_KINDS[name]
-                raise UnsupportedConstruct(place, f"{what} is not static control flow", help)
+                raise UnsupportedConstruct(location, f"{what} is not static control flow", help)
             reader = _READERS.get(name)
             if reader is None:
-                raise UnsupportedConstruct(place, "this kind of statement cannot be modeled")
+                raise UnsupportedConstruct(location, "this kind of statement cannot be modeled")
             return reader(self, cursor)
         except UnsupportedConstruct as refusal:
             inner = [each for each in children(cursor) if each.kind.is_statement()]
             return _make_foreign(refusal, tuple(self.read_statement(each) for each in inner))
 
     def read_block(self, cursor: Cursor) -> Statement:
-        place = self._parsed.place(cursor)
-        return Block(place, tuple(self.read_statement(each) for each in children(cursor)))
+        location = self._parsed.location_of(cursor)
+        return Block(location, tuple(self.read_statement(each) for each in children(cursor)))
 
     def read_labeled(self, cursor: Cursor) -> Statement:
         """Read a labeled statement: the label itself does nothing, and a goto to it is rejected."""
         return self.read_statement(children(cursor)[-1])
 
     def read_empty(self, cursor: Cursor) -> Statement:
-        return Block(self._parsed.place(cursor), ())
+        return Block(self._parsed.location_of(cursor), ())
 
     def read_if(self, cursor: Cursor) -> Statement:
         condition, then, *otherwise = children(cursor)
         return If(
-            self._parsed.place(cursor),
+            self._parsed.location_of(cursor),
             self._expressions.read_value(condition),
             self.read_statement(then),
             self.read_statement(otherwise[0]) if otherwise else None,
@@ -140,7 +140,7 @@ class StatementReader:
     def read_return(self, cursor: Cursor) -> Statement:
         found = children(cursor)
         value = self._expressions.read_value(found[0]) if found else None
-        return Return(self._parsed.place(cursor), value)
+        return Return(self._parsed.location_of(cursor), value)
 
     # Declarations and assignments
 
@@ -151,20 +151,20 @@ class StatementReader:
                 found.append(self._read_declaration(each))
             elif kind_name(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
                 raise UnsupportedConstruct(
-                    self._parsed.place(each), "this declaration cannot be modeled"
+                    self._parsed.location_of(each), "this declaration cannot be modeled"
                 )
-        return Block(self._parsed.place(cursor), tuple(found))
+        return Block(self._parsed.location_of(cursor), tuple(found))
 
     def _read_declaration(self, cursor: Cursor) -> Statement:
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         try:
             variable = self._expressions.find_variable(cursor)
             if variable.is_pointer:
                 raise UnsupportedConstruct(
-                    place, f"{variable.name} is a pointer that may point anywhere",
+                    location, f"{variable.name} is a pointer that may point anywhere",
                     "use an array, or a parameter of the function",
                 )  # fmt: skip
-            return Declare(place, variable, self._read_initializer(cursor, variable))
+            return Declare(location, variable, self._read_initializer(cursor, variable))
         except UnsupportedConstruct as refusal:
             return _make_foreign(refusal)
 
@@ -173,7 +173,7 @@ class StatementReader:
         if variable.is_array:
             if any(kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
                 raise UnsupportedConstruct(
-                    variable.place, f"{variable.name} has an initializer list",
+                    variable.location, f"{variable.name} has an initializer list",
                     "assign them one by one, or pass the array as a parameter",
                 )  # fmt: skip
             return None
@@ -181,11 +181,11 @@ class StatementReader:
 
     def read_assignment(self, cursor: Cursor) -> Statement:
         """Read `a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         operator = binary_operator(cursor)
         left, right = children(cursor)
         if operator == ",":
-            return Block(place, (self.read_statement(left), self.read_statement(right)))
+            return Block(location, (self.read_statement(left), self.read_statement(right)))
         if operator != "=":
             return self._read_discarded(cursor)
         inner, conversions = right, list[Cursor]()
@@ -198,37 +198,37 @@ class StatementReader:
         target = self._read_target(left)
         if not is_chain:
             value = convert_to(self._expressions.read_value(right), target.type)
-            return Assign(place, target, value)
+            return Assign(location, target, value)
         first = self.read_statement(inner)
         if isinstance(first, UnsupportedStatement):
             return first
         value = convert_to(self._read_target(children(inner)[0]), target.type)
-        return Block(place, (first, Assign(place, target, value)))
+        return Block(location, (first, Assign(location, target, value)))
 
     def _read_target(self, cursor: Cursor) -> Access:
         target = self._expressions.read_value(cursor)
         if not isinstance(target, Access):
-            raise UnsupportedConstruct(self._parsed.place(cursor), "this is not an lvalue")
+            raise UnsupportedConstruct(self._parsed.location_of(cursor), "this is not an lvalue")
         return target
 
     def read_compound_assignment(self, cursor: Cursor) -> Statement:
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         left, right = children(cursor)
         target, operand = self._read_target(left), self._expressions.read_value(right)
         return _make_compound_assignment(
-            place, target, binary_operator(cursor).removesuffix("="), operand
+            location, target, binary_operator(cursor).removesuffix("="), operand
         )
 
     def read_increment(self, cursor: Cursor) -> Statement:
         operator = unary_operator(cursor)
         if operator not in ("pre++", "pre--", "post++", "post--"):
             return self._read_discarded(cursor)
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         target = self._read_target(children(cursor)[0])
-        return _make_compound_assignment(place, target, operator[-1], Literal(place, INT, 1))
+        return _make_compound_assignment(location, target, operator[-1], Literal(location, INT, 1))
 
     def read_call(self, cursor: Cursor) -> Statement:
-        return Evaluate(self._parsed.place(cursor), self._expressions.read_call(cursor))
+        return Evaluate(self._parsed.location_of(cursor), self._expressions.read_call(cursor))
 
     def read_parenthesized(self, cursor: Cursor) -> Statement:
         return self.read_statement(children(cursor)[-1])
@@ -237,7 +237,7 @@ class StatementReader:
         """Read an expression whose value is discarded; this still rejects unsupported
         expressions."""
         self._expressions.read_value(cursor)
-        return Block(self._parsed.place(cursor), ())
+        return Block(self._parsed.location_of(cursor), ())
 
     def read_cast(self, cursor: Cursor) -> Statement:
         """Read `(void)x`."""
@@ -248,29 +248,29 @@ class StatementReader:
     # Loops
 
     def read_for(self, cursor: Cursor) -> Statement:
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         found = children(cursor)
         if len(found) != 4:
             # Clang omits missing parts, and does not say which ones are missing.
             raise UnsupportedConstruct(
-                place, "a part of the loop head is missing",
+                location, "a part of the loop head is missing",
                 "write for (i = first; i < end; i += step)",
             )  # fmt: skip
         start, condition, increment, body = found
         variable, is_own, first = self._read_loop_start(start)
         if any(isinstance(e, Access) and e.variable is variable for e in walk_expression(first)):
             raise UnsupportedConstruct(
-                place, f"{variable.name} is initialized with its own value in this loop",
+                location, f"{variable.name} is initialized with its own value in this loop",
                 "use another variable for the initial value",
             )  # fmt: skip
         step = self._read_loop_step(increment, variable)
         return For(
-            place, variable, is_own, first,
+            location, variable, is_own, first,
             self._expressions.read_value(condition), step, self.read_statement(body),
         )  # fmt: skip
 
     def _read_loop_start(self, cursor: Cursor) -> tuple[Variable, bool, Expression]:
-        place = self._parsed.place(cursor)
+        location = self._parsed.location_of(cursor)
         statement = self.read_statement(cursor)
         while isinstance(statement, Block) and len(statement.statements) == 1:
             statement = statement.statements[0]
@@ -280,15 +280,15 @@ class StatementReader:
             case Assign(target=Access(variable=variable, indices=()), value=value):
                 pass
             case UnsupportedStatement():
-                raise UnsupportedConstruct(statement.place, statement.reason, statement.help)
+                raise UnsupportedConstruct(statement.location, statement.reason, statement.help)
             case _:
                 raise UnsupportedConstruct(
-                    place, "a loop must initialize its variable",
+                    location, "a loop must initialize its variable",
                     "write for (i = first; i < end; i += step)",
                 )  # fmt: skip
         if variable.is_array or variable.type.is_float:
             raise UnsupportedConstruct(
-                place, f"{variable.name} is not an integer", "count with an integer"
+                location, f"{variable.name} is not an integer", "count with an integer"
             )
         return variable, isinstance(statement, Declare), convert_to(value, variable.type)
 
@@ -297,7 +297,7 @@ class StatementReader:
         step = _constant_step(statement, variable)
         if step is None or step == 0:
             raise UnsupportedConstruct(
-                self._parsed.place(cursor),
+                self._parsed.location_of(cursor),
                 f"the step of this loop is not a constant added to {variable.name}",
                 "write i++, i += 2 or similar",
             )
@@ -336,12 +336,12 @@ def _strip_conversions(expression: Expression) -> Expression:
     if isinstance(expression, Unary) and expression.operator == "-":
         inner = _strip_conversions(expression.operand)
         if isinstance(inner, Literal):
-            return Literal(expression.place, inner.type, -inner.value)
+            return Literal(expression.location, inner.type, -inner.value)
     return expression
 
 
 def _make_compound_assignment(
-    place: SourceLocation, target: Access, operator: str, operand: Expression
+    location: SourceLocation, target: Access, operator: str, operand: Expression
 ) -> Statement:
     """Build `target operator= operand`, computed in the common type of both."""
     if operator in ("<<", ">>"):
@@ -350,14 +350,14 @@ def _make_compound_assignment(
         type = common_type(target.type, operand.type)
         operand = convert_to(operand, type)
     left = convert_to(target, type)
-    value = Binary(place, type, operator, left, operand)
-    return Assign(place, target, convert_to(value, target.type), is_compound=True)
+    value = Binary(location, type, operator, left, operand)
+    return Assign(location, target, convert_to(value, target.type), is_compound=True)
 
 
 def _make_foreign(
     refusal: UnsupportedConstruct, inside: tuple[Statement, ...] = ()
 ) -> UnsupportedStatement:
-    return UnsupportedStatement(refusal.place, refusal.message, refusal.help, inside)
+    return UnsupportedStatement(refusal.location, refusal.message, refusal.help, inside)
 
 
 _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {

@@ -90,12 +90,12 @@ def _substitute_access(access: Access | ArrayValue, whole: ArrayValue) -> Expres
             offset = whole.offset if offset is None else _add_indices(whole.offset, offset)
     together = (*whole.indices, *indices)
     if isinstance(access, Access):
-        return Access(access.place, access.type, whole.variable, together)
-    return ArrayValue(access.place, access.type, whole.variable, together, offset)
+        return Access(access.location, access.type, whole.variable, together)
+    return ArrayValue(access.location, access.type, whole.variable, together, offset)
 
 
 def _add_indices(left: Expression, right: Expression) -> Expression:
-    return Binary(right.place, LONG, "+", convert_to(left, LONG), convert_to(right, LONG))
+    return Binary(right.location, LONG, "+", convert_to(left, LONG), convert_to(right, LONG))
 
 
 def substitute_statement(statement: Statement, values: Substitution) -> Statement:
@@ -113,7 +113,7 @@ def substitute_statement(statement: Statement, values: Substitution) -> Statemen
             target: Expression = substitute_expression(statement.target, values)
             if not isinstance(target, Access):
                 raise UnsupportedConstruct(
-                    statement.place, "a parameter bound to a value is assigned"
+                    statement.location, "a parameter bound to a value is assigned"
                 )
             return replace(statement, target=target, value=change(statement.value))
         case Declare():

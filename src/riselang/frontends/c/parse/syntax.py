@@ -23,7 +23,7 @@ class Variable:
 
     name: str
     type: CType
-    place: SourceLocation
+    location: SourceLocation
     extents: tuple[Expression | None, ...] = ()
     """The lengths of an array, outermost first; None is one that the declaration omits."""
     is_pointer: bool = False
@@ -50,7 +50,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Expression:
-    place: SourceLocation = field(compare=False)
+    location: SourceLocation = field(compare=False)
     type: CType
 
 
@@ -124,7 +124,7 @@ class Fma(Expression):
 
 @dataclass(frozen=True)
 class Statement:
-    place: SourceLocation
+    location: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Function:
     """A function with a body."""
 
     name: str
-    place: SourceLocation
+    location: SourceLocation
     result: CType | None
     parameters: tuple[Variable, ...]
     body: Block

@@ -9,9 +9,9 @@ from riselang.support.errors import LimitationError, SourceLocation
 class UnsupportedConstruct(LimitationError):
     """A construct that cannot be modeled, with its location; the note says what would help."""
 
-    def __init__(self, place: SourceLocation, reason: str, help: str = ""):
-        super().__init__(reason, place, *([help] if help else []))
-        self.place = place
+    def __init__(self, location: SourceLocation, reason: str, help: str = ""):
+        super().__init__(reason, location, *([help] if help else []))
+        self.location = location
         self.help = help
 
     @property

@@ -58,7 +58,7 @@ def choose_order(scop: Scop, schedule: str) -> LoopOrder:
     # A proof may take too long, but is never wrong.
     if within_limits(lambda: is_faithful(scop, source), MAX_PROOF_OPERATIONS) is False:
         raise UnsupportedConstruct(
-            scop.place, "the loops that isl generates for this region do not match it"
+            scop.location, "the loops that isl generates for this region do not match it"
         )
     if schedule == SOURCE:
         return LoopOrder(source)
@@ -88,7 +88,9 @@ def _source_order_loops(scop: Scop) -> Any:
         except isl().Error:
             continue
     raise UnsupportedConstruct(
-        scop.place, "isl generates no loops for this region", "simplify its bounds and conditions"
+        scop.location,
+        "isl generates no loops for this region",
+        "simplify its bounds and conditions",
     )
 
 

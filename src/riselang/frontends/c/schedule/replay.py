@@ -85,12 +85,12 @@ class _DataFlow:
             for access, subscript in statement.access_relations.items()
             if subscript.indices is None
         }
-        self._reads = {s.name: self._places(s, s.reads) for s in scop.statements}
-        self._writes = {s.name: self._places(s, s.writes) for s in scop.statements}
+        self._reads = {s.name: self._elements(s, s.reads) for s in scop.statements}
+        self._writes = {s.name: self._elements(s, s.writes) for s in scop.statements}
 
-    def _places(self, statement: ModelStatement, accesses: Any) -> Any:
+    def _elements(self, statement: ModelStatement, accesses: Any) -> Any:
         parts: list[str] = []
-        ordered = sorted(accesses, key=lambda access: (access.variable.name, str(access.place)))
+        ordered = sorted(accesses, key=lambda access: (access.variable.name, str(access.location)))
         for access in ordered:
             subscript = statement.access_relations[access]
             indices = [] if access.variable in self._blurred else subscript.indices or ()
@@ -115,10 +115,10 @@ class _DataFlow:
         seen: dict[Any, Any] = {}
         for instance in instances:
             name, point = instance
-            sources = tuple(last.get(place) for place in reads[name](*point))
+            sources = tuple(last.get(element) for element in reads[name](*point))
             seen.setdefault(instance, []).append(sources)
-            for place in writes[name](*point):
-                last[place] = instance
+            for element in writes[name](*point):
+                last[element] = instance
         return seen, last
 
 

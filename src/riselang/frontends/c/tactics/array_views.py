@@ -109,7 +109,7 @@ class ViewBuilder:
 
         def make() -> Node:
             node = array
-            with self._builder.at_location(group[0].access.place):
+            with self._builder.at_location(group[0].access.location):
                 for depth, step in steps:
                     node = self._builder.map_at(depth, step, node)
             return node
@@ -183,15 +183,17 @@ class ViewBuilder:
             node = self._builder.map_at(position, self._builder.transpose, node)
         return node
 
-    def element_in_window(self, view: ArrayView, place: Sequence[int]) -> Node:
+    def element_in_window(self, view: ArrayView, offsets: Sequence[int]) -> Node:
         """Return the element of a view without loops at an index in its windows."""
         node = view.make()
-        for position in place:
-            node = element_at(self._builder, position, node)
+        for offset in offsets:
+            node = element_at(self._builder, offset, node)
         return node
 
 
-def places(group: Sequence[Operand], view: ArrayView) -> Iterator[tuple[Access, tuple[int, ...]]]:
+def window_offsets(
+    group: Sequence[Operand], view: ArrayView
+) -> Iterator[tuple[Access, tuple[int, ...]]]:
     """Yield the index of each read in its windows."""
     for operand in group:
         found: list[int] = []

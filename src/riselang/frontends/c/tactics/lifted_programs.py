@@ -21,7 +21,7 @@ from riselang.frontends.c.tactics.array_views import (
     ViewBuilder,
     group_reads,
     is_fixed,
-    places,
+    window_offsets,
 )
 from riselang.frontends.c.tactics.recognition import Recognition
 from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, read_structure
@@ -68,7 +68,7 @@ class _StatementBuilder:
         self._scop = scop
         self._structure = structure
         self._builder = Builder()
-        self._builder.location = structure.statement.place
+        self._builder.location = structure.statement.location
         self._views = ViewBuilder(self._builder, structure)
         self._elements: dict[Access, Callable[[], Node]] = {}
         """The nodes for what is read, at the current loop."""
@@ -92,7 +92,7 @@ class _StatementBuilder:
         return LiftedProgram(structure, root, tuple(arrays), structure.scalars)
 
     def _add_parameter(self, variable: Variable, type: RiseType) -> build.Variable:
-        with self._builder.at_location(variable.place):
+        with self._builder.at_location(variable.location):
             return self._builder.parameter(self._scop.names.name_of(variable), type)
 
     def _needs_target(self, groups: Sequence[Sequence[Operand]]) -> bool:
@@ -155,7 +155,7 @@ class _StatementBuilder:
                 list(self._structure.reduction_loops), groups, views, start
             )
         loop, *inner = loops
-        with self._builder.at_location(self._place(loop)):
+        with self._builder.at_location(self._location(loop)):
             return self._builder.map(
                 lambda x: self._build_maps(inner, groups, self._views_inside(loop, views, x)),
                 self._zip_views(loop, views),
@@ -182,7 +182,7 @@ class _StatementBuilder:
         loop, *inner = loops
         if start is None or not any(loop in view.loops for view in views):
             raise NotLifted(f"the loop over {loop} repeats it")
-        with self._builder.at_location(self._place(loop)):
+        with self._builder.at_location(self._location(loop)):
             return self._builder.reduce(
                 lambda total, x: self._build_reductions(
                     inner, groups, self._views_inside(loop, views, x), total
@@ -191,8 +191,8 @@ class _StatementBuilder:
                 self._zip_views(loop, views),
             )
 
-    def _place(self, loop: str) -> SourceLocation:
-        return self._scop.loop_places.get(loop, self._structure.statement.place)
+    def _location(self, loop: str) -> SourceLocation:
+        return self._scop.loop_locations.get(loop, self._structure.statement.location)
 
     def _zip_views(self, loop: str, views: Sequence[ArrayView]) -> Node:
         """Return the views along a loop, zipped."""
@@ -211,8 +211,8 @@ class _StatementBuilder:
         self, groups: Sequence[Sequence[Operand]], views: Sequence[ArrayView], start: Node | None
     ) -> Node:
         for group, view in zip(groups, views, strict=True):
-            for access, place in places(group, view):
-                self._elements[access] = partial(self._views.element_in_window, view, place)
+            for access, offsets in window_offsets(group, view):
+                self._elements[access] = partial(self._views.element_in_window, view, offsets)
         if start is not None:
             self._elements[self._structure.target.access] = lambda: start
         return ValueBuilder(self._builder, self._element_node).build_value(self._structure.value)

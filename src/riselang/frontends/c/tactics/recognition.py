@@ -269,11 +269,11 @@ def _map_kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -
     moved: dict[object, set[tuple[object, ...]]] = {}
     for read in reads:
         subscript = statement.access_relations[read].indices or ()
-        place = tuple(loop_and_offset(index, names) for index in subscript)
-        moved.setdefault(read.variable, set()).add(place)
-    if not any(len(places) > 1 for places in moved.values()):
+        offsets = tuple(loop_and_offset(index, names) for index in subscript)
+        moved.setdefault(read.variable, set()).add(offsets)
+    if not any(len(found) > 1 for found in moved.values()):
         return "elementwise"
-    is_near = all(None not in place for places in moved.values() for place in places)
+    is_near = all(None not in offsets for found in moved.values() for offsets in found)
     return "stencil" if is_near else "affine map"
 
 

@@ -42,14 +42,16 @@ class _RowStatements:
     add: ModelStatement
     copy: ModelStatement
     row: Factor
-    places: Mapping[str, Sequence[str]]
+    row_indices: Mapping[str, Sequence[str]]
     """The loops of each statement, in the order of the result."""
 
-    def places_map(self) -> Any:
+    def row_map(self) -> Any:
         parts: list[str] = []
         for statement in (self.fill, self.add, self.copy):
             loops = ", ".join(name for _, name in statement.iterators)
-            parts.append(f"{statement.name}[{loops}] -> [{', '.join(self.places[statement.name])}]")
+            parts.append(
+                f"{statement.name}[{loops}] -> [{', '.join(self.row_indices[statement.name])}]"
+            )
         return isl().UnionMap(f"{self.scop.prefix}{{ {'; '.join(parts)} }}")
 
 
@@ -79,15 +81,15 @@ def _match_statements(
         return None
     target, read = read_factor(copy.body.target, copy), read_factor(source, copy)
     around = _common_loops(fill, add, copy)
-    places = {
+    row_indices = {
         each.name: (*around, *factor.loops)
         for each, factor in ((fill, start), (add, row), (copy, read))
     }
-    if sorted(target.loops) != sorted(places[copy.name]):
+    if sorted(target.loops) != sorted(row_indices[copy.name]):
         return None
-    if not _is_row_by_row(_RowStatements(scop, fill, add, copy, row, places), update):
+    if not _is_row_by_row(_RowStatements(scop, fill, add, copy, row, row_indices), update):
         return None
-    back = dict(zip(places[copy.name], places[add.name], strict=True))
+    back = dict(zip(row_indices[copy.name], row_indices[add.name], strict=True))
     whole = Factor(target.access, tuple(back[loop] for loop in target.loops))
     product = read_product(
         scop, add, (Update(whole, update.factors, update.parts),)
@@ -115,10 +117,10 @@ def _is_row_by_row(rows: _RowStatements, update: Update) -> bool:
         return False
     if not _last_accesses(scop, add, factors, (rows.fill, add, copy))[0].is_empty():
         return False
-    places = rows.places_map()
+    row_indices = rows.row_map()
     for reader in (add, copy):
         sources, outside = _last_accesses(scop, reader, {rows.row.array}, scop.statements)
-        moved = sources.apply_domain(places).apply_range(places)
+        moved = sources.apply_domain(row_indices).apply_range(row_indices)
         is_here = moved.is_empty() or isl().Map.from_union_map(moved).is_subset(
             isl().Map.identity(isl().Map.from_union_map(moved).get_space())
         )
@@ -126,7 +128,7 @@ def _is_row_by_row(rows: _RowStatements, update: Update) -> bool:
             return False
     # No sum is accumulated after it was copied.
     late = _last_accesses(scop, add, {rows.row.array}, (copy,), is_anti=True)[0]
-    same = places.apply_range(places.reverse())
+    same = row_indices.apply_range(row_indices.reverse())
     return bool(late.intersect(same).is_empty()) and is_upward(scop, rows.fill)
 
 

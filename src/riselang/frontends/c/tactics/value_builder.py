@@ -46,7 +46,7 @@ class ValueBuilder:
         self._element = element
 
     def build_value(self, expression: Expression) -> Node:
-        with self._builder.at_location(expression.place):
+        with self._builder.at_location(expression.location):
             return self._build_expression(expression)
 
     def _build_expression(self, expression: Expression) -> Node:
@@ -85,7 +85,7 @@ class ValueBuilder:
         if not isinstance(test, Binary) or test.operator not in _COMPARISONS:
             raise NotLifted("its condition is not a comparison")
         scalar_type(test.left.type)
-        with self._builder.at_location(test.place):
+        with self._builder.at_location(test.location):
             operands = self.build_value(test.left), self.build_value(test.right)
             condition = self._builder.compare(_COMPARISONS[test.operator], *operands)
         chosen, other = self.build_value(expression.first), self.build_value(expression.second)
