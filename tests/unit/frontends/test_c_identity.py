@@ -100,7 +100,7 @@ def test_code_that_was_kept_needs_no_loops(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
     text = f"{HEAD}{{ {LOOP}b[i] = 2 * a[i]; }}"
     rl.from_c(text)
-    monkeypatch.setattr(c_program, "loops", lambda *_: pytest.fail("loops are made again"))
+    monkeypatch.setattr(c_program, "loop_ast", lambda *_: pytest.fail("loops are made again"))
     a, b = np.arange(5.0), np.zeros(5)
     rl.from_c(f"\n{text}")(5, a, b)
     np.testing.assert_array_equal(b, 2 * a)

@@ -34,7 +34,7 @@ SUM = "for (int k = 0; k < l; k++) "
 @pytest.fixture
 def lifted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns also for sizes that are too small for them."""
-    monkeypatch.setattr(ProductStep, "is_worth_it", lambda *_: True)
+    monkeypatch.setattr(ProductStep, "is_profitable", lambda *_: True)
 
 
 def loaded(text: str, float: str) -> CFunction:
