@@ -37,7 +37,7 @@ SIZES = (4, 2, 4, 6, 3)
 PERMISSIONS = ("strict", "contract", "relaxed")
 TOLERANCE = 1e-3
 """Of floats that were added in another order: relative to the largest of the result."""
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.25
 """Of the strategies, the share that has to apply and change something."""
 
 
