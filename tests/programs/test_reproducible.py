@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.fuzzing import SHARE
+from support.fuzzing import SHARE, examples
 
-RUNS = 20 if SHARE else 4
+RUNS = examples(2, nightly=4, fuzzed=20)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
 SCRIPT = """
 import hashlib, sys

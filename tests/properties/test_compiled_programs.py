@@ -38,7 +38,7 @@ CONFIGURATIONS = (
 """Loops, float permission, threads, and where small temporaries live; they take turns."""
 
 
-@seeds(320, nightly=1008, fuzzed=20_000, batch=16)
+@seeds(160, nightly=1008, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
