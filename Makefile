@@ -22,11 +22,14 @@ test: $(VENV)/all
 	@$(BIN)/python tests/run_checks.py $(CHECKS)
 
 # While editing: the core of the language, and some random programs. Less than a minute.
-QUICK ?= @QUICK@
+REWRITING := addresses combinators derivation schedules strategy_text traversals
+QUICK ?= $(addprefix tests/unit/,dialects dsl nat notation runtime interpreter/test_patterns.py) \
+  $(REWRITING:%=tests/unit/rewrite/test_%.py) \
+  $(addprefix tests/properties/test_,programs.py round_trips.py compiled_programs.py)
 quick: $(VENV)/all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	RISE_FUZZ=0.004 $(BIN)/pytest -m "not long" $(QUICK)
+	RISE_FUZZ=0.003 $(BIN)/pytest -m "not long" $(QUICK)
 
 # All tests, those marked nightly among them, with FUZZ (a tenth) of the random programs of make fuzz
 # from a seed that follows from the date; then planted faults, and models of live frameworks, unless
