@@ -15,6 +15,8 @@ import riselang as rl
 from making.pages import blocks
 from riselang.native import llvm, perf_map
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).parents[2] / "docs/debugging.md"
 
 

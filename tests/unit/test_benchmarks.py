@@ -55,8 +55,8 @@ def reported(tmp_path: Path, *names: str) -> set[str]:
     file = folder / "bench.json"
     figures = read_report(file).figures
     assert all(figure.ratio for figure in figures if figure.rival is not None)
-    names = [(figure.group, figure.name, figure.rival) for figure in figures]
-    assert len(set(names)) == len(names)
+    shown = [(figure.group, figure.name, figure.rival) for figure in figures]
+    assert len(set(shown)) == len(shown)
     page = (folder / "bench.md").read_text()
     assert all(figure.name in page for figure in figures)
     if find_spec("matplotlib") is not None:
