@@ -34,8 +34,8 @@ def open_ones(batch: Sequence[Program]) -> list[tuple[Program, Program]]:
 
 
 def test_many_random_programs_are_for_all_sizes() -> None:
-    programs = [seeded_program(seed, compiled=True) for seed in range(200)]
-    assert len(open_ones(programs)) > 60
+    programs = [seeded_program(seed, compiled=True) for seed in range(60)]
+    assert len(open_ones(programs)) > 15
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])

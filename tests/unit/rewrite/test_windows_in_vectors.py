@@ -42,7 +42,7 @@ CASES = [
     ("blur", "convolution.direct", [(5,), (5,), (8, 24)]),
     ("sobel", "stencils.vectors", [(9, 40)]),
     ("gaussian_blur", "images.line_buffers", [(20, 41)]),
-    ("harris", "images.line_buffers", [(3, 36, 27)]),
+    pytest.param("harris", "images.line_buffers", [(3, 36, 27)], marks=pytest.mark.nightly),
 ]
 
 
