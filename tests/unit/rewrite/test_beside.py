@@ -72,7 +72,7 @@ TILES = {
 
 @pytest.mark.parametrize(
     ("form", "shape", "tiles"),
-    combined(FROM, [(16, 24, 8), (13, 31, 17), (1, 9, 5)], TILES),
+    each_once(FROM, [(16, 24, 8), (13, 31, 17), (1, 9, 5)], TILES),
     ids=str,
 )
 def test_sums_from_a_matrix_in_any_tiles(form: str, shape: Sizes, tiles: str) -> None:

@@ -85,7 +85,7 @@ def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
 
 @pytest.mark.parametrize(
     ("tiles", "form", "threads"),
-    combined([(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)], FORMS, [False, True]),
+    each_once([(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)], FORMS, [False, True]),
     ids=str,
 )
 def test_any_tiles_by_columns(tiles: Sizes, form: str, threads: bool) -> None:
