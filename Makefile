@@ -9,13 +9,37 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of processes, each of which would compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test fuzz faults conformance bench bench-c docs docs-tables lint types imports unit filecheck format clean
+.PHONY: demo test quick nightly fuzz faults conformance bench bench-c docs docs-tables lint types imports unit filecheck format clean
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
 	$(BIN)/python examples/digits/recognise.py
 
-test: lint types imports unit filecheck
+# What a change must pass. The parts run beside each other; the output of pytest is shown as it
+# comes, and that of the others where they fail.
+CHECKS := unit types filecheck imports lint
+test: $(VENV)/all
+	@$(BIN)/python tests/run_checks.py $(CHECKS)
+
+# While editing: the core of the language, and some random programs. Less than a minute.
+REWRITING := addresses combinators derivation schedules strategy_text traversals
+QUICK ?= $(addprefix tests/unit/,dialects dsl nat notation runtime interpreter/test_patterns.py) \
+  $(REWRITING:%=tests/unit/rewrite/test_%.py) \
+  $(addprefix tests/properties/test_,programs.py round_trips.py compiled_programs.py)
+quick: $(VENV)/all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	RISE_FUZZ=0.003 $(BIN)/pytest -m "not long" $(QUICK)
+
+# All tests, those marked nightly among them, with FUZZ (a tenth) of the random programs of make fuzz
+# from a seed that follows from the date; then planted faults, and models of live frameworks, unless
+# PARTS= leaves them out.
+PARTS ?= then faults then conformance
+nightly: FUZZ = 0.1
+nightly: SEED := $(shell date -u +%y%j)00000
+nightly: $(VENV)/all
+	@RISE_NIGHTLY=1 RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/python tests/run_checks.py \
+	  $(CHECKS) $(PARTS)
 
 lint: $(VENV)/all
 	$(BIN)/ruff check .
@@ -37,17 +61,18 @@ filecheck: $(VENV)/all
 
 # The random programs and broken files of make test, and many more: 50,000 programs through the
 # interpreter, numpy and every surface form, 20,000 compiled, 50,000 broken files of each form; what
-# ran is counted at the end. FUZZ=0.1 runs a tenth. Tests are named by their seeds, so that a run
-# that was stopped goes on with SEED=... .
+# ran is counted at the end. FUZZ=0.1 runs a tenth. The first seed follows from the commit. Tests are
+# named by their seeds, so that a run that was stopped goes on with SEED=... .
 FUZZ ?= 1
-SEED ?= 0
+SEED ?=
 FUZZED ?= tests/properties
 fuzz: $(VENV)/all
 	RISE_FUZZ=$(FUZZ) RISE_FUZZ_SEED=$(SEED) $(BIN)/pytest -vv $(FUZZED)
 
-# Plants faults in the lowering, one at a time: the tests must find 95 of 100.
+# Plants faults in the lowering, one at a time: the tests must find 95 of 100. Their random programs
+# are as many as at night, and always the same.
 faults: $(VENV)/all
-	$(BIN)/python tests/faults/plant.py
+	env -u RISE_FUZZ RISE_NIGHTLY=1 RISE_FUZZ_SEED=0 $(BIN)/python tests/faults/plant.py
 
 # The importers of models with live frameworks, in a virtual environment of their own since these
 # are large, JAX's own export harness: how many of its cases pass, by op (OP=gather takes one), and

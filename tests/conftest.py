@@ -1,4 +1,4 @@
-"""At the end of a run, how many random programs and broken texts it had."""
+"""Which tests run and in which order; at the end, what was run, and how a failure is repeated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.fuzzing import SHARE, Ran
+from support.fuzzing import IS_NIGHTLY, SHARE, Ran, first_seed, ways_to_repeat
 
 # What is tested is the compiler; the tests of the cache ask for one of their own.
 os.environ["RISE_CACHE"] = "0"
@@ -23,6 +23,29 @@ def ran(record_property: Callable[[str, object], None]) -> Ran:
     return lambda what, count: record_property("ran", [what, count])
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """As many workers as cores that this process may use, logical ones among them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The examples of hypothesis follow from the seed of the run, unless another one is given."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(first_seed())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests for the night out, and start long ones first: at the end, others would wait."""
+    if not (IS_NIGHTLY or "nightly" in config.option.markexpr):
+        left_out = [item for item in items if item.get_closest_marker("nightly")]
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=left_out)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     totals: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
@@ -34,3 +57,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     totals[value[0]] += value[1]
     for what, count in sorted(totals.items()):
         terminalreporter.write_line(f"{count:>7,} {what}")
+    terminalreporter.write_line(f"the first seed of random tests: {first_seed()}")
+    failed = [
+        report.nodeid
+        for kind in ("failed", "error")
+        for report in terminalreporter.stats.get(kind, ())
+    ]
+    if failed:
+        terminalreporter.section("to repeat what failed")
+    for command in ways_to_repeat(failed):
+        terminalreporter.write_line(command)

@@ -13,6 +13,7 @@ import pytest
 import riselang as rl
 from riselang.native.llvm import guard
 from riselang.support.errors import LimitationError
+from support.pairwise import each_once
 
 pytestmark = pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals")
 
@@ -62,8 +63,7 @@ def run(text: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("loops", ["affine", "scf"])
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(("name", "loops"), each_once(LOOPS, ["affine", "scf"]))
 def test_a_signal_ends_a_long_loop_that(name: str, loops: str) -> None:
     assert run(RUN, LOOPS[name], loops) == "ended"
 

@@ -39,7 +39,7 @@ def test_kernels_compute_what_the_interpreter_does(name: str) -> None:
     assert np.array_equal(there.numpy(), expected)
 
 
-@seeds(160, fuzzed=10_000, batch=20)
+@seeds(160, nightly=160, fuzzed=10_000, batch=20)
 def test_random_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     programs: list[Program] = []
     for seed in seeds:

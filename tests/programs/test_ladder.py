@@ -11,6 +11,7 @@ import pytest
 import riselang as rl
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import LADDER
+from support.pairwise import combined
 
 PROGRAMS = Path(__file__).parents[2] / "examples/programs"
 SIZE = 64
@@ -20,9 +21,11 @@ def program(name: str, **options: Any) -> Any:
     return getattr(rl.load(PROGRAMS / f"{name}.rise", **options), name)
 
 
-@pytest.mark.parametrize("permission", ["strict", "contract"])
-@pytest.mark.parametrize("loops", ["affine", "scf"])
-@pytest.mark.parametrize("strategy", LADDER, ids=str)
+@pytest.mark.parametrize(
+    ("strategy", "loops", "permission"),
+    combined(LADDER, ["affine", "scf"], ["strict", "contract"]),
+    ids=str,
+)
 def test_every_version_of_matmul_gives_the_same_bits(
     strategy: Strategy, loops: str, permission: str
 ) -> None:

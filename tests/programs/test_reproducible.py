@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.fuzzing import SHARE
+import pytest
 
-RUNS = 20 if SHARE else 4
+from support.fuzzing import SHARE, examples
+
+RUNS = examples(2, nightly=4, fuzzed=20)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
 SCRIPT = """
 import hashlib, sys
@@ -37,6 +39,7 @@ def hashes(seed: int, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_code_is_the_same_in_every_process(tmp_path: Path) -> None:
     chosen = sorted(EXAMPLES.glob("*.rise"))[:: 1 if SHARE else 6]
     for path in chosen:

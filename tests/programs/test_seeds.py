@@ -113,7 +113,13 @@ def test_runs_from_its_file(program: Program) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 @pytest.mark.parametrize(
-    ("loops", "to"), [("scf", None), ("affine", None), ("scf", "affine"), ("affine", "scf")]
+    ("loops", "to"),
+    [
+        pytest.param("scf", None, marks=pytest.mark.nightly),
+        pytest.param("affine", None, marks=pytest.mark.nightly),
+        ("scf", "affine"),
+        ("affine", "scf"),
+    ],
 )
 def test_loop_dialects_give_the_same_bits(program: Program, loops: str, to: str | None) -> None:
     if to is not None and "{to" not in seed(program.file):

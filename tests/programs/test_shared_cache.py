@@ -20,11 +20,11 @@ import pytest
 import riselang as rl
 from riselang.api.lowered import Lowered
 from riselang.compiler.caching import find_cached, term_key
-from support.fuzzing import SHARE
+from support.fuzzing import examples
 
-PROCESSES = 64 if SHARE else 12
+PROCESSES = examples(6, nightly=12, fuzzed=64)
 DAMAGED = 1000
-COMPILED_AGAIN = 200 if SHARE else 8
+COMPILED_AGAIN = examples(4, nightly=8, fuzzed=200)
 THREADS, CALLS = 32, 1000
 
 PROGRAM = """

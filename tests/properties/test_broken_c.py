@@ -64,7 +64,7 @@ def check(error: RiseError) -> None:
         raise AssertionError(f"no location: {error}")
 
 
-@seeds(40, 500, 20)
+@seeds(20, nightly=40, fuzzed=500, batch=20)
 def test_broken_files_get_a_located_message(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         text = broken(seed)

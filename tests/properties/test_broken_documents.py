@@ -14,7 +14,7 @@ from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds
 
 
-@seeds(150, 20_000, 50)
+@seeds(100, nightly=150, fuzzed=20_000, batch=50)
 def test_broken_notation_is_looked_at(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         text = NOTATION.broken(seed).decode(errors="replace")
@@ -22,7 +22,7 @@ def test_broken_notation_is_looked_at(seeds: range, ran: Ran) -> None:
     ran("broken documents in notation", len(seeds))
 
 
-@seeds(60, 20_000, 30)
+@seeds(30, nightly=60, fuzzed=20_000, batch=30)
 def test_broken_modules_are_looked_at(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         text = MODULES.broken(seed).decode(errors="replace")

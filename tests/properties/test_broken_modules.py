@@ -19,7 +19,7 @@ from support.tool_runs import called, limited
 PASSES = "convert-rise-to-imperative,resolve-rise-access"
 
 
-@seeds(5000, fuzzed=50_000, batch=250)
+@seeds(1000, nightly=5000, fuzzed=50_000, batch=250)
 def test_broken_modules_are_refused_with_a_place(seeds: range, tmp_path: Path, ran: Ran) -> None:
     accepted = small = 0
     for seed in seeds:

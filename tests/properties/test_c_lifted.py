@@ -31,7 +31,7 @@ def compare(program: Structured, seed: int, made: Callable[[str, Scop], CFunctio
     return function
 
 
-@seeds(20, 600, 10)
+@seeds(10, nightly=20, fuzzed=600, batch=10)
 def test_programs_of_patterns_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         program = random_structure(seed)
@@ -45,7 +45,7 @@ def test_programs_of_patterns_agree_with_the_c_compiler(seeds: range, ran: Ran) 
         ran("C statements lifted to patterns" if is_lifted else "C statements not lifted", 1)
 
 
-@seeds(10, 300, 10)
+@seeds(5, nightly=10, fuzzed=300, batch=10)
 def test_structured_ops_agree_with_the_c_compiler(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         program = random_structure(seed)

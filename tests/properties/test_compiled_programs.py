@@ -38,7 +38,7 @@ CONFIGURATIONS = (
 """Loops, float permission, threads, and where small temporaries live; they take turns."""
 
 
-@seeds(1008, fuzzed=20_000, batch=16)
+@seeds(160, nightly=1008, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
@@ -63,7 +63,7 @@ def agree(configuration: tuple[str, str, int, str], seed: int, batch: Sequence[P
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@seeds(36, fuzzed=600, batch=12)
+@seeds(24, nightly=36, fuzzed=600, batch=12)
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str, ran: Ran) -> None:
     def verify(batch: Sequence[Program]) -> None:
         mlir.verify(Compilation(module_of(batch), Options(loops)).native_text)

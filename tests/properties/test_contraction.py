@@ -10,7 +10,7 @@ from support.shrinking import holds
 from support.values import same
 
 
-@seeds(200, fuzzed=5_000, batch=50)
+@seeds(100, nightly=200, fuzzed=5_000, batch=50)
 def test_inlining_element_functions_changes_no_bit(seeds: range, ran: Ran) -> None:
     for seed in seeds:
 

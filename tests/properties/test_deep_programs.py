@@ -28,9 +28,10 @@ from support.deep_programs import (
     nested_notation,
     nested_python,
 )
+from support.fuzzing import IS_NIGHTLY
 from support.tool_runs import called
 
-LENGTH, DEPTH = 10_000, 1_000
+LENGTH, DEPTH = 10_000 if IS_NIGHTLY else 4_000, 1_000
 VALUES = [1.0, 2.0, 3.0, 4.0]
 
 

@@ -18,7 +18,7 @@ from support.tool_runs import called
 
 
 @pytest.mark.parametrize("name", [*MOVING, *PRODUCTS])
-@seeds(count=2, fuzzed=100, batch=10)
+@seeds(2, nightly=2, fuzzed=100, batch=10)
 def test_a_random_op_on_complex_numbers(name: str, seeds: range, ran: Ran) -> None:
     cases = [case for seed in seeds if (case := complex_case(name, seed)) is not None]
     for case in cases:
@@ -34,7 +34,7 @@ def test_a_random_op_on_complex_numbers(name: str, seeds: range, ran: Ran) -> No
     ran("random ops on complex numbers", len(cases))
 
 
-@seeds(60, fuzzed=4000, batch=20)
+@seeds(40, nightly=60, fuzzed=4000, batch=20)
 def test_broken_stablehlo_is_refused_or_shown(seeds: range, tmp_path: Path, ran: Ran) -> None:
     for seed in seeds:
         path = tmp_path / f"broken{seed}.mlir"

@@ -53,7 +53,7 @@ def meaning(module: ModuleOp, inputs: Inputs) -> list[Array]:
     return to_buffers(result, run_term(unit.term, values))
 
 
-@seeds(100, fuzzed=5_000, batch=50)
+@seeds(25, nightly=100, fuzzed=5_000, batch=25)
 def test_generic_passes_keep_the_meaning(seeds: range, ran: Ran) -> None:
     changed = 0
     for seed in seeds:
@@ -79,7 +79,7 @@ def test_generic_passes_keep_the_meaning(seeds: range, ran: Ran) -> None:
 LOWERING = ("convert-rise-to-imperative{loops=affine}", "resolve-rise-access")
 
 
-@seeds(32, fuzzed=2_000, batch=16)
+@seeds(16, nightly=32, fuzzed=2_000, batch=16)
 def test_generic_passes_between_the_phases_of_lowering(seeds: range, ran: Ran) -> None:
     """Access paths are read where they stand: `cse` must not merge reads across a store."""
     made = [seeded_program(seed, compiled=True) for seed in seeds]

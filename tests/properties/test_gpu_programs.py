@@ -25,7 +25,7 @@ from support.shrinking import all_hold
 from support.values import same
 
 
-@seeds(160, fuzzed=10_000, batch=20)
+@seeds(40, nightly=160, fuzzed=10_000, batch=20)
 def test_kernels_agree_with_the_interpreter(
     seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ def contraction(rng: random.Random) -> tuple[Any, list[Array]]:
     return function, [source.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
-@seeds(48, 2000, 16)
+@seeds(16, nightly=48, fuzzed=2000, batch=16)
 def test_library_calls_agree_with_loops(seeds: range, ran: Ran) -> None:
     raised = 0
     for seed in seeds:

@@ -112,7 +112,7 @@ polynomials: st.SearchStrategy[Tree] = st.recursive(
 )
 nats = trees.map(lambda tree: build(tree))
 fast = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 
 
@@ -161,7 +161,7 @@ def test_what_is_printed_parses_back(nat: Nat) -> None:
 
 
 @given(st.text(alphabet="NM4?$ ()+-*,.minaxodflrv", max_size=40))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None, database=None)
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         nat = parse_nat(text)

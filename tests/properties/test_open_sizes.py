@@ -34,12 +34,12 @@ def open_ones(batch: Sequence[Program]) -> list[tuple[Program, Program]]:
 
 
 def test_many_random_programs_are_for_all_sizes() -> None:
-    programs = [seeded_program(seed, compiled=True) for seed in range(200)]
-    assert len(open_ones(programs)) > 60
+    programs = [seeded_program(seed, compiled=True) for seed in range(60)]
+    assert len(open_ones(programs)) > 15
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@seeds(90, fuzzed=3_000, batch=30)
+@seeds(30, nightly=90, fuzzed=3_000, batch=30)
 def test_one_kernel_agrees_with_the_interpreter(seeds: range, loops: str, ran: Ran) -> None:
     def agree(batch: Sequence[Program]) -> None:
         pairs = open_ones(batch)
@@ -66,14 +66,14 @@ def test_one_kernel_agrees_with_the_interpreter(seeds: range, loops: str, ran: R
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
-@seeds(60, fuzzed=600, batch=30)
+@seeds(30, nightly=60, fuzzed=600, batch=30)
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str) -> None:
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
     module = module_of([general for _, general in open_ones(batch)])
     mlir.verify(Compilation(module, Options(loops)).native_text)
 
 
-@seeds(150, fuzzed=3_000, batch=50)
+@seeds(50, nightly=150, fuzzed=3_000, batch=50)
 def test_functions_of_sizes_are_read_back_and_mean_the_same(seeds: range, ran: Ran) -> None:
     for program, general in open_ones([seeded_program(seed) for seed in seeds]):
         applied = at_their_sizes(program, general)

@@ -20,7 +20,7 @@ def runner() -> Runner:
     return Runner({"RISE_NUM_THREADS": "1"})
 
 
-@seeds(120, fuzzed=6_000, batch=24)
+@seeds(48, nightly=120, fuzzed=6_000, batch=24)
 def test_random_nests_keep_their_results(seeds: range, ran: Ran) -> None:
     nests = [random_nest(seed, f"f{seed}") for seed in seeds]
     try:

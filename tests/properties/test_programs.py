@@ -22,7 +22,7 @@ def evaluated(program: Program, inputs: Inputs) -> list[Array]:
     return numpy_evaluation.run(program.term, inputs, program.input_types)
 
 
-@seeds(2000, fuzzed=50_000, batch=250)
+@seeds(1000, nightly=2000, fuzzed=50_000, batch=250)
 def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
     for seed in seeds:
 
@@ -35,7 +35,7 @@ def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
     ran("programs: interpreter = numpy", len(seeds))
 
 
-@seeds(500, fuzzed=5_000, batch=250)
+@seeds(250, nightly=500, fuzzed=5_000, batch=250)
 def test_what_the_interpreter_refuses_numpy_refuses(seeds: range, ran: Ran) -> None:
     refused = 0
     for seed in seeds:

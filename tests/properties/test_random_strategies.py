@@ -37,7 +37,7 @@ SIZES = (4, 2, 4, 6, 3)
 PERMISSIONS = ("strict", "contract", "relaxed")
 TOLERANCE = 1e-3
 """Of floats that were added in another order: relative to the largest of the result."""
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.25
 """Of the strategies, the share that has to apply and change something."""
 
 
@@ -97,7 +97,7 @@ class Case:
         return [[moderate(values) for values in arrays] for arrays in inputs_of(program, self.seed)]
 
 
-@seeds(66, fuzzed=1232, batch=11)
+@seeds(22, nightly=66, fuzzed=1232, batch=11)
 def test_the_program_computes_the_same(seeds: range, ran: Ran) -> None:
     changed = 0
     for seed in seeds:
@@ -141,7 +141,7 @@ def check_texts(made: Derivation, seed: int) -> None:
         assert parse_term(str(term)) == term
 
 
-@seeds(44, fuzzed=880, batch=22)
+@seeds(22, nightly=44, fuzzed=880, batch=22)
 def test_a_program_of_open_sizes_computes_the_same(seeds: range, ran: Ran) -> None:
     """Rewritten before its sizes are known, and run with several."""
     changed = 0
@@ -165,7 +165,7 @@ def open_sizes(name: str, choices: Choices) -> Nat:
     return Nat.var(name) * choices.of((4, 2, 4))
 
 
-@seeds(48, fuzzed=960, batch=24)
+@seeds(24, nightly=48, fuzzed=960, batch=12)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
     turn = seeds.start // len(seeds)
     batch = [program for seed in seeds if (program := compilable(seed)) is not None]

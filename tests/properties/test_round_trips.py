@@ -11,7 +11,7 @@ SAMPLE = 4
 """Every fourth program also goes through the canonical and generic forms and the formatter."""
 
 
-@seeds(2000, fuzzed=50_000, batch=50)
+@seeds(100, nightly=2000, fuzzed=50_000, batch=50)
 def test_every_form_is_read_back(seeds: range, ran: Ran) -> None:
     for seed in seeds:
         program = seeded_program(seed)

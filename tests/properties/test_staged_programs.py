@@ -20,7 +20,7 @@ from support.programs import Program, seeded_program
 from support.values import same
 
 
-@seeds(150, fuzzed=5_000, batch=50)
+@seeds(50, nightly=150, fuzzed=5_000, batch=50)
 def test_two_stages_compute_what_one_does(seeds: range, ran: Ran) -> None:
     count = 0
     for seed in seeds:

@@ -9,6 +9,7 @@ import pytest
 
 import riselang
 
+pytestmark = pytest.mark.long
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 

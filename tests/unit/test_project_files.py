@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -124,3 +125,12 @@ def test_the_package_is_typed() -> None:
     assert "Typing :: Typed" in project["classifiers"]
     # Beside an SPDX expression, a classifier for the license is an error.
     assert not any(each.startswith("License ::") for each in project["classifiers"])
+
+
+def test_what_make_quick_runs_exists() -> None:
+    command = ["make", "-n", "-o", ".venv/all", "quick"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = re.findall(r"(?<= )tests/\S+", printed)
+    assert paths
+    for path in paths:
+        assert (ROOT / path).exists(), path

@@ -15,6 +15,7 @@ from riselang.support.config import Options
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.c_structured import structured_function
+from support.fuzzing import IS_NIGHTLY
 
 needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 23, "m": 8}
@@ -176,7 +177,7 @@ STRUCTURED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kernel", STRUCTURED)
+@pytest.mark.parametrize("kernel", list(STRUCTURED)[:: 1 if IS_NIGHTLY else 2])
 def test_structured_ops_compute_the_same_bits(kernel: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     scop = model(text)

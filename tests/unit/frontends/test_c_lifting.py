@@ -24,7 +24,9 @@ from riselang.frontends.c.tactics.loop_fission import split_region
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
+from support.pairwise import combined
 
+NIGHTLY = pytest.mark.nightly
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}
 MATRICES = "int n, int m, int l, double a, double C[n][m], double A[n][l], double B[l][m]"
 FOR = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
@@ -66,7 +68,9 @@ def test_sums_are_lifted_with_the_same_bits(kernel: str) -> None:
 
 
 @pytest.mark.usefixtures("lifted")
-@pytest.mark.parametrize("kernel", ["syrk", "syr2k", "covariance"])
+@pytest.mark.parametrize(
+    "kernel", ["syrk", *(pytest.param(name, marks=NIGHTLY) for name in ("syr2k", "covariance"))]
+)
 def test_half_of_a_matrix_needs_permission(kernel: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     assert not isinstance(loaded(text, "contract"), LiftedFunction)
@@ -216,7 +220,7 @@ def test_what_memory_decides_runs_as_loops() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["jacobi-2d", "heat-3d", "fdtd-2d", "doitgen", "gemver", "trmm"])
-@pytest.mark.parametrize("size", [6, 1])
+@pytest.mark.parametrize("size", [6, pytest.param(1, marks=NIGHTLY)])
 def test_every_statement_as_a_program(kernel: str, size: int) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     function = rl.from_c(text, float="strict", schedule="patterns")
@@ -273,9 +277,9 @@ HALVES = {
 
 
 @pytest.mark.usefixtures("lifted")
-@pytest.mark.parametrize("size", [1, 47, 48, 49, 150])
-@pytest.mark.parametrize("type", ["double", "float"])
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize(
+    ("half", "type", "size"), combined(HALVES, ["double", "float"], [1, 47, 48, 49, 150])
+)
 def test_half_of_a_product_in_panels(half: str, type: str, size: int) -> None:
     """Rows that no block divides, both halves, factors that lie the other way round."""
     text = f"""void f(int n, int m, {type} a, {type} C[n][n], {type} A[n][m], {type} B[m][n]) {{

@@ -40,6 +40,7 @@ from riselang.term.conversion import bit_width
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Scalar, Term, apply_all
 from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 from riselang.term.to_dialect import program_module
+from support.fuzzing import IS_NIGHTLY
 from support.machines import unresolved
 
 FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
@@ -52,7 +53,12 @@ INTEGER_VALUES = [0, 1, -1, 2, -2, 3, 7, 8, 63, 64, 100, -128, 127, 2**31 - 1, -
 
 LANES = 4
 
+TARGETS = ("x86-64", "aarch64", "AVX2", "AVX-512") if IS_NIGHTLY else ("x86-64",)
+"""That of the fewest instructions, and at night also those of more."""
+
 Case = tuple[str, tuple[ScalarType, ...], ScalarType, str | None]
+Compiled = tuple[dict[Case, str], Compilation]
+"""The function of each case, and what they are compiled by."""
 
 
 def cases() -> Iterator[Case]:
@@ -153,20 +159,25 @@ def mapped(
     return Lambda("xs", array(length, element), apply_all(pattern, [function, source]))
 
 
-def compiled(op: str) -> tuple[dict[Case, str], Compilation]:
+@pytest.fixture(scope="module", params=SCALAR_OPS)
+def compiled(request: pytest.FixtureRequest) -> Compiled:
     """All cases of an op in one module, since starting the compiler costs more than a function."""
-    terms = {case: program(case, len(operands(case[1])[0])) for case in cases() if case[0] == op}
+    terms = {
+        case: program(case, len(operands(case[1])[0]))
+        for case in cases()
+        if case[0] == request.param
+    }
     return compilation(terms)
 
 
-def compiled_on_vectors(op: str) -> tuple[dict[Case, str], Compilation]:
+def compiled_on_vectors(op: str) -> Compiled:
     """One case of an op and each predicate, since all types work alike."""
     chosen = {case[3]: case for case in cases() if case[0] == op}
     terms = {case: program_on_vectors(case, len(vectors(case)[0])) for case in chosen.values()}
     return compilation(terms)
 
 
-def compilation(terms: dict[Case, Term]) -> tuple[dict[Case, str], Compilation]:
+def compilation(terms: dict[Case, Term]) -> Compiled:
     names: dict[Case, str] = {}
     functions: list[Any] = []
     for number, (case, term) in enumerate(terms.items()):
@@ -207,9 +218,8 @@ def assert_same(
     assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
 
 
-@pytest.mark.parametrize("op", SCALAR_OPS)
-def test_compiled_and_interpreted_agree(op: str) -> None:
-    names, compilation = compiled(op)
+def test_compiled_and_interpreted_agree(compiled: Compiled) -> None:
+    names, compilation = compiled
     assert names
     for case in names:
         inputs = operands(case[1])
@@ -234,11 +244,10 @@ def test_vectors_are_computed_lane_by_lane(op: str) -> None:
         assert_same(case, inputs, expected, found.reshape(-1))
 
 
-@pytest.mark.parametrize("op", SCALAR_OPS)
-def test_no_object_calls_what_no_library_defines(op: str) -> None:
+def test_no_object_calls_what_no_library_defines(compiled: Compiled) -> None:
     """Code generation adds calls of its own, such as conversions that a CPU lacks."""
-    _, compilation = compiled(op)
-    for target in ("x86-64", "AVX2", "AVX-512", "aarch64"):
+    _, compilation = compiled
+    for target in TARGETS:
         assert not unresolved(compilation.job.complete_ir, target), target
 
 
@@ -248,11 +257,11 @@ BYTES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("op", BYTES)
-def test_any_bytes_are_numbers_of_every_type(op: str) -> None:
+@pytest.mark.parametrize("compiled", BYTES, indirect=True)
+def test_any_bytes_are_numbers_of_every_type(compiled: Compiled) -> None:
     """Buffers of random bytes; of a bool every byte but 0 is true."""
     random = np.random.default_rng(7)
-    names, compilation = compiled(op)
+    names, compilation = compiled
     for case in names:
         inputs = [
             np.frombuffer(random.bytes(each.nbytes), each.dtype) for each in operands(case[1])

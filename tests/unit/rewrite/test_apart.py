@@ -12,6 +12,7 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.term.nodes import Term
 
+NIGHTLY = pytest.mark.nightly
 SUM = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
 PRODUCT = f"a |> map(fun(r, b |> transpose |> map(fun(k, {SUM.format('r', 'k')}))))"
 OF_PAIRS = "zip(a, c) |> map(fun(p, zip(b |> transpose, snd(p)) |> map(fun(q, {}))))"
@@ -67,7 +68,7 @@ def test_each_product_is_a_kernel(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("size", [24, 29])
+@pytest.mark.parametrize("size", [17, *(pytest.param(n, marks=NIGHTLY) for n in (16, 24, 29))])
 def test_the_bits_are_those_of_the_source(form: str, size: int) -> None:
     term = program(form, size)
     random = np.random.default_rng(2)

@@ -19,6 +19,7 @@ from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term
+from support.pairwise import combined, each_once
 
 Sizes = tuple[int, int, int]
 SUM = "zip({0}, {1}) |> map(mult) |> reduce(add, {2})"
@@ -61,17 +62,21 @@ def check(form: str, shape: Sizes, strategy: Strategy) -> None:
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("shape", [(16, 24, 8), (13, 31, 17), (1, 9, 5)], ids=str)
-@pytest.mark.parametrize("form", FROM)
-def test_sums_from_a_matrix_in_any_tiles(form: str, shape: Sizes) -> None:
-    tiles = (
-        register_tiles(4, 8, 4, block=2, kept=True),
-        register_tiles(3, 4, 4, block=1, packed=False, threads=False),
-        column_tiles(4, 8, 4, kept=True),
-        column_tiles(3, 4, 2, threads=False),
-    )
-    for tiled in tiles:
-        check(form, shape, fuse() >> top_down(tiled))
+TILES = {
+    "rows kept": register_tiles(4, 8, 4, block=2, kept=True),
+    "rows in place": register_tiles(3, 4, 4, block=1, packed=False, threads=False),
+    "columns kept": column_tiles(4, 8, 4, kept=True),
+    "columns": column_tiles(3, 4, 2, threads=False),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "tiles"),
+    each_once(FROM, [(16, 24, 8), (13, 31, 17), (1, 9, 5)], TILES),
+    ids=str,
+)
+def test_sums_from_a_matrix_in_any_tiles(form: str, shape: Sizes, tiles: str) -> None:
+    check(form, shape, fuse() >> top_down(TILES[tiles]))
 
 
 def test_accumulators_start_from_the_matrix() -> None:
@@ -82,10 +87,14 @@ def test_accumulators_start_from_the_matrix() -> None:
     assert "%c[" not in loops.replace("vector_load %c[", "")
 
 
-@pytest.mark.parametrize("threads", [False, True])
-@pytest.mark.parametrize("depth", [1, 2, 4])
-@pytest.mark.parametrize("shape", [(1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1)], ids=str)
-@pytest.mark.parametrize("form", FORMS)
+FEW_ROWS = ((1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1))
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "depth", "threads"),
+    combined(FORMS, FEW_ROWS, [1, 2, 4], [False, True]),
+    ids=str,
+)
 def test_some_products_of_all_sums_at_a_time(
     form: str, shape: Sizes, depth: int, threads: bool
 ) -> None:
@@ -100,8 +109,11 @@ def test_sums_that_wait_are_the_result() -> None:
         assert "alloc" not in kernel.lower().as_text("affine")
 
 
+DEFAULT_SHAPES = ((1, 300, 70), (6, 129, 50), (24, 40, 30))
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", [(1, 300, 70), (6, 129, 50), (24, 40, 30)], ids=str)
+@pytest.mark.parametrize("shape", DEFAULT_SHAPES, ids=str)
 def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
     chosen = recognized_kernels(program(form, shape), Setting("contract"))
@@ -109,6 +121,10 @@ def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
         f"contraction of {depth} products for {rows} x {columns} elements"
     ]
     assert derive(program(form, shape), DEFAULT).steps
+
+
+@pytest.mark.parametrize(("form", "shape"), each_once(FORMS, DEFAULT_SHAPES), ids=str)
+def test_the_default_gives_the_bits_of_the_source(form: str, shape: Sizes) -> None:
     check(form, shape, DEFAULT)
 
 

@@ -24,6 +24,7 @@ from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
+from support.pairwise import combined, each_once
 
 Sizes = tuple[int, int, int]
 FORMS = {
@@ -59,8 +60,7 @@ def check(form: str, shape: Sizes, strategy: Strategy, scalar: str = "float32") 
     assert result.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "shape"), each_once(FORMS, SHAPES), ids=str)
 def test_the_tiles_of_this_machine_give_the_bits_of_the_source(form: str, shape: Sizes) -> None:
     check(form, shape, goto)
 
@@ -70,26 +70,31 @@ def test_other_numbers(scalar: str) -> None:
     check("A B", (13, 31, 17), goto, scalar)
 
 
-@pytest.mark.parametrize("threads", [False, True])
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (8, 48, 16)])
+@pytest.mark.parametrize(
+    ("tiles", "packed", "threads"),
+    combined(
+        [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (8, 48, 16)], [False, True], [False, True]
+    ),
+    ids=str,
+)
 def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
     tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, threads=threads)
     check("A B", (13, 31, 17), fuse() >> top_down(tiled))
 
 
-@pytest.mark.parametrize("threads", [False, True])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)])
+@pytest.mark.parametrize(
+    ("tiles", "form", "threads"),
+    each_once([(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)], FORMS, [False, True]),
+    ids=str,
+)
 def test_any_tiles_by_columns(tiles: Sizes, form: str, threads: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
     tiled = column_tiles(*tiles, kept=kept, threads=threads)
     check(form, (13, 31, 17), fuse() >> top_down(tiled))
 
 
-@pytest.mark.parametrize("rows", [8, 13, 19])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "rows"), each_once(FORMS, [8, 13, 19]))
 def test_rows_that_are_turned_in_registers(form: str, rows: int) -> None:
     tiles = (
         register_tiles(4, 8, 4, block=2, kept=True, turned=True),

@@ -14,6 +14,7 @@ from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.tools import rise
+from support.pairwise import each_once
 
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
@@ -52,13 +53,13 @@ def test_a_product_gets_tiles_and_keeps_its_bits(loop: str, float: str) -> None:
 
 def test_products_inside_of_a_program() -> None:
     """Each is arranged by itself; what is around them stays as it is."""
-    text = """fun((A : 30.30.f32, B : 30.30.f32),
+    text = """fun((A : 18.19.f32, B : 18.19.f32),
       let C = A |> map(fun(r, B |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))));
       C |> map(fun(r, C |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))))
         |> map(fun(r, r |> map(sqrt))))"""
     assert len(recognised(text)) == 2
     source = np.random.default_rng(0)
-    a, b = (source.random((30, 30), np.float32) for _ in range(2))
+    a, b = (source.random((18, 19), np.float32) for _ in range(2))
     assert loaded(text)(a, b).tobytes() == loaded(text, backend="interpret")(a, b).tobytes()
 
 
@@ -116,8 +117,11 @@ def test_sums_of_lines_where_weights_are_products_and_that_is_permitted() -> Non
     np.testing.assert_allclose(kernel(*inputs), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("type", ["f32", "f64", "f16", "i8", "i64"])
-@pytest.mark.parametrize("shape", [(256, 512), (320, 384)])
+@pytest.mark.parametrize(
+    ("type", "shape"),
+    each_once(["f32", "f64", "f16", "i8", "i64"], [(256, 512), (320, 384)]),
+    ids=str,
+)
 def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int]) -> None:
     text = f"fun((A : {shape[0]}.{shape[1]}.{type}), A |> transpose)"
     (choice,) = recognised(text)

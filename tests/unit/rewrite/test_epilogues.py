@@ -16,6 +16,7 @@ from riselang.rewrite.strategies.default_schedule import prepare_kernels
 from riselang.rewrite.strategies.matmul_shapes import contraction_shape
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
+from support.pairwise import each_once
 
 Sizes = tuple[int, int, int]
 SHAPES = [(1, 65, 70), (64, 24, 8), (13, 31, 17), (50, 29, 11)]
@@ -42,8 +43,7 @@ def program(shape: Sizes, epilogue: str) -> Term:
     )
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize(("epilogue", "shape"), each_once(EPILOGUES, SHAPES), ids=str)
 def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
     term = program(shape, EPILOGUES[epilogue])
     check(term, shape, DEFAULT)
@@ -53,8 +53,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
     assert "asVector" in derived
 
 
-@pytest.mark.parametrize("by_columns", [False, True])
-@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize(("epilogue", "by_columns"), each_once(EPILOGUES, [False, True]))
 def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
     tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
     shape = (13, 31, 17)

@@ -15,6 +15,7 @@ from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_su
 from riselang.rewrite.traversals import top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
+from support.pairwise import combined
 
 LINES = {"rows": "a", "columns": "a |> transpose"}
 FORMS = {
@@ -48,26 +49,23 @@ def check(form: str, lines: str, count: int, length: int, strategy: Strategy) ->
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("count", [8, 13])
-@pytest.mark.parametrize("lines", LINES)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "lines", "count"), combined(FORMS, LINES, [8, 13]))
 def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
     check(form, lines, count, 9, fuse() >> top_down(folds_at_once(4)))
 
 
-@pytest.mark.parametrize("threads", [False, True])
-@pytest.mark.parametrize("length", [1, 8, 11])
-@pytest.mark.parametrize("lines", LINES)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "lines", "length", "threads"), combined(FORMS, LINES, [1, 8, 11], [False, True])
+)
 def test_some_elements_of_all_folds_at_a_time(
     form: str, lines: str, length: int, threads: bool
 ) -> None:
     check(form, lines, 12, length, fuse() >> top_down(streamed_sums(4, share=6, threads=threads)))
 
 
-@pytest.mark.parametrize("sizes", [(64, 48), (61, 67)], ids=str)
-@pytest.mark.parametrize("lines", LINES)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "lines", "sizes"), combined(FORMS, LINES, [(64, 48), (61, 67)]), ids=str
+)
 def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
     chosen = recognized_kernels(program(form, lines, *sizes), Setting("contract"))
     assert [each.what for each in chosen] == [f"{sizes[0]} reductions of {sizes[1]} elements"]

@@ -13,6 +13,7 @@ import riselang as rl
 from riselang.rewrite.strategies import convolution, stencils
 from riselang.support.errors import UserError
 from riselang.support.machine import this_machine
+from support.pairwise import each_once
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 
@@ -41,7 +42,7 @@ CASES = [
     ("blur", "convolution.direct", [(5,), (5,), (8, 24)]),
     ("sobel", "stencils.vectors", [(9, 40)]),
     ("gaussian_blur", "images.line_buffers", [(20, 41)]),
-    ("harris", "images.line_buffers", [(3, 36, 27)]),
+    pytest.param("harris", "images.line_buffers", [(3, 36, 27)], marks=pytest.mark.nightly),
 ]
 
 
@@ -83,9 +84,7 @@ def test_slices_of_a_volume_in_pairs(
     assert np.array_equal(made(input), kernel(name, backend="interpret")(input))
 
 
-@pytest.mark.parametrize("rows", [8, 11])
-@pytest.mark.parametrize("columns", [24, 31])
-@pytest.mark.parametrize("width", [4, 9])
+@pytest.mark.parametrize(("width", "rows", "columns"), each_once([4, 9], [8, 11], [24, 31]))
 def test_a_convolution_by_lines_in_bands(
     width: int, rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,129 @@
+"""What decides which tests run where: seeds of commits, numbers of examples, pairs of choices."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+
+import run_checks
+from support import fuzzing, pairwise
+
+CHOICES = (range(5), "ab", (None, 1, 2), "xyz")
+
+
+def test_every_pair_of_choices_occurs() -> None:
+    chosen = pairwise.pairwise(*CHOICES)
+    assert len(chosen) < 25 < len(list(product(*CHOICES)))
+    for (one, first), (other, second) in combinations(enumerate(CHOICES), 2):
+        found = {(row[one], row[other]) for row in chosen}
+        assert found == set(product(first, second))
+    assert pairwise.pairwise(*CHOICES) == chosen
+
+
+def test_every_choice_occurs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairwise, "IS_NIGHTLY", False)
+    assert pairwise.each_once("abc", [1, 2]) == [("a", 1), ("b", 2), ("c", 1)]
+    monkeypatch.setattr(pairwise, "IS_NIGHTLY", True)
+    assert len(pairwise.each_once("abc", [1, 2])) == len(pairwise.combined("abc", [1, 2])) == 6
+
+
+def test_a_commit_decides_the_seed() -> None:
+    first, second = (fuzzing.seed_of_commit(each * 40) for each in "1f")
+    assert first != second
+    assert first % fuzzing.STEP == second % fuzzing.STEP == 0
+    assert fuzzing.seed_of_commit("") == 0
+
+
+def test_the_seed_is_for_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(fuzzing.SEED_VARIABLE, "")
+    seed = fuzzing.first_seed()
+    assert os.environ[fuzzing.SEED_VARIABLE] == str(seed)
+    monkeypatch.setenv(fuzzing.SEED_VARIABLE, "7")
+    assert fuzzing.first_seed() == 7
+
+
+@pytest.mark.parametrize(
+    ("is_nightly", "share", "expected"),
+    [(False, 0, 10), (True, 0, 40), (False, 0.1, 100), (False, 0.001, 1), (True, 0.001, 40)],
+)
+def test_how_many_examples_there_are(
+    is_nightly: bool, share: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzzing, "IS_NIGHTLY", is_nightly)
+    monkeypatch.setattr(fuzzing, "SHARE", share)
+    assert fuzzing.examples(10, nightly=40, fuzzed=1000) == expected
+
+
+FAILING = """
+import pytest
+from support.fuzzing import seeds
+
+@seeds(2, nightly=4, fuzzed=8, batch=1)
+def test_random(seeds):
+    assert seeds.start != 41
+
+@pytest.mark.nightly
+def test_slow():
+    pass
+
+def test_other():
+    pass
+
+@pytest.mark.long
+def test_long():
+    pass
+"""
+
+
+def run_pytest(folder: Path, **variables: str) -> str:
+    """What pytest prints for some tests that have our configuration."""
+    tests = Path(__file__).parents[1]
+    (folder / "conftest.py").write_text((tests / "conftest.py").read_text())
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  nightly: n\n  long: l\n")
+    (folder / "test_some.py").write_text(FAILING)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("RISE_")
+    }
+    environment |= {"PYTHONPATH": os.pathsep.join((str(tests), *sys.path)), **variables}
+    command = [sys.executable, "-m", "pytest", "-v", "-n", "0", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_failure_is_shown_with_the_way_to_repeat_it(tmp_path: Path) -> None:
+    printed = run_pytest(tmp_path, RISE_FUZZ_SEED="40")
+    assert "the first seed of random tests: 40" in printed
+    command = "RISE_FUZZ_SEED=40 .venv/bin/pytest -n 0 'test_some.py::test_random[41-41]'"
+    assert command in printed.splitlines()
+    assert "test_slow" not in printed
+    assert printed.index("test_long") < printed.index("test_other")
+
+
+def test_nightly_tests_run_by_night(tmp_path: Path) -> None:
+    printed = run_pytest(tmp_path, RISE_FUZZ_SEED="40", RISE_NIGHTLY="1")
+    assert "test_slow PASSED" in printed
+    assert "test_random[43-43] PASSED" in printed
+    assert "RISE_NIGHTLY=1 RISE_FUZZ_SEED=40 .venv/bin/pytest" in printed
+
+
+MAKEFILE = "good:\n\t@echo all is well\nbad:\n\t@echo this is wrong; exit 3\nlast:\n\t@echo ran\n"
+
+
+def test_checks_that_fail_are_shown_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    monkeypatch.chdir(tmp_path)
+    assert run_checks.main(["good"]) == 0
+    assert run_checks.main(["good", "bad", "then", "last"]) == 1
+    lines = [line.partition(" (")[0].strip() for line in capfd.readouterr().out.splitlines()]
+    assert lines[-3:] == ["passed make good", "FAILED make bad", "passed make last"]
+    assert lines.index("== make bad") < lines.index("this is wrong") < len(lines) - 3
+    assert "ran" in lines
