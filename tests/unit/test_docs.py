@@ -14,8 +14,8 @@ import pytest
 from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths
 from making import pictures, rules
 from making.pages import blocks
-from riselang.rewrite.checking import law_status
-from riselang.rewrite.glossary import called, conditions
+from riselang.rewrite.derivation_checks import law_status
+from riselang.rewrite.glossary import format_conditions, format_rule
 from riselang.rewrite.reports import LawStatus
 from riselang.rewrite.rule import Rule
 from riselang.tools import rise, rise_opt
@@ -44,7 +44,12 @@ def test_a_page_shows_what_is_printed(
 
 def status_on_the_page(rule: Rule) -> LawStatus:
     """What the page says of a law that it has; others are proved, and at night all of them."""
-    cells = f"`{called(rule)}`", f"`{rule.law}`", conditions(rule), rule.permission.value
+    cells = (
+        f"`{format_rule(rule)}`",
+        f"`{rule.law}`",
+        format_conditions(rule),
+        rule.permission.value,
+    )
     start = "".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells)
     rows = [line for line in RULES_PAGE.read_text().splitlines() if line.startswith(start)]
     return LawStatus(rows[0][len(start) :].strip(" |"), "") if rows else law_status(rule)
