@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from riselang.api.options import LoadOptions, check_names
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
 
@@ -15,22 +16,13 @@ if TYPE_CHECKING:
     from riselang.api.compiled import Compiled
     from riselang.api.load import LoadedLibrary, LoadedModule, LoadedProgram
     from riselang.dialects.rise.interface_ops import LoweringUnitOp
-    from riselang.rewrite.core import Strategy
 
 
 @with_short_tracebacks
 @hold_forks()
 def load(
     path: str | Path,
-    *,
-    float: str | None = None,
-    loops: str | None = None,
-    backend: str = "compile",
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    contracted: bool | None = None,
-    strategy: Strategy | str | None = None,
+    **options: Unpack[LoadOptions],
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     """Read a file; its programs are attributes that you call with NumPy arrays.
 
@@ -51,11 +43,8 @@ def load(
     """
     from riselang.api.load import load_file
 
-    return load_file(
-        path, backend, strategy,
-        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
-        contracted=contracted,
-    )  # fmt: skip
+    check_names("load", options, LoadOptions)
+    return load_file(path, **options)
 
 
 @with_short_tracebacks
@@ -64,23 +53,13 @@ def loads(
     text: str,
     *,
     name: str = "<text>",
-    float: str | None = None,
-    loops: str | None = None,
-    backend: str = "compile",
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    contracted: bool | None = None,
-    strategy: Strategy | str | None = None,
+    **options: Unpack[LoadOptions],
 ) -> LoadedModule | LoadedProgram:
     """Like `load`, from text: notation if `name` ends in ".rise", else MLIR."""
     from riselang.api.load import load_text
 
-    return load_text(
-        text, name, backend, strategy,
-        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
-        contracted=contracted,
-    )  # fmt: skip
+    check_names("loads", options, LoadOptions)
+    return load_text(text, name, **options)
 
 
 @hold_forks()

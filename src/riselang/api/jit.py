@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from riselang.api.binding import sizes_from_types
 from riselang.api.kernel import DEFAULT_LOOPS, Kernel
 from riselang.api.lowered import resolve_strategy
+from riselang.api.options import CompileOptions
 from riselang.api.specs import annotation_type
 from riselang.compiler.pipeline import trace
 from riselang.dialects.rise.types import RiseType, uncurry
@@ -72,28 +73,16 @@ class Jitted(Kernel):
 def jit(
     function: Callable[..., Any],
     *,
-    backend: str = ...,
-    float: str | None = ...,
     sizes: str = ...,
-    loops: str | None = ...,
-    debug_info: bool | None = ...,
-    library: str | None = ...,
-    effort: str | None = ...,
-    strategy: Strategy | str | None = ...,
+    **options: Unpack[CompileOptions],
 ) -> Jitted: ...
 
 
 @overload
 def jit(
     *,
-    backend: str = ...,
-    float: str | None = ...,
     sizes: str = ...,
-    loops: str | None = ...,
-    debug_info: bool | None = ...,
-    library: str | None = ...,
-    effort: str | None = ...,
-    strategy: Strategy | str | None = ...,
+    **options: Unpack[CompileOptions],
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 

@@ -184,7 +184,10 @@ def _missing_message(file: str, kind: str, name: str, known: Mapping[str, object
 
 
 def load_file(
-    path: str | Path, backend: str, strategy: Strategy | str | None, **choices: Any
+    path: str | Path,
+    backend: str = "compile",
+    strategy: Strategy | str | None = None,
+    **choices: Any,
 ) -> LoadedModule | LoadedProgram | LoadedLibrary | Compiled:
     try:
         data = Path(path).read_bytes()
@@ -200,7 +203,11 @@ def load_file(
 
 
 def load_text(
-    text: str, name: str, backend: str, strategy: Strategy | str | None, **choices: Any
+    text: str,
+    name: str,
+    backend: str = "compile",
+    strategy: Strategy | str | None = None,
+    **choices: Any,
 ) -> LoadedModule | LoadedProgram:
     """Load the programs in a text: notation if its name ends in `.rise`, else MLIR."""
     if backend not in BACKENDS:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from riselang.api.options import CompileOptions, ModelOptions, check_names
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
     from riselang.frontends.c.calling import CFunction
-    from riselang.rewrite.core import Strategy
 
 
 @with_short_tracebacks
@@ -20,14 +20,7 @@ def from_stablehlo(
     source: str | bytes | Path,
     *,
     function: str | None = None,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import a StableHLO module, as text, as bytecode or in a file, as a callable model.
 
@@ -40,32 +33,21 @@ def from_stablehlo(
     """
     from riselang.frontends.stablehlo.model.model_reader import read_model
 
-    return read_model(
-        source, function=function, backend=backend, strategy=strategy, fallback=fallback,
-        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
-    )  # fmt: skip
+    check_names("from_stablehlo", options, ModelOptions)
+    return read_model(source, function=function, **options)
 
 
 @with_short_tracebacks
 @hold_forks()
 def load_model(
     path: str | Path,
-    *,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
+    **options: Unpack[CompileOptions],
 ) -> Any:
     """Load a saved model, with its bound arrays; the options are its own, or new ones."""
     from riselang.frontends.stablehlo.model.model_reader import read_saved_model
 
-    return read_saved_model(
-        path, backend, strategy,
-        float=float, loops=loops, debug_info=debug_info, library=library, effort=effort,
-    )  # fmt: skip
+    check_names("load_model", options, CompileOptions)
+    return read_saved_model(path, **options)
 
 
 @with_short_tracebacks
@@ -73,14 +55,7 @@ def load_model(
 def from_jax(
     function: Callable[..., Any],
     *specs: Any,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import a JAX function as a callable model, for arguments like `specs`.
 
@@ -90,8 +65,8 @@ def from_jax(
     """
     from riselang.frontends.jax import read_jax
 
-    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
-    return read_jax(function, specs, choices)
+    check_names("from_jax", options, ModelOptions)
+    return read_jax(function, specs, dict(options))
 
 
 @with_short_tracebacks
@@ -99,14 +74,7 @@ def from_jax(
 def from_tensorflow(
     function: Callable[..., Any],
     *specs: Any,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import a TensorFlow function as a callable model, for arguments like `specs`.
 
@@ -115,8 +83,8 @@ def from_tensorflow(
     """
     from riselang.frontends.tensorflow import read_tensorflow
 
-    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
-    return read_tensorflow(function, specs, choices)
+    check_names("from_tensorflow", options, ModelOptions)
+    return read_tensorflow(function, specs, dict(options))
 
 
 @with_short_tracebacks
@@ -124,14 +92,7 @@ def from_tensorflow(
 def from_torch(
     module: Any,
     *arguments: Any,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import a PyTorch module as a callable model, for arguments like these.
 
@@ -140,23 +101,15 @@ def from_torch(
     """
     from riselang.frontends.torch import read_torch
 
-    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
-    return read_torch(module, arguments, choices)
+    check_names("from_torch", options, ModelOptions)
+    return read_torch(module, arguments, dict(options))
 
 
 @with_short_tracebacks
 @hold_forks()
 def from_onnx(
     source: Any,
-    *,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import an ONNX model, in a file, in bytes or as a `ModelProto`, as a callable model.
 
@@ -164,8 +117,8 @@ def from_onnx(
     """
     from riselang.frontends.onnx import read_onnx
 
-    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
-    return read_onnx(source, choices)
+    check_names("from_onnx", options, ModelOptions)
+    return read_onnx(source, dict(options))
 
 
 @with_short_tracebacks
@@ -173,14 +126,7 @@ def from_onnx(
 def from_keras(
     model: Any,
     *specs: Any,
-    backend: str = "compile",
-    float: str | None = None,
-    loops: str | None = None,
-    debug_info: bool | None = None,
-    library: str | None = None,
-    effort: str | None = None,
-    strategy: Strategy | str | None = None,
-    fallback: str | None = None,
+    **options: Unpack[ModelOptions],
 ) -> Any:
     """Import a Keras model as a callable model, for inputs like `specs`, with its weights bound.
 
@@ -189,8 +135,8 @@ def from_keras(
     """
     from riselang.frontends.keras import read_keras
 
-    choices = _model_choices(backend, float, loops, debug_info, library, effort, strategy, fallback)
-    return read_keras(model, specs, choices)
+    check_names("from_keras", options, ModelOptions)
+    return read_keras(model, specs, dict(options))
 
 
 @with_short_tracebacks
@@ -223,19 +169,3 @@ def from_c(
     from riselang.frontends.c.loading import load_function
 
     return load_function(source, function, defines, include, float, schedule, library, checks)
-
-
-def _model_choices(
-    backend: str,
-    float: str | None,
-    loops: str | None,
-    debug_info: bool | None,
-    library: str | None,
-    effort: str | None,
-    strategy: Strategy | str | None,
-    fallback: str | None,
-) -> dict[str, Any]:
-    return {
-        "backend": backend, "float": float, "loops": loops, "debug_info": debug_info,
-        "library": library, "effort": effort, "strategy": strategy, "fallback": fallback,
-    }  # fmt: skip

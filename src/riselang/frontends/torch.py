@@ -5,7 +5,6 @@ The passes of the wheel run in a worker process.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,11 @@ from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.frameworks import constant_shape, import_framework
 from riselang.frontends.stablehlo.model.model_reader import read_model
-from riselang.native.mlir.torch_modules import TORCH_PASSES, convert_to_stablehlo
+from riselang.native.mlir.torch_modules import (
+    TORCH_PASSES,
+    convert_to_stablehlo,
+    export_torch_module,
+)
 from riselang.support.errors import LimitationError
 
 FRONT_END = "from_torch"
@@ -24,19 +27,16 @@ FRONT_END = "from_torch"
 def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -> Any:
     """Create the model of a module for arguments like these; its weights are constants."""
     torch = import_framework("torch", "torch", FRONT_END)
-    importer = import_framework("torch_mlir.fx", "torch", FRONT_END)
     given = [_example_tensor(torch, each) for each in arguments]
     try:
         with torch.no_grad():
-            made = importer.export_and_import(module, *given, output_type="raw")
+            exported = export_torch_module(module, given)
     except Exception as error:  # from PyTorch, torch-mlir or the module itself: any type
         reason = str(error).strip().splitlines()
         raise LimitationError(
             f"{FRONT_END}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
         ) from error
-    module = io.BytesIO()
-    made.operation.write_bytecode(module)
-    text = convert_to_stablehlo(module.getvalue(), TORCH_PASSES, FRONT_END)
+    text = convert_to_stablehlo(exported, TORCH_PASSES, FRONT_END)
     return read_model(text, name="<torch>", **choices)
 
 

@@ -9,8 +9,8 @@ import pytest
 from xdsl.dialects.arith import AddiOp, ConstantOp
 from xdsl.irdl import IRDLOperation
 
-from riselang.dialects.formats import LazyFormat
 from riselang.dialects.rise.dialect import Rise
+from riselang.dialects.xdsl_patches import LazyFormat
 
 OURS = [op for op in Rise.operations if issubclass(op, IRDLOperation)]
 FORMATTED = [op for op in OURS if op.get_irdl_definition().assembly_format]

@@ -5,6 +5,7 @@ The MLIR passes for this abort on some modules, so they run in a worker process.
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 from collections.abc import Sequence
@@ -58,6 +59,15 @@ class IsolatedOp:
 
     label: str
     module: bytes
+
+
+def export_torch_module(module: Any, arguments: Sequence[Any]) -> bytes:
+    """Export a PyTorch module for example arguments, as bytecode in MLIR's torch dialect."""
+    importer: Any = importlib.import_module("torch_mlir.fx")
+    exported = importer.export_and_import(module, *arguments, output_type="raw")
+    bytecode = io.BytesIO()
+    exported.operation.write_bytecode(bytecode)
+    return bytecode.getvalue()
 
 
 def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) -> str:

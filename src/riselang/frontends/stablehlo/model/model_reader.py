@@ -64,7 +64,10 @@ def make_model(
 
 
 def read_saved_model(
-    path: str | Path, backend: str, strategy: Strategy | str | None, **choices: Any
+    path: str | Path,
+    backend: str = "compile",
+    strategy: Strategy | str | None = None,
+    **choices: Any,
 ) -> Model | DynamicModel:
     """Read the model in a file that its `save` wrote."""
     saved = load_saved_model(path)
