@@ -190,8 +190,8 @@ def _harris(inputs: Sequence[Any], by_hand: bool) -> Any:
     down[x, y] = _slope(*(gray[x + i, y + j] for i in range(3) for j in (0, 2)))
     sums: list[Any] = []
     for first, second in ((across, across), (across, down), (down, down)):
-        places = [(x + i, y + j) for j in range(3) for i in range(3)]
-        sums.append(_sum(first[place] * second[place] for place in places))
+        indices = [(x + i, y + j) for j in range(3) for i in range(3)]
+        sums.append(_sum(first[index] * second[index] for index in indices))
     xx, xy, yy = sums
     out = hl.Func("harris")
     out[x, y] = xx * yy - xy * xy - hl.f32(0.04) * (xx + yy) * (xx + yy)

@@ -80,7 +80,7 @@ FAULTS = (
     Fault("a tuple gives the other component", PathSteps.follow_op,
           "$op.$first if $path[0] is $side else $op.$second",
           "$op.$second if $path[0] is $side else $op.$first"),
-    Fault("the buffers of a tuple are confused", Memory.place,
+    Fault("the buffers of a tuple are confused", Memory.address,
           "$position += 0 if $_ else $_", "$position += 0"),
     Fault("affine operands in the wrong order", Memory.affine_map,
           "[$variables[$name] for $name in $ordered]",

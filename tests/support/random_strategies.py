@@ -9,7 +9,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
-from riselang.rewrite.selectors import Address, Place, innermost, loop, nth, outermost
+from riselang.rewrite.selectors import Address, Selector, innermost, loop, nth, outermost
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.reduction_schedules import blocks_of_sums, partial_sums
 from riselang.rewrite.strategies.schedules import (
@@ -160,7 +160,7 @@ class RandomStrategies:
             kept=kept, packed=packed, turned=turned, threads=threads,
         )  # fmt: skip
 
-    def address(self) -> Place:
+    def address(self) -> Selector:
         if self.choices.one_in(6):
             return loop(1 + self.choices.below(3))
         return self.pattern()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import FunType, array, fun, idx
 from riselang.rewrite.core import Path
-from riselang.rewrite.paths import path_of_trail, places
+from riselang.rewrite.paths import path_of_trail, subterms_outside_in
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Term, apply_all
 from riselang.term.substitution import instantiate, shift
 from support.choices import Choices
@@ -48,7 +48,9 @@ def context_of(instance: Instance, seed: int) -> Context:
         plug = make(instance, choices)
         shape = plug(Free(HOLE, instance.body.type))
         paths = tuple(
-            path_of_trail(trail) for trail, part in places(shape) if isinstance(part, Free)
+            path_of_trail(trail)
+            for trail, part in subterms_outside_in(shape)
+            if isinstance(part, Free)
         )
         if paths:
             return Context(plug, paths)

@@ -11,7 +11,7 @@ from recursion_survey import SOURCES, Function, calls_through_c, functions_of, r
 TREES = frozenset({"Term", "Node", "Syntax", "Operation", "Block", "SSAValue"})
 """What programs are made of."""
 INSIDE = {
-    "dialects/module.py": "dialects/module.py parse_with_places",
+    "dialects/module.py": "dialects/module.py parse_with_positions",
     "interpreter/evaluate.py": "interpreter/evaluate.py run",
     "lowering/": "lowering/passes/convert_rise_to_imperative.py convert_module",
     "native/mlir/generic_printer.py": "native/mlir/generic_printer.py native_text",

@@ -29,7 +29,7 @@ def term_key(
     term: Term, name: str, results: int, options: Options, strategy: str | None = None
 ) -> str:
     """Return the cache key of a term, or of the result of applying a built-in strategy to it."""
-    content = digest(term, every_place=options.debug_info)
+    content = digest(term, every_location=options.debug_info)
     if strategy is None:
         threads = _is_parallel(term) and libraries.has_threads()
         return fingerprint("term", content, name, results, threads, options)

@@ -11,9 +11,11 @@ from riselang.support.errors import SourceLocation
 UNKNOWN_LOCATION = UnknownLoc()
 
 
-def location_attribute(place: SourceLocation | None) -> LocationAttr:
+def location_attribute(location: SourceLocation | None) -> LocationAttr:
     return (
-        UNKNOWN_LOCATION if place is None else file_location(place.file, place.line, place.column)
+        UNKNOWN_LOCATION
+        if location is None
+        else file_location(location.file, location.line, location.column)
     )
 
 

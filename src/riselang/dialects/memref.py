@@ -69,7 +69,7 @@ class PrefetchOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         buffer = parser.parse_unresolved_operand()
-        places = parser.parse_comma_separated_list(
+        unresolved_indices = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, parser.parse_unresolved_operand
         )
         parser.parse_punctuation(",")
@@ -84,7 +84,9 @@ class PrefetchOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        indices = parser.resolve_operands(places, [IndexType()] * len(places), parser.pos)
+        indices = parser.resolve_operands(
+            unresolved_indices, [IndexType()] * len(unresolved_indices), parser.pos
+        )
         op = cls(
             parser.resolve_operand(buffer, type), indices, locality,
             access == "write", cache == "data",

@@ -99,7 +99,7 @@ class LocatingParser(Parser):
         self._file = StringAttr(name)
         self._nesting = 0
         self._operation_start = 0
-        self.places = TextPositions()
+        self.positions = TextPositions()
         self.first_uses: dict[str, Span[str]] = {}
         """The first use of each value that is used before its definition."""
         self._placeholders: list[tuple[SSAValue, str, Span[str] | None]] = []
@@ -128,11 +128,11 @@ class LocatingParser(Parser):
         xDSL replaces a placeholder by its value when it parses the definition. An op whose region
         contains the definition is created after that, and still has the placeholder.
         """
-        for placeholder, name, place in self._placeholders:
+        for placeholder, name, use_span in self._placeholders:
             if placeholder.first_use is not None:
                 op = placeholder.first_use.operation
                 problem = f"'{op.name}' op uses %{name}, which is defined within it"
-                self.raise_error(problem, place or self.places.ops[op][0])
+                self.raise_error(problem, use_span or self.positions.ops[op][0])
 
     def _at_end(self) -> bool:
         return self._current_token.kind == MLIRTokenKind.EOF
@@ -146,12 +146,12 @@ class LocatingParser(Parser):
     def _register_ssa_definition(
         self, name: str, values: Sequence[SSAValue], span: Span[str]
     ) -> None:
-        place = self.first_uses.get(name)
+        use_span = self.first_uses.get(name)
         for placeholder in self.forward_ssa_references.get(name, {}).values():
-            self._placeholders.append((placeholder, name, place))
+            self._placeholders.append((placeholder, name, use_span))
         super()._register_ssa_definition(name, values, span)
         for value in values:
-            self.places.values[value] = (name, (span.start, span.end))
+            self.positions.values[value] = (name, (span.start, span.end))
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -170,7 +170,7 @@ class LocatingParser(Parser):
         except VerifyException as error:
             name = _OPERATION_NAME.match(self.lexer.input.content, start)
             self.raise_error(f"'{name[1] if name else '?'}' op {_last_line(str(error))}", start)
-        self.places.ops[op] = (start, self.pos)
+        self.positions.ops[op] = (start, self.pos)
         if isinstance(op.location, UnknownLoc):
             line = bisect_right(self._line_starts, start)
             column = start - self._line_starts[line - 1] + 1
@@ -208,7 +208,7 @@ def parse_with_positions(
     _reject_unclosed_strings(text, name)
     with time_span("read"), _convert_xdsl_errors(name):
         parser = LocatingParser(context or make_context(), text, name)
-        return parser.parse_module(), parser.places
+        return parser.parse_module(), parser.positions
 
 
 _STRING_OR_COMMENT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\[^\n])*+"?')

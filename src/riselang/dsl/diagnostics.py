@@ -94,7 +94,7 @@ class UnsupportedOperations:
     def __contains__(self, item: object) -> NoReturn:
         refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")
 
-    def __setitem__(self, place: Any, value: Any) -> NoReturn:
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
         refuse("a value of the program is immutable; rl.update_at returns a changed array")
 
     def __matmul__(self, other: Any) -> NoReturn:

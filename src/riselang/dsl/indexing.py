@@ -13,60 +13,60 @@ from riselang.dsl.tracing import type_text
 from riselang.nat import Nat
 
 
-def subscript(value: Value, place: Any) -> Value:
+def subscript(value: Value, key: Any) -> Value:
     """Return a component of a pair, or an element or a slice of an array."""
     type = value.type
-    if isinstance(place, tuple):
-        for part in place:
+    if isinstance(key, tuple):
+        for part in key:
             value = subscript(value, part)
         return value
     if isinstance(type, TupleType):
-        if not isinstance(place, int) or place not in (0, 1):
-            refuse(f"a pair is indexed by 0 or 1, but found {place!r}")
-        return project(value, place)
+        if not isinstance(key, int) or key not in (0, 1):
+            refuse(f"a pair is indexed by 0 or 1, but found {key!r}")
+        return project(value, key)
     if not isinstance(type, ArrayType):
         refuse(f"only arrays and pairs are indexed, but this is {type_text(type)}")
-    if isinstance(place, slice):
-        return _slice_array(value, type, place)
-    return _index_array(value, type, place)
+    if isinstance(key, slice):
+        return _slice_array(value, type, key)
+    return _index_array(value, type, key)
 
 
-def _index_array(value: Value, type: ArrayType, place: Any) -> Value:
-    if isinstance(place, Value):
-        if not isinstance(place.type, IdxType):
+def _index_array(value: Value, type: ArrayType, key: Any) -> Value:
+    if isinstance(key, Value):
+        if not isinstance(key.type, IdxType):
             refuse(
-                f"an array is indexed by an index or a number, but found {type_text(place.type)}; "
+                f"an array is indexed by an index or a number, but found {type_text(key.type)}; "
                 f"rl.clamp_idx({type.length}, i) converts an integer to an index"
             )
-        return Value(apply_pattern(AT, {}, [place, value], None))
-    if isinstance(place, bool) or not isinstance(place, int):
-        refuse(f"an array is indexed by an index or a number, but found {place!r}")
-    number = _check_position(place, type.length)
+        return Value(apply_pattern(AT, {}, [key, value], None))
+    if isinstance(key, bool) or not isinstance(key, int):
+        refuse(f"an array is indexed by an index or a number, but found {key!r}")
+    number = _check_position(key, type.length)
     if type.length.is_constant and not 0 <= number < type.length.constant:
-        refuse(f"the index {place} is out of bounds for {type_text(type)}")
+        refuse(f"the index {key} is out of bounds for {type_text(type)}")
     index = apply_pattern(CLAMP_IDX, {"n": type.length}, [number], None)
     return Value(apply_pattern(AT, {}, [Value(index), value], None))
 
 
-def _slice_array(value: Value, type: ArrayType, place: slice) -> Value:
-    if place.step not in (None, 1):
+def _slice_array(value: Value, type: ArrayType, key: slice) -> Value:
+    if key.step not in (None, 1):
         refuse("a slice with a step is not supported; use rl.slide or rl.gather")
-    start = 0 if place.start is None else _check_position(place.start, type.length)
+    start = 0 if key.start is None else _check_position(key.start, type.length)
     if start:
         value = Value(apply_pattern(DROP, {"k": Nat.const(start)}, [value], None))
-    if place.stop is None:
+    if key.stop is None:
         return value
-    stop = _check_position(place.stop, type.length)
+    stop = _check_position(key.stop, type.length)
     if stop < start:
         refuse(f"the slice ends at {stop}, before it starts at {start}")
     return Value(apply_pattern(TAKE, {"k": Nat.const(stop - start)}, [value], None))
 
 
-def _check_position(place: Any, length: Nat) -> int:
-    if isinstance(place, bool) or not isinstance(place, int):
-        refuse(f"expected an integer, but found {place!r}; rl.slice_at takes an index")
-    if place >= 0:
-        return place
+def _check_position(key: Any, length: Nat) -> int:
+    if isinstance(key, bool) or not isinstance(key, int):
+        refuse(f"expected an integer, but found {key!r}; rl.slice_at takes an index")
+    if key >= 0:
+        return key
     if not length.is_constant:
-        refuse(f"{place} counts from the end, which is {length} and not known here")
-    return length.constant + place
+        refuse(f"{key} counts from the end, which is {length} and not known here")
+    return length.constant + key

@@ -89,9 +89,9 @@ class Value(UnsupportedOperations):
             )
         return iter((project(self, 0), project(self, 1)))
 
-    def __getitem__(self, place: Any) -> Value:
+    def __getitem__(self, position: Any) -> Value:
         """Return a component of a pair, an element by a number or an index, or a slice."""
-        return subscript_value(self, place)
+        return subscript_value(self, position)
 
     def __bool__(self) -> bool:
         raise UserError(
@@ -226,11 +226,11 @@ def _value_hint(value: Any, expected: RiseType | None) -> str:
     return ""
 
 
-def subscript_value(value: Value, place: Any) -> Value:
+def subscript_value(value: Value, position: Any) -> Value:
     # Deferred: indexing applies patterns to values.
     from riselang.dsl.indexing import subscript
 
-    return subscript(value, place)
+    return subscript(value, position)
 
 
 def project(value: Value, position: int) -> Value:
@@ -276,9 +276,9 @@ def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value
     nodes = _convert_operands(symbol, (left, right))
     trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
     type = trace.inference.with_lane(nodes[0].type, i1)
-    place = user_location()
+    position = user_location()
     return Value(
-        build.Operation(type, "compare", nodes, predicate, scope=trace.scope, location=place)
+        build.Operation(type, "compare", nodes, predicate, scope=trace.scope, location=position)
     )
 
 

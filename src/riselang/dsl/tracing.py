@@ -144,8 +144,8 @@ def trace_function(
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
         type = fun(*types, body.type) if types else body.type
-        place = function_location(function)
-        root = build.Function(type, variables, body, scope, location=place)
+        location = function_location(function)
+        root = build.Function(type, variables, body, scope, location=location)
         return root, trace, len(nodes)
 
 

@@ -31,15 +31,15 @@ class ModuleDocument:
 
     text: str
     problems: Sequence[RiseError]
-    places: TextPositions
+    positions: TextPositions
     """The extents of ops and names; empty if the text has syntax errors."""
 
     @staticmethod
     @with_deep_stack
     def of(text: str, name: str) -> ModuleDocument:
         try:
-            module, places = parse_with_positions(text, name)
-            return ModuleDocument(text, list(module_problems(module)), places)
+            module, positions = parse_with_positions(text, name)
+            return ModuleDocument(text, list(module_problems(module)), positions)
         except RiseError as error:
             return ModuleDocument(text, [error], TextPositions())
 
@@ -62,10 +62,10 @@ class ModuleDocument:
         if word.startswith("@"):
             return self._symbol_extent(word)
         value = self._values_in_scope(offset).get(word[1:]) if word.startswith("%") else None
-        return None if value is None else self.places.values[value][1]
+        return None if value is None else self.positions.values[value][1]
 
     def _symbol_extent(self, word: str) -> Extent | None:
-        for op, extent in self.places.ops.items():
+        for op, extent in self.positions.ops.items():
             name = op.properties.get(_SYMBOL) or op.attributes.get(_SYMBOL)
             if isinstance(name, StringAttr) and name.data == word[1:]:
                 start = self.text.find(word, *extent)
@@ -75,7 +75,7 @@ class ModuleDocument:
     def _values_in_scope(self, offset: int) -> Mapping[str, SSAValue]:
         """Return the values in scope at an offset; those of inner regions shadow outer ones."""
         found: dict[str, SSAValue] = {}
-        ops = self.places.ops
+        ops = self.positions.ops
         around = [op for op, (start, end) in ops.items() if start <= offset < end]
         for op in sorted(around, key=lambda op: ops[op][0]):
             found |= self._values_by_name(op.results)
@@ -95,8 +95,8 @@ class ModuleDocument:
         """Return values by their names in the text; of several with one name, the first."""
         found: dict[str, SSAValue] = {}
         for value in values:
-            if value in self.places.values:
-                found.setdefault(self.places.values[value][0], value)
+            if value in self.positions.values:
+                found.setdefault(self.positions.values[value][0], value)
         return found
 
     def completions(self, offset: int) -> Sequence[Completion]:

@@ -25,11 +25,11 @@ def number_parts(term: Term) -> NumberedProgram:
     """Number the parts of a program."""
     origins: list[Term] = []
 
-    def place(part: Term) -> SourceLocation:
+    def location(part: Term) -> SourceLocation:
         origins.append(part)
         return SourceLocation(PARTS_FILE, len(origins))
 
-    return NumberedProgram(relocate(term, place), tuple(origins))
+    return NumberedProgram(relocate(term, location), tuple(origins))
 
 
 def number_at(file: str, line: int) -> int | None:
@@ -39,5 +39,5 @@ def number_at(file: str, line: int) -> int | None:
 
 def part_number(term: Term) -> int | None:
     """Return the number of a part of a numbered program, or None."""
-    place = term.location
-    return None if place is None else number_at(place.file, place.line)
+    location = term.location
+    return None if location is None else number_at(location.file, location.line)

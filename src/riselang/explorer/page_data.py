@@ -7,7 +7,7 @@ from typing import Any
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.explorer.numbering import number_parts
-from riselang.explorer.source_locations import Places
+from riselang.explorer.source_locations import LocationTable
 from riselang.explorer.stages import Stage, make_stages
 from riselang.explorer.states import CONTRACTION, Line, State, make_states
 from riselang.explorer.subject import SourceText, Subject
@@ -27,16 +27,16 @@ def explore_program(subject: Subject, speed: PageData | None = None) -> PageData
     """Return the data of the page of a program, as JSON."""
     derivation = subject.derivation()
     last = number_parts(derivation.end)
-    places = Places(subject.source)
+    locations = LocationTable(subject.source)
     with time_span("print the steps"):
-        states = make_states(derivation, subject.term, places, last)
+        states = make_states(derivation, subject.term, locations, last)
     with time_span("make the stages"):
         stages = make_stages(subject.compilation(last.term))
     return make_page_data(
-        title=subject.name, source=subject.source, places=places, options=subject.options,
+        title=subject.name, source=subject.source, locations=locations, options=subject.options,
         strategy=derivation.strategy, stages=stages, speed=speed,
         sizes=dict(subject.sizes), notes=list(subject.notes),
-        parts=[[_part_name(part), places.of(part)] for part in last.origins],
+        parts=[[_part_name(part), locations.of(part)] for part in last.origins],
         lines=list(states.lines), states=[_state_data(state) for state in states.states],
         **_steps_data(derivation, contracts=subject.term != derivation.start),
     )  # fmt: skip
@@ -46,7 +46,7 @@ def make_page_data(
     *,
     title: str,
     source: SourceText,
-    places: Places,
+    locations: LocationTable,
     options: Options,
     strategy: str,
     stages: Sequence[Stage],
@@ -72,9 +72,9 @@ def make_page_data(
         "source": {
             "file": source.file,
             "language": source.language,
-            "lines": [[text, list(words)] for text, words in places.source_lines()],
+            "lines": [[text, list(words)] for text, words in locations.source_lines()],
         },
-        "places": places.labels(),
+        "places": locations.labels(),
         "parts": parts,
         "lines": [[text, list(words)] for text, words in lines],
         "states": states,

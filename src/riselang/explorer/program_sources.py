@@ -101,8 +101,8 @@ def module_subject(
         from riselang.rewrite.eta import eta_expand
 
         module = compilation.module.clone()
-        place, unit = program(module)
-        replace_unit(place, unit, eta_expand(term, len(uncurry(unit.term.type)[0])))
+        op, unit = program(module)
+        replace_unit(op, unit, eta_expand(term, len(uncurry(unit.term.type)[0])))
         return Stages(module, options)
 
     unit = program(compilation.module)[1]

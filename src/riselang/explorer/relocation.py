@@ -23,11 +23,11 @@ from riselang.term.nodes import (
 
 
 @recursive
-def relocate(term: Term, place: Callable[[Term], SourceLocation | None]) -> Term:
-    """Return the program with the locations that `place` gives its parts, called top-down."""
+def relocate(term: Term, locate: Callable[[Term], SourceLocation | None]) -> Term:
+    """Return the program with the locations that `locate` gives its parts, called top-down."""
 
     def visit(part: Term) -> Term:
-        location = place(part)
+        location = locate(part)
         children: list[Term] = []
         for child in part.children:
             children.append(visit(child))

@@ -17,7 +17,7 @@ NO_LOCATION = -1
 
 
 @dataclass
-class Places:
+class LocationTable:
     """Source locations, numbered in the order in which they are added."""
 
     source: SourceText

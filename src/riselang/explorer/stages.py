@@ -84,11 +84,11 @@ def _number_lines(lines: list[tuple[str, Operation | None]]) -> Lines:
 
 def part_number_of(op: Operation | None) -> int:
     """Return the number of the part of the program that an op implements."""
-    place = None if op is None else op.location
-    place = place.location if isinstance(place, NameLoc) else place
-    if not isinstance(place, FileLineColLoc):
+    location = None if op is None else op.location
+    location = location.location if isinstance(location, NameLoc) else location
+    if not isinstance(location, FileLineColLoc):
         return NO_LOCATION
-    number = number_at(place.filename.data, place.line.data)
+    number = number_at(location.filename.data, location.line.data)
     return NO_LOCATION if number is None else number
 
 

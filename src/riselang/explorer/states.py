@@ -10,7 +10,7 @@ import copy
 from dataclasses import dataclass, field
 
 from riselang.explorer.numbering import NumberedProgram, part_number
-from riselang.explorer.source_locations import NO_LOCATION, Places
+from riselang.explorer.source_locations import NO_LOCATION, LocationTable
 from riselang.notation.term_extents import Extent, TermText, format_with_extents
 from riselang.rewrite.core import Path
 from riselang.rewrite.derivation import Derivation
@@ -43,7 +43,7 @@ class State:
 class States:
     """The states of a derivation."""
 
-    places: Places
+    locations: LocationTable
     lines: dict[Line, int] = field(default_factory=dict[Line, int])
     states: list[State] = field(default_factory=list[State])
     _before: tuple[int, ...] = ()
@@ -71,18 +71,18 @@ class States:
         for word in text.words:
             part = NO_LOCATION if last is None else part_number(word.term)
             origin = word.term if last is None or part is None else last.origins[part]
-            place = self.places.of(origin)
+            location = self.locations.of(origin)
             part = NO_LOCATION if part is None else part
-            if place != NO_LOCATION or part != NO_LOCATION:
-                words.setdefault(word.line, []).extend((word.column, word.length, place, part))
+            if location != NO_LOCATION or part != NO_LOCATION:
+                words.setdefault(word.line, []).extend((word.column, word.length, location, part))
         return [(line, tuple(words.get(n, ()))) for n, line in enumerate(text.text.split("\n"))]
 
 
 def make_states(
-    derivation: Derivation, written: Term, places: Places, last: NumberedProgram
+    derivation: Derivation, written: Term, locations: LocationTable, last: NumberedProgram
 ) -> States:
     """Return the program as written, contracted if that changes it, and after each step."""
-    states = States(places)
+    states = States(locations)
     paths = [step.path for step in derivation.steps]
     terms = list(derivation.terms())
     if written != derivation.start:

@@ -100,7 +100,7 @@ class _Resolver(Stores):
         self.helpers = helpers
         self.resolved_values: dict[tuple[SSAValue, Path], SSAValue] = {}
         self.inlined_elements: dict[tuple[Anchor, SSAValue, Nat], SSAValue] = {}
-        self.places: dict[Operation, Builder] = {}
+        self.builders: dict[Operation, Builder] = {}
 
     # Ops that need values
 
@@ -160,9 +160,9 @@ class _Resolver(Stores):
 
     def builder_after(self, op: Operation) -> Builder:
         """Return the builder after an op; ops that it inserts keep their order."""
-        if op not in self.places:
-            self.places[op] = builder_at(InsertPoint.after(op), op.location)
-        return self.places[op]
+        if op not in self.builders:
+            self.builders[op] = builder_at(InsertPoint.after(op), op.location)
+        return self.builders[op]
 
     def inline_embed(self, op: EmbedOp) -> SSAValue:
         """Inline the ops of an embed before it, on builtin scalars."""
@@ -176,9 +176,9 @@ class _Resolver(Stores):
                 return mapping[inner.values[0]]
             if defined_arith.is_partial(inner):
                 operands = [mapping[operand] for operand in inner.operands]
-                place = builder_at(InsertPoint.before(op), inner.location)
+                position = builder_at(InsertPoint.before(op), inner.location)
                 mapping[inner.results[0]] = defined_arith.emit_total(
-                    inner, operands, lambda op, at=place: at.insert(op).results[0], self.helpers
+                    inner, operands, lambda op, at=position: at.insert(op).results[0], self.helpers
                 )
                 continue
             builder.insert(_clone_op(inner, mapping))
@@ -210,8 +210,8 @@ class _Resolver(Stores):
                     path[1:],
                 )
             elif isinstance(op, codegen.GatherOp):
-                place = self.follow(op.indices, path[:1], anchor, builder)
-                index = self.new_variable(place, array_type_of(op.source).length)
+                position = self.follow(op.indices, path[:1], anchor, builder)
+                index = self.new_variable(position, array_type_of(op.source).length)
                 value, path = op.source, (index, *path[1:])
                 if self.can_be_empty(value):
                     return self.read_unless_empty(value, path, builder)
@@ -439,8 +439,8 @@ class _Resolver(Stores):
         argument = body.block.args[0]
         if not argument.uses:
             return self.inline_body(body, argument, builder)
-        (place,) = self.emit_indices([simplify(index, self.facts(index))], builder)
-        wrapped = builder.insert(codegen.CastOp([place], argument.type)).results[0]
+        (position,) = self.emit_indices([simplify(index, self.facts(index))], builder)
+        wrapped = builder.insert(codegen.CastOp([position], argument.type)).results[0]
         return self.inline_body(body, wrapped, builder)
 
     def compute_mapped(
@@ -451,9 +451,9 @@ class _Resolver(Stores):
         key = (anchor, op.result, index)
         if key in self.inlined_elements:
             return self.inlined_elements[key]
-        place = builder.insert(codegen.CastOp([], IndexType())).results[0]
-        self.expressions[place] = index
-        element = builder.insert(codegen.IdxOp(op.source, place)).results[0]
+        position = builder.insert(codegen.CastOp([], IndexType())).results[0]
+        self.expressions[position] = index
+        element = builder.insert(codegen.IdxOp(op.source, position)).results[0]
         self.inlined_elements[key] = self.inline_body(self.body_of(op), element, builder)
         return self.inlined_elements[key]
 

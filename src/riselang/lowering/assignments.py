@@ -107,7 +107,7 @@ class Factor:
     load: affine.LoadOp
 
     @cached_property
-    def place(self) -> LinearAccess:
+    def access(self) -> LinearAccess:
         return LinearAccess.of(self.load)
 
 

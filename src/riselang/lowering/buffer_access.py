@@ -161,7 +161,7 @@ class Memory:
         return known
 
     def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
-        buffer, indices = self.place(op, path)
+        buffer, indices = self.address(op, path)
         if self.is_affine(indices):
             return self.affine_load(buffer, indices, builder)
         values = self.emit_indices(indices, builder)
@@ -171,7 +171,7 @@ class Memory:
 
     def prefetch(self, op: codegen.CastOp, path: Path, builder: Builder) -> None:
         """Prefetch the element at a path, unless its cache line is already prefetched here."""
-        buffer, indices = self.place(op, path)
+        buffer, indices = self.address(op, path)
         assert isinstance(buffer.type, MemRefType)
         key = (builder.insertion_point.block, buffer)
         known = self.prefetched_indices.setdefault(key, [])
@@ -186,7 +186,7 @@ class Memory:
             return builder.insert(arith.ConstantOp(IntegerAttr(0, type))).results[0]
         return builder.insert(arith.ConstantOp(FloatAttr(0.0, cast(AnyFloat, type)))).results[0]
 
-    def place(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
+    def address(self, op: codegen.CastOp, path: Path) -> tuple[SSAValue, list[Nat]]:
         """Return the buffer and the indices that a path refers to."""
         position, type = 0, rise_type_of(op.result)
         indices: list[Nat] = []

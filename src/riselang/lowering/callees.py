@@ -66,10 +66,10 @@ def _has_constant_sizes(type: RiseType) -> bool:
 class Callees:
     """The functions that have been added to a module."""
 
-    def __init__(self, module: ModuleOp, places: CheckLocations, fill: Fill):
+    def __init__(self, module: ModuleOp, source_locations: CheckLocations, fill: Fill):
         self.checks: list[Checks] = []
         self._module = module
-        self._places = places
+        self._source_locations = source_locations
         self._fill = fill
         self._names: dict[Lambda, str] = {}
         self._functions: list[tuple[func.FuncOp, int]] = []
@@ -108,7 +108,7 @@ class Callees:
         arguments: list[SSAValue] = list(block.args)
         target = emitter.add(codegen.CastOp(_pop_front(arguments, len(outputs)), callee.result))
         inputs = [_build_parameter(type, arguments, emitter) for type in callee.inputs]
-        checks = Checks(block, self._places)
+        checks = Checks(block, self._source_locations)
         self.checks.append(checks)
         self._fill(callee.function, inputs, target.results[0], point, Sizes(function, []), checks)
 

@@ -29,7 +29,7 @@ def clone_for_lowering(
     both = zip([op for op in wanted if not op.is_declaration], functions(copy), strict=True)
     return copy, {
         copied: [
-            (copier.ops[place], copier.copy_unit(unit)) for place, unit in read_units(function)
+            (copier.ops[unit_op], copier.copy_unit(unit)) for unit_op, unit in read_units(function)
         ]
         for function, copied in both
     }

@@ -19,12 +19,19 @@ def complete_locations(module: ModuleOp) -> None:
     An op without a location gets that of its parent; a function, that of the first op in it that
     has one. Without any, the line is 0, which means "no source line" in line tables.
     """
-    places = {function: _first_location(function) for function in functions(module)}
-    known = next((place for place in places.values() if place is not None), None)
+    source_locations = {function: _first_location(function) for function in functions(module)}
+    known = next(
+        (
+            source_location
+            for source_location in source_locations.values()
+            if source_location is not None
+        ),
+        None,
+    )
     file = known.filename.data if known is not None else UNKNOWN_FILE
     module.location = file_location(file, 0, 0)
-    for function, place in places.items():
-        function.location = place or module.location
+    for function, source_location in source_locations.items():
+        function.location = source_location or module.location
         for op in walk(function):
             parent = op.parent_op()
             if op is not function and parent is not None:
@@ -33,15 +40,22 @@ def complete_locations(module: ModuleOp) -> None:
 
 def _first_location(function: Operation) -> FileLineColLoc | None:
     """Return the location of the function, or else of the first op in it that has one."""
-    places = (_as_file_location(op.location) for op in walk(function))
-    return next((place for place in places if place is not None), None)
+    source_locations = (_as_file_location(op.location) for op in walk(function))
+    return next(
+        (source_location for source_location in source_locations if source_location is not None),
+        None,
+    )
 
 
 def _as_file_location(location: LocationAttr) -> FileLineColLoc | None:
-    place = location.location if isinstance(location, NameLoc) else location
-    if not isinstance(place, FileLineColLoc):
+    source_location = location.location if isinstance(location, NameLoc) else location
+    if not isinstance(source_location, FileLineColLoc):
         return None
-    return file_location(_absolute_path(place.filename.data), place.line.data, place.column.data)
+    return file_location(
+        _absolute_path(source_location.filename.data),
+        source_location.line.data,
+        source_location.column.data,
+    )
 
 
 def _absolute_path(file: str) -> str:

@@ -45,11 +45,11 @@ def op_comment(op: Operation) -> str | None:
     location = op.location
     if not isinstance(location, NameLoc):
         return None
-    name, place = location.desc.data, location.location
-    if not isinstance(place, FileLineColLoc):
+    name, source_location = location.desc.data, location.location
+    if not isinstance(source_location, FileLineColLoc):
         return name
-    file = place.filename.data.replace("\\", "/").rpartition("/")[2]
-    return f"{name} at {file}:{place.line.data}"
+    file = source_location.filename.data.replace("\\", "/").rpartition("/")[2]
+    return f"{name} at {file}:{source_location.line.data}"
 
 
 class _LineCountingStream(StringIO):

@@ -52,7 +52,7 @@ def store_program(
     result = Delayed(body, tuple(inputs))
     if overlaps:
         kept = translator.materialize(
-            data_type(target), lambda place: translator.store(result, place)
+            data_type(target), lambda buffer: translator.store(result, buffer)
         )
         translator.copy(kept, target)
     else:

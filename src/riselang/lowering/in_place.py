@@ -53,36 +53,36 @@ def _is_elementwise_pattern(pattern: Pattern) -> bool:
     return pattern.spec in (MAP, GENERATE)
 
 
-def _can_store_in_place(body: Term, accumulator: Term, place: Term) -> bool:
-    """Whether the body may be stored to `place`: the accumulator, maybe in another layout.
+def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
+    """Whether the body may be stored to `target`: the accumulator, maybe in another layout.
 
     The accumulator is a component of a variable. Views at the end of the body are undone on
-    `place`, so that the value before them is compared with its own target.
+    `target`, so that the value before them is compared with its own target.
     """
-    if body == place or not _uses_accumulator(body, accumulator):
+    if body == target or not _uses_accumulator(body, accumulator):
         return True
     head, arguments = spine(body)
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return False
-    before = invert_step(body, place) or _undo_take(body, place)
+    before = invert_step(body, target) or _undo_take(body, target)
     if before is not None:
         return _can_store_in_place(before[0], accumulator, before[1])
     if head.spec.name in MAPS:
-        return _can_map_in_place(arguments[0], arguments[1], accumulator, place)
+        return _can_map_in_place(arguments[0], arguments[1], accumulator, target)
     if head.spec.name in REDUCTIONS:
         function, start, xs = arguments
         apart = not _uses_accumulator(function, accumulator) and not _uses_accumulator(
             xs, accumulator
         )
-        return apart and start == place and can_update_in_place(function)
+        return apart and start == target and can_update_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
-        inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(place, 1))
+        inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(target, 1))
         return not _uses_accumulator(arguments[0], accumulator) and inner
     return False
 
 
-def _undo_take(body: Term, place: Term) -> tuple[Term, Term] | None:
-    """Undo a `take`, also one of each row: pad `place` as the body may do.
+def _undo_take(body: Term, target: Term) -> tuple[Term, Term] | None:
+    """Undo a `take`, also one of each row: pad `target` as the body may do.
 
     If an iteration reads padding that it has already overwritten, `take` drops the result.
     """
@@ -91,7 +91,7 @@ def _undo_take(body: Term, place: Term) -> tuple[Term, Term] | None:
     if head.spec is TAKE:
         count, dropped, element = head.arguments
         filled = Pattern(PAD, (count, as_nat(0), dropped, element))
-        return arguments[0], Apply(filled, place)
+        return arguments[0], Apply(filled, target)
     if head.spec is not MAP or not isinstance(arguments[0], Lambda):
         return None
     row = arguments[0].body
@@ -101,22 +101,22 @@ def _undo_take(body: Term, place: Term) -> tuple[Term, Term] | None:
     function = Lambda("row", row.type, inner[1])
     count = head.argument("n")
     return arguments[1], apply_all(
-        Pattern(MAP, (count, row.type, inner[1].type)), [function, place]
+        Pattern(MAP, (count, row.type, inner[1].type)), [function, target]
     )
 
 
-def _can_map_in_place(function: Term, xs: Term, accumulator: Term, place: Term) -> bool:
+def _can_map_in_place(function: Term, xs: Term, accumulator: Term, target: Term) -> bool:
     if not isinstance(function, Lambda) or _uses_accumulator(function, accumulator):
         return False
-    element = _accumulator_component(xs, accumulator, place, Bound(0, function.parameter))
+    element = _accumulator_component(xs, accumulator, target, Bound(0, function.parameter))
     if element is None:
         return False
     return not contains_array(element.type) or _can_store_in_place(function.body, element, element)
 
 
-def _accumulator_component(xs: Term, accumulator: Term, place: Term, element: Term) -> Term | None:
-    """Return the component of an element of `xs` that comes from `place`, if zipped in once."""
-    if xs == place:
+def _accumulator_component(xs: Term, accumulator: Term, target: Term, element: Term) -> Term | None:
+    """Return the component of an element of `xs` that comes from `target`, if zipped in once."""
+    if xs == target:
         return element
     head, arguments = spine(xs)
     if not isinstance(head, Pattern) or head.spec is not ZIP or len(arguments) != 2:
@@ -126,7 +126,7 @@ def _accumulator_component(xs: Term, accumulator: Term, place: Term, element: Te
         return None
     spec = FST if having[0] is arguments[0] else SND
     part = Apply(Pattern(spec, components(element_of(xs.type))), element)
-    return _accumulator_component(having[0], accumulator, place, part)
+    return _accumulator_component(having[0], accumulator, target, part)
 
 
 def _uses_accumulator(term: Term, accumulator: Term) -> bool:

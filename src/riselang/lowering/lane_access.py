@@ -38,7 +38,7 @@ class LaneAccess(Memory):
         self, op: codegen.CastOp, path: Path, lane: Nat, read: ReadLane, builder: Builder
     ) -> SSAValue:
         """Load the vector whose lanes are at a path in buffers."""
-        buffer, indices = self.place(op, path)
+        buffer, indices = self.address(op, path)
         type = self.vector_type(buffer, lane)
         if not any(_depends_on(index, lane) for index in indices):
             return self.broadcast_scalar(read(path_at_lane(path, lane, 0)), type, builder)

@@ -100,10 +100,10 @@ class LayoutRules(Translation):
         type = data_type(target)
         block = Block(arg_types=[element_of(type)])
         with self.emitter.inside(block):
-            place = self.target_before(layout, block.args[0])
-            self.emitter.add(ReturnOp([place]))
+            inner_target = self.target_before(layout, block.args[0])
+            self.emitter.add(ReturnOp([inner_target]))
         assert isinstance(type, ArrayType)
-        result = array(type.length, data_type(place))
+        result = array(type.length, data_type(inner_target))
         return self.add(codegen.MapAccOp(target, Region(block), result))
 
     def target_before(self, layout: Layout, target: SSAValue) -> SSAValue:

@@ -32,8 +32,8 @@ class Axis:
     indices: tuple[SSAValue, ...]
     """The indices of those loops, the innermost last."""
 
-    def stride(self, place: LinearAccess) -> int:
-        return place.stride(self.indices[-1])
+    def stride(self, access: LinearAccess) -> int:
+        return access.stride(self.indices[-1])
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Scale:
 class Matrix:
     """A matrix in memory, and whether it is passed as its transpose."""
 
-    place: LinearAccess
+    access: LinearAccess
     stride: int
     is_transposed: bool
 
 
 @dataclass(frozen=True)
 class Vector:
-    place: LinearAccess
+    access: LinearAccess
     stride: int
 
 
@@ -87,9 +87,9 @@ class Call:
         return f"{self.routine} {sizes}{times}"
 
 
-def element_type(place: LinearAccess) -> Attribute:
-    assert isinstance(place.buffer.type, MemRefType)
-    return place.buffer.type.element_type
+def element_type(access: LinearAccess) -> Attribute:
+    assert isinstance(access.buffer.type, MemRefType)
+    return access.buffer.type.element_type
 
 
 def match_call(assignment: Assignment, value: Sum) -> Call:
@@ -141,14 +141,14 @@ class _Matcher:
             if len(factors) != 1:
                 raise NotALibraryCall("it is added to a value that is not an element")
             self.addend = factors[0]
-        places = [self.target, *(factor.place for factor in self.factors)]
+        accesses = [self.target, *(factor.access for factor in self.factors)]
         if self.addend is not None:
-            places.append(self.addend.place)
+            accesses.append(self.addend.access)
         read = (*self.factors, *self.alpha.factors, *self.beta.factors)
-        if any(factor.place.buffer is self.target.buffer for factor in read):
+        if any(factor.access.buffer is self.target.buffer for factor in read):
             raise NotALibraryCall("it reads the buffer that it writes")
-        self.result_axes = _merge_axes(assignment.loops, places)
-        self.sum_axes = _merge_axes(main.reduction_loops, places)
+        self.result_axes = _merge_axes(assignment.loops, accesses)
+        self.sum_axes = _merge_axes(main.reduction_loops, accesses)
 
     def find_call(self) -> Call:
         self._check_result()
@@ -167,9 +167,9 @@ class _Matcher:
 
     def _check_result(self) -> None:
         if self.addend is not None:
-            place = self.addend.place
-            is_same = place == self.target
-            if place.buffer is self.target.buffer and not is_same:
+            access = self.addend.access
+            is_same = access == self.target
+            if access.buffer is self.target.buffer and not is_same:
                 raise NotALibraryCall("it reads the buffer that it writes")
             if is_same:
                 self.addend = None
@@ -182,7 +182,7 @@ class _Matcher:
 
     def _dependent_factors(self, axis: Axis) -> tuple[bool, bool]:
         """Return which of the two factors depend on the index."""
-        first, second = (axis.stride(factor.place) != 0 for factor in self.factors)
+        first, second = (axis.stride(factor.access) != 0 for factor in self.factors)
         return first, second
 
     def _match_contraction(self, inner: Axis) -> Call:
@@ -202,7 +202,7 @@ class _Matcher:
 
     def _match_gemm(self, inner: Axis, left: Sequence[Axis], right: Sequence[Axis]) -> Call:
         row, column = _longest(left), _longest(right)
-        first, second = (factor.place for factor in self.factors)
+        first, second = (factor.access for factor in self.factors)
         if column.stride(self.target) != 1:
             row, column, first, second = column, row, second, first
         result = _matrix_operand(self.target, row, column, "the result", transposable=False)
@@ -217,7 +217,7 @@ class _Matcher:
 
     def _match_gemv(self, inner: Axis, rows: Sequence[Axis], at: int) -> Call:
         row = _longest(rows)
-        matrix, vector = self.factors[at].place, self.factors[1 - at].place
+        matrix, vector = self.factors[at].access, self.factors[1 - at].access
         others = [axis for axis in self.result_axes if axis is not row]
         return Call(
             "gemv",
@@ -234,7 +234,7 @@ class _Matcher:
         if len(self.result_axes) != 2 or holders.keys() != {(True, False), (False, True)}:
             raise NotALibraryCall("it multiplies elements one by one")
         row, column = holders[True, False], holders[False, True]
-        first, second = (factor.place for factor in self.factors)
+        first, second = (factor.access for factor in self.factors)
         if column.stride(self.target) != 1:
             row, column, first, second = column, row, second, first
         if not self.beta.is_one and self.beta != Scale(0.0):
@@ -256,7 +256,7 @@ class _Matcher:
             raise NotALibraryCall("its vectors do not have a constant stride")
         (axis,) = self.result_axes
         return Call(
-            "axpy", (axis.length,), (_vector_operand(self.factors[0].place, axis),),
+            "axpy", (axis.length,), (_vector_operand(self.factors[0].access, axis),),
             _vector_operand(self.target, axis), self.alpha, self.beta, self.addend,
             self.loop_indices,
         )  # fmt: skip
@@ -271,12 +271,12 @@ def match_dot(value: Sum) -> tuple[Call, Sum]:
     factors, alpha = _split_invariant(main[0], indices)
     if len(factors) != 2:
         raise NotALibraryCall(f"it sums products of {len(factors)} elements")
-    if not isinstance(element_type(factors[0].place), Float32Type | Float64Type):
-        raise NotALibraryCall(f"there are no routines for {element_type(factors[0].place)}")
-    sums = _merge_axes(main[0].reduction_loops, [factor.place for factor in factors])
+    if not isinstance(element_type(factors[0].access), Float32Type | Float64Type):
+        raise NotALibraryCall(f"there are no routines for {element_type(factors[0].access)}")
+    sums = _merge_axes(main[0].reduction_loops, [factor.access for factor in factors])
     if len(sums) != 1:
         raise NotALibraryCall("its vectors do not have a constant stride")
-    first, second = (_vector_operand(factor.place, sums[0]) for factor in factors)
+    first, second = (_vector_operand(factor.access, sums[0]) for factor in factors)
     rest = tuple(product for product in value if not product.reduction_loops)
     none = Scale(0.0)
     call = Call("dot", (sums[0].length,), (first, second), first, alpha, none, None, indices)
@@ -285,12 +285,12 @@ def match_dot(value: Sum) -> tuple[Call, Sum]:
 
 def _split_invariant(product: Product, indices: frozenset[SSAValue]) -> tuple[list[Factor], Scale]:
     """Split a product into the factors that depend on the loops and the invariant scale."""
-    changing = [f for f in product.factors if indices & f.place.strides.keys()]
-    fixed = tuple(f for f in product.factors if not indices & f.place.strides.keys())
+    changing = [f for f in product.factors if indices & f.access.strides.keys()]
+    fixed = tuple(f for f in product.factors if not indices & f.access.strides.keys())
     return changing, Scale(product.coefficient, product.scalars, fixed)
 
 
-def _merge_axes(loops: Sequence[Nest], places: Sequence[LinearAccess]) -> list[Axis]:
+def _merge_axes(loops: Sequence[Nest], accesses: Sequence[LinearAccess]) -> list[Axis]:
     """Return the loops, merging those that access all elements like one loop."""
     axes: list[Axis] = []
     for nest in loops:
@@ -302,7 +302,7 @@ def _merge_axes(loops: Sequence[Nest], places: Sequence[LinearAccess]) -> list[A
     while merged:
         merged = False
         for outer in axes:
-            inner = next((axis for axis in axes if _is_continuation(outer, axis, places)), None)
+            inner = next((axis for axis in axes if _is_continuation(outer, axis, accesses)), None)
             if inner is not None:
                 whole = Axis(outer.length * inner.length, (*outer.indices, *inner.indices))
                 axes[axes.index(outer)] = whole
@@ -315,10 +315,10 @@ def _merge_axes(loops: Sequence[Nest], places: Sequence[LinearAccess]) -> list[A
     return axes
 
 
-def _is_continuation(outer: Axis, inner: Axis, places: Sequence[LinearAccess]) -> bool:
+def _is_continuation(outer: Axis, inner: Axis, accesses: Sequence[LinearAccess]) -> bool:
     """Whether one iteration of the outer loop advances as far as all of the inner loop."""
     return outer is not inner and all(
-        outer.stride(place) == inner.length * inner.stride(place) for place in places
+        outer.stride(access) == inner.length * inner.stride(access) for access in accesses
     )
 
 
@@ -327,18 +327,18 @@ def _longest(axes: Sequence[Axis]) -> Axis:
 
 
 def _matrix_operand(
-    place: LinearAccess, row: Axis, column: Axis, name: str, *, transposable: bool = True
+    access: LinearAccess, row: Axis, column: Axis, name: str, *, transposable: bool = True
 ) -> Matrix:
-    down, along = row.stride(place), column.stride(place)
+    down, along = row.stride(access), column.stride(access)
     if along == 1 and column.length <= down <= MAX_BLAS_INT:
-        return Matrix(place, down, False)
+        return Matrix(access, down, False)
     if transposable and down == 1 and row.length <= along <= MAX_BLAS_INT:
-        return Matrix(place, along, True)
+        return Matrix(access, along, True)
     raise NotALibraryCall(f"neither the rows nor the columns of {name} are contiguous")
 
 
-def _vector_operand(place: LinearAccess, axis: Axis) -> Vector:
-    step = axis.stride(place)
+def _vector_operand(access: LinearAccess, axis: Axis) -> Vector:
+    step = axis.stride(access)
     if not 0 < step <= MAX_BLAS_INT:
         raise NotALibraryCall("a vector has a negative or zero stride")
-    return Vector(place, step)
+    return Vector(access, step)

@@ -40,7 +40,7 @@ class CallEmitter:
 
     def __init__(self, call: Call, builder: Builder, declared: dict[str, func.FuncOp]):
         self.call = call
-        self.type = element_type(call.result.place)
+        self.type = element_type(call.result.access)
         self.builder = builder
         self.declared = declared
 
@@ -111,7 +111,7 @@ class CallEmitter:
 
     def operand_arguments(self, operand: Matrix | Vector, indices: Offsets) -> list[SSAValue]:
         """Return the address of a matrix or vector, and its stride."""
-        return [self.emit_address(operand.place, indices), self.i32_constant(operand.stride)]
+        return [self.emit_address(operand.access, indices), self.i32_constant(operand.stride)]
 
     def transpose_flag(self, operand: Matrix | Vector) -> SSAValue:
         is_transposed = isinstance(operand, Matrix) and operand.is_transposed
@@ -128,23 +128,23 @@ class CallEmitter:
             value = self.add(arith.MulfOp(value, factor))
         return value
 
-    def emit_address(self, place: LinearAccess, indices: Offsets) -> SSAValue:
+    def emit_address(self, access: LinearAccess, indices: Offsets) -> SSAValue:
         """Emit the address of an element: the start of its buffer plus its offset."""
-        start = memref.ExtractAlignedPointerAsIndexOp.get(place.buffer)
+        start = memref.ExtractAlignedPointerAsIndexOp.get(access.buffer)
         address = self.add(start)
-        for distance in self._byte_offsets(place, indices):
+        for distance in self._byte_offsets(access, indices):
             address = self.add(arith.AddiOp(address, distance))
         return self.add(arith.IndexCastOp(address, i64))
 
-    def _byte_offsets(self, place: LinearAccess, indices: Offsets) -> list[SSAValue]:
+    def _byte_offsets(self, access: LinearAccess, indices: Offsets) -> list[SSAValue]:
         assert isinstance(self.type, Float32Type | Float64Type)
         size = self.type.bitwidth // 8
         inside = self.call.loop_indices
-        steps = {index: step for index, step in place.strides.items() if index not in inside}
+        steps = {index: step for index, step in access.strides.items() if index not in inside}
         steps |= {
-            index: axis.stride(place) for axis, index in indices.items() if axis.stride(place)
+            index: axis.stride(access) for axis, index in indices.items() if axis.stride(access)
         }
-        found = [self.index_constant(place.offset * size)] if place.offset else []
+        found = [self.index_constant(access.offset * size)] if access.offset else []
         for index, step in steps.items():
             found.append(self.add(arith.MuliOp(index, self.index_constant(step * size))))
         return found

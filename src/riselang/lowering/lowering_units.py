@@ -11,15 +11,15 @@ from riselang.term.nodes import Term
 from riselang.term.to_dialect import emit_program
 
 
-def replace_unit(place: Operation, unit: Unit, term: Term) -> None:
-    """Replace the lowering unit `unit`, which is the op `place`, by the program `term`."""
+def replace_unit(op: Operation, unit: Unit, term: Term) -> None:
+    """Replace the lowering unit `unit`, which is the op `op`, by the program `term`."""
     block = Block()
     emit_program(term, block, unit.inputs, unit.outputs)
     block.add_op(ReturnOp())
     replacement = LoweringUnitOp(Region(block))
-    replacement.location = place.location
-    parent = place.parent
+    replacement.location = op.location
+    parent = op.parent
     assert parent is not None
-    parent.insert_op_before(replacement, place)
-    place.detach()
-    place.erase(safe_erase=False)
+    parent.insert_op_before(replacement, op)
+    op.detach()
+    op.erase(safe_erase=False)

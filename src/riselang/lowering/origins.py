@@ -15,10 +15,10 @@ from riselang.term.nodes import Pattern
 
 def origin_of(pattern: Pattern) -> NameLoc:
     """Return the name of the pattern and its source location, if known, as a location."""
-    place = pattern.location
-    if place is None:
+    location = pattern.location
+    if location is None:
         return _origin(pattern.spec.name, None, 0, 0)
-    return _origin(pattern.spec.name, place.file, place.line, place.column)
+    return _origin(pattern.spec.name, location.file, location.line, location.column)
 
 
 @lru_cache(maxsize=4096)

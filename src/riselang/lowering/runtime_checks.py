@@ -58,9 +58,9 @@ class CheckLocations:
 class Checks:
     """The checks of one function, given its entry block."""
 
-    def __init__(self, entry: Block, places: CheckLocations):
+    def __init__(self, entry: Block, source_locations: CheckLocations):
         self.entry = entry
-        self.places = places
+        self.source_locations = source_locations
         self.failure: SSAValue | None = None
 
     @property
@@ -79,7 +79,7 @@ class Checks:
     ) -> SSAValue:
         """Return the index `number` if it is below `bound`; else report a failure, and return 0."""
         is_outside = builder.insert(arith.CmpiOp(number, bound, "uge")).results[0]
-        check = IntegerAttr(self.places.add_location(location), i64)
+        check = IntegerAttr(self.source_locations.add_location(location), i64)
         block = Block()
         inner = Builder(InsertPoint.at_end(block))
         position = inner.insert(arith.ConstantOp(check)).results[0]
@@ -104,13 +104,13 @@ def _constant(number: int, builder: Builder) -> SSAValue:
 
 
 def add_failure_parameters(
-    module: ModuleOp, checks: Sequence[Checks], places: CheckLocations
+    module: ModuleOp, checks: Sequence[Checks], source_locations: CheckLocations
 ) -> None:
     """Add failure parameters to functions with checks and their callers, and the locations."""
-    if not places.locations:
+    if not source_locations.locations:
         return
     failing = {check.entry: check for check in checks if check.are_used}
-    _propagate_failures(module, failing, places)
+    _propagate_failures(module, failing, source_locations)
     for entry in failing:
         function = entry.parent_op()
         assert isinstance(function, func.FuncOp)
@@ -119,11 +119,13 @@ def add_failure_parameters(
         function.properties["function_type"] = types
         mark_argument(function, len(entry.args) - 1, FAILURE_ARGUMENT)
     module.body.block.add_op(_report_function())
-    module.attributes[CHECKS] = ArrayAttr([location_attribute(place) for place in places.locations])
+    module.attributes[CHECKS] = ArrayAttr(
+        [location_attribute(location) for location in source_locations.locations]
+    )
 
 
 def _propagate_failures(
-    module: ModuleOp, failing: dict[Block, Checks], places: CheckLocations
+    module: ModuleOp, failing: dict[Block, Checks], source_locations: CheckLocations
 ) -> None:
     """Pass the failure buffer to calls of functions that can fail; the caller then can, too."""
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
@@ -136,7 +138,7 @@ def _propagate_failures(
         for call in found:
             done.add(call)
             entry = _enclosing_entry(call)
-            caller = failing.setdefault(entry, Checks(entry, places))
+            caller = failing.setdefault(entry, Checks(entry, source_locations))
             call.operands = [*call.operands, caller.failure_buffer()]
 
 
@@ -188,9 +190,9 @@ def _report_function() -> func.FuncOp:
     builder = Builder(InsertPoint.at_end(block))
     one = builder.insert(arith.ConstantOp(IntegerAttr(1, i64))).results[0]
     none = builder.insert(arith.ConstantOp(IntegerAttr(0, i64))).results[0]
-    place = _constant(0, builder)
+    location = _constant(0, builder)
     count = memref.AtomicRMWOp(
-        operands=[one, failure, [place]],
+        operands=[one, failure, [location]],
         properties={"kind": IntegerAttr(ATOMIC_ADDI, i64)},
         result_types=[i64],
     )
@@ -214,9 +216,9 @@ def check_locations(module: ModuleOp) -> list[SourceLocation | None]:
     """Return the locations of the checks of a module after phase 1, in order of their numbers."""
     attribute = module.attributes.get(CHECKS)
     found: list[SourceLocation | None] = []
-    for place in attribute if isinstance(attribute, ArrayAttr) else ():
-        if isinstance(place, FileLineColLoc):
-            file, line, column = place.filename.data, place.line.data, place.column.data
+    for location in attribute if isinstance(attribute, ArrayAttr) else ():
+        if isinstance(location, FileLineColLoc):
+            file, line, column = location.filename.data, location.line.data, location.column.data
             found.append(SourceLocation(file, line, column))
         else:
             found.append(None)

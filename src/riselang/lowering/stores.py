@@ -90,21 +90,21 @@ class Stores(PathSteps):
         if inside is None:
             return
         builder = inside
-        buffer, indices = self.place(op, path)
+        buffer, indices = self.address(op, path)
         self.store_scalar(value, buffer, indices, builder)
 
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
     ) -> None:
         lane = self.lane_variable(type.length)
-        place, path = target, (lane,)
+        address, path = target, (lane,)
         self.guards = []
-        while not isinstance(op := place.owner, codegen.CastOp):
+        while not isinstance(op := address.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             if self.can_fail and has_computed_index(op):
                 break
-            place, path = self.follow_op(op, path)
-        is_somewhere = not is_in_empty_array(rise_type_of(place), path) and not self.is_deep(path)
+            address, path = self.follow_op(op, path)
+        is_somewhere = not is_in_empty_array(rise_type_of(address), path) and not self.is_deep(path)
         if isinstance(op, codegen.CastOp) and is_somewhere:
             self.store_lanes(value, op, path, lane, builder)
             return
@@ -120,7 +120,7 @@ class Stores(PathSteps):
 
         Some lanes are out of bounds if the end of a padded array is inside of the vector.
         """
-        buffer, indices = self.place(op, path)
+        buffer, indices = self.address(op, path)
         unproven, start = self.unproven_guards(self.guards), self.contiguous_start(indices, lane)
         if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
             self.defer_column(_Column(value, buffer, indices, lane, builder))

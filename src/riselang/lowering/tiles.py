@@ -38,7 +38,7 @@ class _TilePart:
 
     vectors: Sequence[SSAValue]
     width: int
-    places: Sequence[tuple[int, int]]
+    row_positions: Sequence[tuple[int, int]]
     """For each row, the number of the vector and the position in it."""
 
 
@@ -71,17 +71,17 @@ def _interleave(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) 
         for half in halves:
             mask = [at + piece + step for at, piece in half for step in range(width)]
             vectors.append(_shuffle(*pair, mask, builder))
-    places = [
+    row_positions = [
         (2 * number + at % chunk // (chunk // 2), at - at % chunk + at % (chunk // 2) * 2)
-        for number, at in one.places
+        for number, at in one.row_positions
     ]
-    return _TilePart(vectors, 2 * width, places)
+    return _TilePart(vectors, 2 * width, row_positions)
 
 
 def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
     """Concatenate the pieces of both, with one vector for each lane."""
     vectors: list[SSAValue] = []
-    for number, at in one.places:
+    for number, at in one.row_positions:
         first, second = one.vectors[number], other.vectors[number]
         (length,) = _vector_shape(first)
         mask = [start + step for start in (at, length + at) for step in range(one.width)]

@@ -76,8 +76,8 @@ class Analysis:
         for checked in self.results:
             if checked.elaborator is None:
                 continue
-            for place, node in checked.elaborator.recorded_nodes:
-                if place == span and isinstance(node, kinds):
+            for location, node in checked.elaborator.recorded_nodes:
+                if location == span and isinstance(node, kinds):
                     type = checked.elaborator.resolve(node.type)
                     found.setdefault(show_type(type), type)
         known = [type for type in found.values() if not has_unknowns(type)]
@@ -117,7 +117,7 @@ def analyze(text: str, name: str = "<text>", before: Analysis | None = None) -> 
     checked = list(check_definitions(definitions, source, resolved, known))
     for each in checked:
         problems += [problem for problem in each.problems if _error_word(problem) not in lost]
-    return Analysis(source, definitions, resolved, checked, sorted(problems, key=_place))
+    return Analysis(source, definitions, resolved, checked, sorted(problems, key=_line_and_column))
 
 
 def _reusable_results(
@@ -146,7 +146,7 @@ def _reusable_results(
 
 def _common_prefix_length(text: str, other: str) -> int:
     pairs = enumerate(zip(text, other, strict=False))
-    differing = (place for place, (ours, theirs) in pairs if ours != theirs)
+    differing = (location for location, (ours, theirs) in pairs if ours != theirs)
     return next(differing, min(len(text), len(other)))
 
 
@@ -158,7 +158,7 @@ def _parse_readable(source: Source) -> tuple[list[Definition], list[RiseError], 
         try:
             return parse_definitions(Source(text, source.name))[0], problems, lost
         except RiseError as error:
-            if not problems or _place(error) != _place(problems[-1]):
+            if not problems or _line_and_column(error) != _line_and_column(problems[-1]):
                 problems.append(error)
             start, end = _broken_span(error, text, starts)
             if len(problems) >= MAX_BROKEN_DEFINITIONS or not text[start:end].strip():
@@ -203,13 +203,13 @@ def _error_offset(error: RiseError, text: str) -> int:
 
 def _error_word(error: RiseError) -> str:
     """Return the text that an error points at."""
-    place = error.location
-    if place is None or place.text is None:
+    location = error.location
+    if location is None or location.text is None:
         return ""
-    return place.text[place.column - 1 :][: place.length]
+    return location.text[location.column - 1 :][: location.length]
 
 
-def _place(error: RiseError) -> tuple[int, int]:
+def _line_and_column(error: RiseError) -> tuple[int, int]:
     return (error.location.line, error.location.column) if error.location else (0, 0)
 
 

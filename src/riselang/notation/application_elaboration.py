@@ -84,8 +84,8 @@ class ApplicationElaborator(FunctionElaborator):
             return region, operand_types(region, result)
         except InvalidRegion as bad:
             start, end = text.span
-            if bad.place is not None:
-                start = end = start + 1 + bad.place
+            if bad.offset is not None:
+                start = end = start + 1 + bad.offset
             raise self.error(f"embed: {bad.message}", (start, end)) from None
 
     def node_application(

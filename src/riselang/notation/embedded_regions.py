@@ -19,12 +19,12 @@ _BEFORE, _AFTER = '"builtin.module"() ({\n', "\n}) : () -> ()"
 
 
 class InvalidRegion(Exception):
-    """A text that is not a valid region; `place` is the offset of the error, if it is known."""
+    """A text that is not a valid region; `offset` is the offset of the error, if it is known."""
 
-    def __init__(self, message: str, place: int | None = None):
+    def __init__(self, message: str, offset: int | None = None):
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.offset = offset
 
 
 def quote(text: str) -> str:
@@ -64,11 +64,11 @@ def parse_region(text: str) -> ForeignRegion:
     try:
         module = parse_module(f"{_BEFORE}{text}{_AFTER}", "embed")
     except RiseError as error:
-        raise InvalidRegion(error.message, _place(error, text)) from None
+        raise InvalidRegion(error.message, _error_offset(error, text)) from None
     return ForeignRegion(module.body.clone())
 
 
-def _place(error: RiseError, text: str) -> int | None:
+def _error_offset(error: RiseError, text: str) -> int | None:
     if error.location is None:
         return None
     lines = text.splitlines(keepends=True)

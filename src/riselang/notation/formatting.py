@@ -26,7 +26,7 @@ def format_program(text: str, name: str = "<text>") -> str:
     blanked = source.blank_comments(comments)
     parts = [
         _CommentedDefinition(
-            definition, extent, [extent[0] + place for place in token_offsets(body)]
+            definition, extent, [extent[0] + offset for offset in token_offsets(body)]
         )
         for definition, extent in zip(definitions, _extents(blanked, definitions), strict=True)
         for body in (blanked[slice(*extent)],)
@@ -44,7 +44,7 @@ class _CommentedDefinition:
 
     definition: Definition
     extent: Span
-    places: Sequence[int]
+    offsets: Sequence[int]
     before: dict[int, list[Comment]] = field(default_factory=dict[int, list[Comment]])
     trailing: list[Comment] = field(default_factory=list[Comment])
 
@@ -73,7 +73,7 @@ def _attach_comments(
     number, last = 0, list[Comment]()
     for comment in comments:
         start = comment.span[0]
-        while number < len(parts) and parts[number].places[-1] < start:
+        while number < len(parts) and parts[number].offsets[-1] < start:
             if _is_trailing(comment, parts[number], text):
                 break
             # A comment before the last parenthesis of a definition does not belong to the next.
@@ -82,7 +82,7 @@ def _attach_comments(
             number += 1
         if number == len(parts):
             last.append(comment)
-        elif parts[number].places[-1] < start:
+        elif parts[number].offsets[-1] < start:
             parts[number].trailing.append(comment)
         else:
             _attach_comment(comment, parts[number], text)
@@ -90,9 +90,9 @@ def _attach_comments(
 
 
 def _attach_comment(comment: Comment, part: _CommentedDefinition, text: str) -> None:
-    token = bisect_left(part.places, comment.span[0])
-    place = part.places[token]
-    if text.startswith("//", place) and not comment.is_block:
+    token = bisect_left(part.offsets, comment.span[0])
+    offset = part.offsets[token]
+    if text.startswith("//", offset) and not comment.is_block:
         token += 2  # at the start of a line, a division would be a comment
     is_first = token == 0
     comment = replace(comment, before_blank=is_first and comment.before_blank)

@@ -143,5 +143,5 @@ def _last_unclosed(text: str) -> tuple[int, int]:
             stack.append(match.start())
         elif stack:
             stack.pop()
-    place = stack[-1] if stack else 0
-    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    offset = stack[-1] if stack else 0
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)

@@ -54,7 +54,7 @@ Point = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Places:
+class SyntaxExtents:
     """The extents of the parts of an expression in its text: start, and end (exclusive)."""
 
     parts: dict[Syntax, tuple[Point, Point]] = field(
@@ -71,20 +71,22 @@ def layout(
     syntax: Syntax,
     start: str = "",
     comments: Mapping[int, Sequence[Comment]] | None = None,
-    places: Places | None = None,
+    syntax_extents: SyntaxExtents | None = None,
 ) -> str:
     """Print an expression that follows `start` on its line.
 
-    `comments` go before the token with their number; see `writer.py`. If `places` is given, the
+    `comments` go before the token with their number; see `writer.py`. If `syntax_extents` is given, the
     extents of the parts are recorded in it.
     """
-    return _Layout(comments or {}, places).print_syntax(syntax, start)
+    return _Layout(comments or {}, syntax_extents).print_syntax(syntax, start)
 
 
 class _Layout(Writer):
-    def __init__(self, comments: Mapping[int, Sequence[Comment]], places: Places | None = None):
+    def __init__(
+        self, comments: Mapping[int, Sequence[Comment]], syntax_extents: SyntaxExtents | None = None
+    ):
         super().__init__(comments)
-        self.places = places
+        self.syntax_extents = syntax_extents
         self.widths: dict[Syntax, int] = {}
         self.widest: dict[Syntax, int] = {}
         """The width of the widest function in an expression, which decides on line breaks."""
@@ -106,8 +108,8 @@ class _Layout(Writer):
 
     def record_extent(self, syntax: Syntax, begin: Point) -> None:
         """Record that a part extends from a point to here."""
-        if self.places is not None:
-            self.places.parts[syntax] = begin, self.point
+        if self.syntax_extents is not None:
+            self.syntax_extents.parts[syntax] = begin, self.point
 
     # Widths
 
@@ -328,8 +330,8 @@ class _Layout(Writer):
             self.put(" ")
             sign = self.point
             self.put(part.operator)
-            if self.places is not None:
-                self.places.operators[part] = sign, self.point
+            if self.syntax_extents is not None:
+                self.syntax_extents.operators[part] = sign, self.point
             # Break after the operator: at the start of a line, `//` would be a comment.
             if self.column + width > WIDTH and self.is_flat(part.right, indent):
                 self.newline(indent)

@@ -71,11 +71,11 @@ def parse_program(text: str, name: str = "<text>") -> Program:
             if checked.undetermined is not None:
                 helpers[checked.syntax.name] = checked.undetermined
             elif checked.term is not None and checked.elaborator is not None:
-                place, refined = (
+                location, refined = (
                     source.location(checked.syntax.span),
                     checked.elaborator.size_refinements,
                 )
-                found.append(Definition(checked.syntax.name, checked.term, place, refined))
+                found.append(Definition(checked.syntax.name, checked.term, location, refined))
     return Program(tuple(found), helpers)
 
 

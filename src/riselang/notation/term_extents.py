@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from riselang.notation import syntax
-from riselang.notation.layout import Places, Point, layout
+from riselang.notation.layout import Point, SyntaxExtents, layout
 from riselang.notation.printer import TermPrinter, explicit_size_names
 from riselang.notation.syntax import Syntax
 from riselang.term.deep_recursion import recursive
@@ -48,20 +48,22 @@ def format_with_extents(term: Term) -> TermText:
     """Print a term as `show_term` does, and record the extents of its subterms."""
     printer = _RecordingPrinter()
     printer.names.used |= explicit_size_names(term)
-    places = Places()
-    text = layout(printer.top(term), places=places)
+    syntax_extents = SyntaxExtents()
+    text = layout(printer.top(term), syntax_extents=syntax_extents)
     extents = {
-        id(part): places.parts[node]
+        id(part): syntax_extents.parts[node]
         for node, part in printer.terms.items()
-        if node in places.parts
+        if node in syntax_extents.parts
     }  # fmt: skip
-    return TermText(text, tuple(_words(printer.heads, places)), extents)
+    return TermText(text, tuple(_words(printer.heads, syntax_extents)), extents)
 
 
-def _words(heads: dict[Syntax, Term], places: Places) -> list[Word]:
+def _words(heads: dict[Syntax, Term], syntax_extents: SyntaxExtents) -> list[Word]:
     words: list[Word] = []
     for node, term in heads.items():
-        where = places.operators if isinstance(node, syntax.Binary) else places.parts
+        where = (
+            syntax_extents.operators if isinstance(node, syntax.Binary) else syntax_extents.parts
+        )
         if node in where:
             (line, column), (_, end) = where[node]
             words.append(Word(line, column, end - column, term))

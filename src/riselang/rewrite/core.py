@@ -12,7 +12,7 @@ from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
     from riselang.rewrite.rule import Rule
-    from riselang.rewrite.selectors import Place
+    from riselang.rewrite.selectors import Selector
 
 Path = tuple[int, ...]
 """The position of a subterm, as child indices from the root."""
@@ -142,7 +142,7 @@ class Strategy(ABC):
 
         return choice(self, other)
 
-    def __matmul__(self, address: Place) -> Strategy:
+    def __matmul__(self, address: Selector) -> Strategy:
         """Applies this strategy at an address: `tile(32, 32) @ outermost("map")`."""
         # Deferred: `At` is a strategy, and the operator `@` makes one.
         from riselang.rewrite.selectors import AtAddress

@@ -215,29 +215,29 @@ class _Replayer:
         self.rules: dict[str, Rule] = {}
         self.digests = PartDigests()
 
-    def replay_step(self, kept: dict[str, Any], cursor: Cursor, place: str) -> Step:
+    def replay_step(self, kept: dict[str, Any], cursor: Cursor, location: str) -> Step:
         path = tuple(kept["path"])
         try:
             cursor.move(path)
         except IndexError:
-            raise UserError(f"{place}: the program has no subterm at this path") from None
-        result = _parse_rule(kept["rule"], self.rules, place).run(cursor.subterm, self.setting)
+            raise UserError(f"{location}: the program has no subterm at this path") from None
+        result = _parse_rule(kept["rule"], self.rules, location).run(cursor.subterm, self.setting)
         if isinstance(result, Failure):
-            raise UserError(f"{place}: {kept['rule']} does not apply, since {result.reason}")
+            raise UserError(f"{location}: {kept['rule']} does not apply, since {result.reason}")
         (step,) = result.steps
         if self.digests.digest_of(step.after) != kept["result"]:
-            raise UserError(f"{place}: {kept['rule']} no longer gives the result that was saved")
+            raise UserError(f"{location}: {kept['rule']} no longer gives the result that was saved")
         cursor.subterm = step.after
         return step.prefix_path(path)
 
 
-def _parse_rule(text: str, known: dict[str, Rule], place: str) -> Rule:
+def _parse_rule(text: str, known: dict[str, Rule], location: str) -> Rule:
     from riselang.rewrite.strategy_text import parse_strategy
 
     if text not in known:
-        rule = parse_strategy(text, place)
+        rule = parse_strategy(text, location)
         if not isinstance(rule, Rule):
-            raise UserError(f"{place}: {text} is not a rule")
+            raise UserError(f"{location}: {text} is not a rule")
         known[text] = rule
     return known[text]
 

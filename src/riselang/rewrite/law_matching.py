@@ -386,7 +386,7 @@ def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> T
     count, bound = len(parameters), len(around)
     if not bound:
         return term
-    places = {index: count - 1 - position for position, index in enumerate(parameters)}
+    new_indices = {index: count - 1 - position for position, index in enumerate(parameters)}
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:
@@ -395,9 +395,9 @@ def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> T
             index = term.index - level
             if index >= bound:
                 return Bound(index - bound + count + level, term.type, term.location)
-            if index not in places:
+            if index not in new_indices:
                 raise NoMatch(f"{around[-1 - index].name} is used here, but bound further in")
-            return Bound(places[index] + level, term.type, term.location)
+            return Bound(new_indices[index] + level, term.type, term.location)
         return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     body = visit(term, 0)

@@ -115,7 +115,7 @@ def path_of_trail(trail: Trail) -> Path:
     return tuple(reversed(positions))
 
 
-def places(term: Term) -> Iterator[tuple[Trail, Term]]:
+def subterms_outside_in(term: Term) -> Iterator[tuple[Trail, Term]]:
     """Yield every subterm, outer before inner ones, and functions before arguments."""
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
@@ -140,8 +140,8 @@ def written_paths(term: Term) -> Iterator[Path]:
             assert isinstance(head, Pattern)
             count = len(arguments)
             for number in _arguments_written_to(head, count):
-                place = (*path, *[0] * (count - 1 - number), 1)
-                stack.append((place, arguments[number]))
+                argument_path = (*path, *[0] * (count - 1 - number), 1)
+                stack.append((argument_path, arguments[number]))
 
 
 def _arguments_written_to(pattern: Pattern, count: int) -> range:
@@ -154,4 +154,4 @@ def _arguments_written_to(pattern: Pattern, count: int) -> range:
 
 def subterms_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:
     """Yield every subterm, inner before outer ones."""
-    return reversed(list(places(term)))
+    return reversed(list(subterms_outside_in(term)))

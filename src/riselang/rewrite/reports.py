@@ -29,7 +29,7 @@ class Difference:
     """Names and values."""
     before: str
     after: str
-    place: tuple[int, ...]
+    index: tuple[int, ...]
     """The index of the first element that differs, after the number of its array, from 0."""
 
 
@@ -101,8 +101,8 @@ def _difference_lines(difference: Difference) -> Iterator[str]:
         yield f"  {name} = {_truncate(value)}"
     yield f"  before: {_truncate(difference.before)}"
     yield f"  after:  {_truncate(difference.after)}"
-    if len(difference.place) > 1:
-        yield f"  first at {list(difference.place[1:])}"
+    if len(difference.index) > 1:
+        yield f"  first at {list(difference.index[1:])}"
 
 
 def _truncate(text: str) -> str:

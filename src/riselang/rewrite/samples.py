@@ -82,9 +82,9 @@ def first_difference(
 ) -> tuple[int, ...] | None:
     """Return the number of the first buffer that differs and the index in it, or None."""
     for number, (one, other) in enumerate(zip(left, right, strict=True)):
-        places = np.argwhere(~_equal_elements(one, other, precision))
-        if len(places):
-            return (number, *map(int, places[0]))
+        indices = np.argwhere(~_equal_elements(one, other, precision))
+        if len(indices):
+            return (number, *map(int, indices[0]))
     return None
 
 

@@ -10,7 +10,7 @@ from riselang.dialects.rise.pattern_registry import LET, PATTERNS
 from riselang.nat import Nat
 from riselang.rewrite.combinators import format_part
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
-from riselang.rewrite.paths import path_of_trail, places
+from riselang.rewrite.paths import path_of_trail, subterms_outside_in
 from riselang.rewrite.term_parts import view_source
 from riselang.rewrite.traversals import run_at
 from riselang.support.errors import UserError
@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 LOOPS = ("map", "mapSeq", "mapPar", "mapSeqUnroll", "reduce", "reduceSeq", "reduceSeqUnroll")
 
 
-class Place(ABC):
+class Selector(ABC):
     """A selector of one subterm."""
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Place(ABC):
 
 
 @dataclass(frozen=True)
-class Loop(Place):
+class Loop(Selector):
     """One of several nested loops; the search looks into functions, views and lets."""
 
     number: int
@@ -78,7 +78,7 @@ class Loop(Place):
 
 
 @dataclass(frozen=True)
-class Address(Place):
+class Address(Selector):
     """An application of a pattern, and which one of several."""
 
     which: str
@@ -103,7 +103,7 @@ class Address(Place):
 
     def _candidates(self, term: Term) -> Iterator[tuple[Path, Term]]:
         names = GROUPS.get(self.pattern, (self.pattern,))
-        for trail, part in places(term):
+        for trail, part in subterms_outside_in(term):
             if _is_application(part, names) and self._is_selected(part, names):
                 yield path_of_trail(trail), part
 
@@ -141,13 +141,13 @@ class AtAddress(Strategy):
     """A strategy at an address."""
 
     strategy: Strategy
-    address: Place
+    address: Selector
 
     def run(self, term: Term, setting: Setting) -> Result:
-        place = self.address.find(term)
-        if place is None:
+        found = self.address.find(term)
+        if found is None:
             return Failure(self, self.address.failure_reason(), term, closeness=CONDITION)
-        return run_at(self.strategy, term, *place, setting)
+        return run_at(self.strategy, term, *found, setting)
 
     def __str__(self) -> str:
         return f"{format_part(self.strategy)} @ {self.address}"

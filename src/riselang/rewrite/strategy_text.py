@@ -17,7 +17,7 @@ from typing import Any
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import vocabulary
-from riselang.rewrite.selectors import Place
+from riselang.rewrite.selectors import Selector
 from riselang.support.errors import SourceLocation, UserError
 
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
@@ -29,11 +29,11 @@ MOST_DEPTH = 200
 MAX_QUOTED = 60
 """How many characters of the text an error quotes."""
 PARAMETER_TYPES: Mapping[str, Any] = {
-    "Strategy": (Strategy,), "int": (int,), "str": (str,), "Place": (Place,),
+    "Strategy": (Strategy,), "int": (int,), "str": (str,), "Selector": (Selector,),
     "Sequence[int]": (list,), "Value": (int, str), "None": (type(None),),
 }  # fmt: skip
 TYPE_NAMES: Mapping[str, str] = {
-    "Strategy": "a strategy", "int": "a number", "str": "a text", "Place": "an address",
+    "Strategy": "a strategy", "int": "a number", "str": "a text", "Selector": "an address",
     "Sequence[int]": "a list of numbers", "Value": "a size",
 }  # fmt: skip
 """The annotations of parameters, and what error messages call them."""
@@ -131,7 +131,7 @@ class _Reader:
                 return choice(*map(self.strategy, _chain_operands(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 address = self.value(right)
-                if not isinstance(address, Place):
+                if not isinstance(address, Selector):
                     raise self.error(right, 'expected an address such as outermost("map")')
                 return self.strategy(left) @ address
             case ast.Call():
@@ -197,4 +197,4 @@ def _chain_operands(node: ast.BinOp) -> list[ast.expr]:
 
 
 def _format_value(value: Any) -> str:
-    return str(value) if isinstance(value, Strategy | Place) else repr(value)
+    return str(value) if isinstance(value, Strategy | Selector) else repr(value)

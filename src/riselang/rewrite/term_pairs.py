@@ -98,14 +98,14 @@ class TermPair:
             return Difference(
                 self._format_inputs(around, arguments), _format_value(before), error.message, ()
             )
-        place = first_difference(to_buffers(result, before), to_buffers(result, after), precision)
-        if place is None:
+        index = first_difference(to_buffers(result, before), to_buffers(result, after), precision)
+        if index is None:
             return None
         return Difference(
             self._format_inputs(around, arguments),
             _format_value(before),
             _format_value(after),
-            place,
+            index,
         )
 
     def _format_inputs(

@@ -19,10 +19,10 @@ from riselang.rewrite.core import (
 from riselang.rewrite.paths import (
     Trail,
     path_of_trail,
-    places,
     replace_at,
     subterm_at,
     subterms_inside_out,
+    subterms_outside_in,
     with_child,
 )
 from riselang.support.recursion import with_deep_stack
@@ -30,7 +30,7 @@ from riselang.term.nodes import Apply, Lambda, Term
 
 MAX_STEPS = 20_000
 """The most steps to a normal form; a strategy that needs more does not terminate."""
-_Places = Callable[[Term], Iterator[tuple[Trail, Term]]]
+_SubtermOrder = Callable[[Term], Iterator[tuple[Trail, Term]]]
 
 
 def run_at(strategy: Strategy, term: Term, path: Path, part: Term, setting: Setting) -> Result:
@@ -47,7 +47,7 @@ class FirstSuccess(Strategy):
 
     name: str
     strategy: Strategy
-    order: _Places
+    order: _SubtermOrder
 
     def run(self, term: Term, setting: Setting) -> Result:
         closest: Failure | None = None
@@ -207,7 +207,7 @@ class Inside(Strategy):
 
 def top_down(strategy: Strategy) -> Strategy:
     """Applies the strategy to the first subterm where it succeeds, from the outside in."""
-    return FirstSuccess("top_down", strategy, places)
+    return FirstSuccess("top_down", strategy, subterms_outside_in)
 
 
 def bottom_up(strategy: Strategy) -> Strategy:

@@ -191,8 +191,9 @@ def _function_to_json(function: CompiledFunction) -> dict[str, Any]:
         ],
         "open": lengths and [[at, [str(length) for length in each]] for at, each in lengths],
         "checks": [
-            place and [place.file, place.line, place.column, place.length, place.text]
-            for place in function.checks
+            location
+            and [location.file, location.line, location.column, location.length, location.text]
+            for location in function.checks
         ],
     }
 

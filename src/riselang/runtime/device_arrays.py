@@ -81,11 +81,13 @@ def to_gpu(array: Any) -> DeviceArray:
 def device_view(value: Any, name: str) -> DeviceView:
     """Return a view of an array on a GPU with its address, shape and dtype."""
     given = getattr(value, INTERFACE)
-    place, is_read_only = given["data"]
+    base_address, is_read_only = given["data"]
     shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
     if dtype == np.dtype("V2"):
         dtype = numpy_dtype(bf16)  # NumPy has no name for it
-    memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(place or 1)
+    memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(
+        base_address or 1
+    )
     array = DeviceView(shape, dtype, memory)
     if given.get("strides") not in (None, array.strides):
         raise UserError(

@@ -85,26 +85,26 @@ def _read(path: str) -> tuple[bytes, int]:
 
 def _files_below(folder: str) -> Iterator[str]:
     """Yield the files below a folder in order, without bytecode."""
-    for place, folders, files in os.walk(folder):
+    for directory, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _IGNORED_FOLDERS)
         for name in sorted(files):
-            yield os.path.join(place, name)
+            yield os.path.join(directory, name)
 
 
 def hash_package(name: str) -> str:
     """Return a hash of a package: of its wheel's RECORD, else of all its files."""
     spec = find_spec(name)
-    places = list(spec.submodule_search_locations or ()) if spec is not None else []
-    hashed = [_hash_wheel_record(place) or hash_folder(place) for place in places]
+    directories = list(spec.submodule_search_locations or ()) if spec is not None else []
+    hashed = [_hash_wheel_record(directory) or hash_folder(directory) for directory in directories]
     return " ".join(each or "unknown" for each in hashed) or "missing"
 
 
-def _hash_wheel_record(place: str) -> str | None:
+def _hash_wheel_record(directory: str) -> str | None:
     """Return a hash of the file hashes in the RECORD of a package's wheel.
 
     None if the package was not installed from a wheel into this folder.
     """
-    site, name = os.path.split(place)
+    site, name = os.path.split(directory)
     # Only files of the package: scripts contain the environment's path, and bytecode has no hash.
     pattern = re.compile(rb"^%s/.*,sha256=.*$" % re.escape(name.encode()), re.MULTILINE)
     lines: list[bytes] = []

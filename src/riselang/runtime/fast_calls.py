@@ -71,13 +71,13 @@ def _call_factory(
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
     outputs = [f"r{number}" for number in range(results)]
     kinds = [f"new{number}, shape{number}, dtype{number}" for number in range(results)]
-    places = [_ADDRESS.format(each) for each in outputs]
+    array_addresses = [_ADDRESS.format(each) for each in outputs]
     for number, is_given in enumerate(given):
-        places.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
+        array_addresses.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
     numbers = [f"n{number}" for number in range(sum(behind))]
     left = iter(numbers)
-    passed = [each for place, count in zip(places, behind, strict=True)
-              for each in (place, *islice(left, count))]  # fmt: skip
+    passed = [each for array_address, count in zip(array_addresses, behind, strict=True)
+              for each in (array_address, *islice(left, count))]  # fmt: skip
     created = [f"r{number} = new{number}(shape{number}, dtype{number})"
                for number in range(results)]  # fmt: skip
     run = f"function({', '.join(passed)})"

@@ -31,23 +31,23 @@ class SizeBinding:
             for entry in waiting:
                 self._bind(*entry)
             if len(self._deferred) == len(waiting):
-                length, found, place = waiting[0]
-                raise UserError(f"{place} is {found}, which does not determine {length}")
+                length, found, dimension = waiting[0]
+                raise UserError(f"{dimension} is {found}, which does not determine {length}")
         return self.sizes
 
-    def _bind(self, length: Nat, found: int, place: str) -> None:
+    def _bind(self, length: Nat, found: int, dimension: str) -> None:
         known = length.substitute(self.sizes)
         if len(known.variables) > 1:
-            self._deferred.append((length, found, place))
+            self._deferred.append((length, found, dimension))
             return
         answer = solve(known, Nat.const(found), sorted(known.variables))
         if not isinstance(answer, Solved):
             raise UserError(
-                f"{place} is {found}, but expected {length}{self._format_origins(length)}"
+                f"{dimension} is {found}, but expected {length}{self._format_origins(length)}"
             )
         for name, size in answer.substitution.items():
             self.sizes[name] = size
-            self._origins[name] = place
+            self._origins[name] = dimension
 
     def _format_origins(self, length: Nat) -> str:
         origins = ", ".join(

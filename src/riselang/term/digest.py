@@ -15,7 +15,7 @@ LOCATED_PATTERNS = ("checkIdx",)
 
 
 @with_deep_stack
-def digest(term: Term, *, every_place: bool = False) -> str:
+def digest(term: Term, *, every_location: bool = False) -> str:
     """A digest that is equal for equal terms in every process, and differs for different ones.
 
     It includes the names of the parameters, which messages mention, and the locations of run-time
@@ -38,7 +38,7 @@ def digest(term: Term, *, every_place: bool = False) -> str:
                 "\0".join(_format_part(part, numbers, texts) for part in key.parts).encode()
             )
             hashed.update(b"\1")
-    for text in (*parameter_names(term), *_places(term, every_place)):
+    for text in (*parameter_names(term), *_locations(term, every_location)):
         hashed.update(f"\2{text}".encode())
     return hashed.hexdigest()
 
@@ -84,12 +84,12 @@ def _format_part(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, 
     return texts[known]
 
 
-def _places(term: Term, every_place: bool) -> list[str]:
+def _locations(term: Term, every_location: bool) -> list[str]:
     """The source locations of the checks, or of all subterms, in the order of the term."""
     found: list[str] = []
     for current in subterms(term):
         is_check = isinstance(current, Pattern) and current.spec.name in LOCATED_PATTERNS
-        if every_place and current.location is not None:
+        if every_location and current.location is not None:
             found.append(f"{os.path.abspath(current.location.file)} {current.location}")
         elif is_check:
             found.append(str(current.location))

@@ -49,30 +49,30 @@ class Repeats:
     def occurrences(self, run: Run) -> list[range]:
         """The occurrences of the run, without overlaps and without positions in `taken`."""
         wanted = list(self.numbers[run.start : run.start + run.length])
-        places: list[range] = []
+        positions: list[range] = []
         at = run.start
         while at + run.length <= len(self.numbers):
-            place = range(at, at + run.length)
-            is_here = self.numbers[at] == wanted[0] and self._run_at(place) == wanted
-            if is_here and self.used_positions.isdisjoint(place):
-                places.append(place)
-                at = place.stop
+            position = range(at, at + run.length)
+            is_here = self.numbers[at] == wanted[0] and self._run_at(position) == wanted
+            if is_here and self.used_positions.isdisjoint(position):
+                positions.append(position)
+                at = position.stop
             else:
                 at += 1
-        return places
+        return positions
 
-    def _run_at(self, place: range) -> list[int]:
-        return list(self.numbers[place.start : place.stop])
+    def _run_at(self, position: range) -> list[int]:
+        return list(self.numbers[position.start : position.stop])
 
     def _adjacent_repeats(self) -> Iterator[tuple[int, int, int]]:
         """Runs with adjacent occurrences: first position, length, number of further occurrences."""
         hashes = _Hashes(self.numbers)
         known: set[tuple[int, int]] = set()
         for start, length in sorted(_adjacent_runs(self.numbers)):
-            places = hashes.places(start, length)
-            if (places[0], length) not in known:
-                known.add((places[0], length))
-                yield places[0], length, _count_without_overlaps(places, length) - 1
+            positions = hashes.positions(start, length)
+            if (positions[0], length) not in known:
+                known.add((positions[0], length))
+                yield positions[0], length, _count_without_overlaps(positions, length) - 1
 
 
 class _Hashes:
@@ -86,7 +86,7 @@ class _Hashes:
         self._sums = np.zeros(count + 1, np.uint64)
         np.cumsum(codes[np.array(numbers, np.int64)] * self._powers[:count], out=self._sums[1:])
 
-    def places(self, start: int, length: int) -> list[int]:
+    def positions(self, start: int, length: int) -> list[int]:
         """The positions at which the run at `start` occurs, in order."""
         sums = self._sums[length:] - self._sums[:-length]
         last = len(sums) - 1
@@ -94,11 +94,11 @@ class _Hashes:
         return np.flatnonzero(at_end == at_end[start]).tolist()
 
 
-def _count_without_overlaps(places: Sequence[int], length: int) -> int:
+def _count_without_overlaps(positions: Sequence[int], length: int) -> int:
     count, end = 0, 0
-    for place in places:
-        if place >= end:
-            count, end = count + 1, place + length
+    for position in positions:
+        if position >= end:
+            count, end = count + 1, position + length
     return count
 
 
@@ -126,9 +126,9 @@ def _separate_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     for length in range(1, min(MAX_SEPARATE_LENGTH, len(numbers) // 2) + 1):
         seen: dict[tuple[int, ...], list[int]] = {}
         for at in range(len(numbers) - length + 1):
-            places = seen.setdefault(tuple(numbers[at : at + length]), [])
-            if not places or at >= places[-1] + length:
-                places.append(at)
-        for places in seen.values():
-            if len(places) > 1:
-                yield places[0], length, len(places) - 1
+            positions = seen.setdefault(tuple(numbers[at : at + length]), [])
+            if not positions or at >= positions[-1] + length:
+                positions.append(at)
+        for positions in seen.values():
+            if len(positions) > 1:
+                yield positions[0], length, len(positions) - 1

@@ -161,51 +161,52 @@ def _parse_report(document: Any) -> Report:
 
 
 def _parse_figure(document: Any, position: int) -> Figure:
-    place = f"figure {position}"
-    fields = _check_object(document, place)
+    location = f"figure {position}"
+    fields = _check_object(document, location)
     rival = fields.get("rival")
     bound = fields.get("bound")
     return Figure(
-        _text_field(fields, "group", place),
-        _text_field(fields, "name", place),
-        _parse_samples(fields.get("ours"), f"{place}, ours"),
-        _text_field(fields, "unit", place),
-        None if rival is None else _parse_rival(rival, f"{place}, rival"),
-        None if bound is None else _parse_number(bound, f"{place}, bound"),
+        _text_field(fields, "group", location),
+        _text_field(fields, "name", location),
+        _parse_samples(fields.get("ours"), f"{location}, ours"),
+        _text_field(fields, "unit", location),
+        None if rival is None else _parse_rival(rival, f"{location}, rival"),
+        None if bound is None else _parse_number(bound, f"{location}, bound"),
     )
 
 
-def _parse_rival(document: Any, place: str) -> Rival:
+def _parse_rival(document: Any, location: str) -> Rival:
     return Rival(
-        _text_field(_check_object(document, place), "name", place), _parse_samples(document, place)
+        _text_field(_check_object(document, location), "name", location),
+        _parse_samples(document, location),
     )
 
 
-def _parse_samples(document: Any, place: str) -> tuple[float, ...]:
-    samples = _check_object(document, place).get("samples")
+def _parse_samples(document: Any, location: str) -> tuple[float, ...]:
+    samples = _check_object(document, location).get("samples")
     if not isinstance(samples, list) or not samples:
-        raise _FormatError(f"{place}: expected a list of samples")
-    return tuple(_parse_number(each, place) for each in cast(list[Any], samples))
+        raise _FormatError(f"{location}: expected a list of samples")
+    return tuple(_parse_number(each, location) for each in cast(list[Any], samples))
 
 
-def _parse_number(value: Any, place: str) -> float:
+def _parse_number(value: Any, location: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # JSON integers may exceed the range of floats.
     if not is_number or not 0 < value < 1e300 or not math.isfinite(value):
-        raise _FormatError(f"{place}: expected a number above 0, found {value!r:.40}")
+        raise _FormatError(f"{location}: expected a number above 0, found {value!r:.40}")
     return float(value)
 
 
-def _check_object(value: Any, place: str) -> dict[str, Any]:
+def _check_object(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _FormatError(f"{place}: expected an object, found {type(value).__name__}")
+        raise _FormatError(f"{location}: expected an object, found {type(value).__name__}")
     return cast(dict[str, Any], value)
 
 
-def _text_field(fields: Mapping[str, Any], name: str, place: str) -> str:
+def _text_field(fields: Mapping[str, Any], name: str, location: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise _FormatError(f"{place}: expected a text as {name}, found {value!r:.40}")
+        raise _FormatError(f"{location}: expected a text as {name}, found {value!r:.40}")
     return value
 
 

@@ -7,7 +7,7 @@ import pytest
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.notation.term_extents import format_with_extents
-from riselang.rewrite.paths import path_of_trail, places, subterm_at
+from riselang.rewrite.paths import path_of_trail, subterm_at, subterms_outside_in
 from riselang.term.nodes import Literal, Pattern, Scalar, subterms
 
 TEXTS = [
@@ -53,7 +53,7 @@ def test_a_part_of_a_pipe_ends_where_its_function_does() -> None:
     placed = format_with_extents(term)
     line = placed.text.split("\n")[1]
     texts = []
-    for trail, part in places(term):
+    for trail, part in subterms_outside_in(term):
         path = path_of_trail(trail)
         extent = placed.extent(part)
         if extent is not None and extent[0][0] == 1:

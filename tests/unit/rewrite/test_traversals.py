@@ -10,10 +10,10 @@ from riselang.rewrite.core import Failure, Setting, Strategy, Success
 from riselang.rewrite.paths import (
     Cursor,
     path_of_trail,
-    places,
     replace_at,
     subterm_at,
     subterms_inside_out,
+    subterms_outside_in,
 )
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
@@ -52,10 +52,10 @@ INSIDE = (0, 1, 0)
 
 def test_places_come_from_the_outside_in_and_the_other_way() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
-    paths = [path_of_trail(trail) for trail, _ in places(term)]
+    paths = [path_of_trail(trail) for trail, _ in subterms_outside_in(term)]
     assert paths == [(), (0,), (0, 0), (0, 1), (1,), (1, 0)]
     assert [path_of_trail(trail) for trail, _ in subterms_inside_out(term)] == paths[::-1]
-    for trail, part in places(term):
+    for trail, part in subterms_outside_in(term):
         assert subterm_at(term, path_of_trail(trail)) is part
         assert replace_at(term, path_of_trail(trail), part) is term
 
@@ -71,7 +71,7 @@ def test_a_part_is_replaced_and_the_rest_kept() -> None:
 def test_a_cursor_goes_from_place_to_place() -> None:
     term = inner("fun((a : f32, b : f32), (a + b) * sqrt(a))")
     cursor = Cursor(term)
-    for trail, part in (*places(term), *subterms_inside_out(term)):
+    for trail, part in (*subterms_outside_in(term), *subterms_inside_out(term)):
         cursor.move(path_of_trail(trail))
         assert cursor.subterm is part
     assert cursor.whole() is term

@@ -30,7 +30,7 @@ from riselang.frontends.stablehlo.registry import (
     STRUCTURAL_OPS,
     TENSOR_LOWERINGS,
     TypedOp,
-    place_notes,
+    location_notes,
     supported_op_names,
 )
 from riselang.frontends.stablehlo.tensors import (
@@ -108,7 +108,7 @@ def check_supported(function: GraphFunction) -> None:
     raise LimitationError(
         f"{names[0]} is not supported{more}",
         first.location,
-        *place_notes(first.label),
+        *location_notes(first.label),
         f"supported are: {', '.join(supported_op_names())}",
     )
 

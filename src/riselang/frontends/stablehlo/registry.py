@@ -61,7 +61,7 @@ class TypedOp:
         )
 
 
-def place_notes(label: str) -> list[str]:
+def location_notes(label: str) -> list[str]:
     """Return notes about the location of an op in its source program."""
     return [f"it comes from {label}"] if label else []
 

@@ -46,9 +46,9 @@ def whole_tensor(element: ElementType, shape: Sequence[int], node: Node) -> Tens
     return Tensor(element, tuple(shape), tuple(range(len(shape))), lambda: node)
 
 
-def broadcast_tensor(tensor: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
-    """Broadcast a tensor to a larger shape; its dimensions are those at `places`, which ascend."""
-    varying = tuple(places[each] for each in tensor.varying)
+def broadcast_tensor(tensor: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
+    """Broadcast a tensor to a larger shape; its dimensions are those at `dimensions`, which ascend."""
+    varying = tuple(dimensions[each] for each in tensor.varying)
     return Tensor(tensor.element, tuple(shape), varying, tensor.make)
 
 

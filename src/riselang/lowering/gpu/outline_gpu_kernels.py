@@ -138,8 +138,8 @@ class _Outliner:
         block = ops[0].parent
         assert block is not None
         ops = _store_external_results(ops)
-        place = ops[-1].next_op
-        assert place is not None
+        target = ops[-1].next_op
+        assert target is not None
         name = f"{self.function}_{self.count}"
         self.count += 1
         loops = [op for first in ops for op in first.walk() if isinstance(op, scf.ParallelOp)]
@@ -158,7 +158,7 @@ class _Outliner:
         _clean_up(kernel)
         kernel.attributes["gpu.known_block_size"] = _dimension_attribute(launch.block)
         kernel.attributes["gpu.known_grid_size"] = _dimension_attribute(launch.grid)
-        block.insert_ops_before(_launch_ops(name, launch, given), place)
+        block.insert_ops_before(_launch_ops(name, launch, given), target)
 
 
 def _clean_up(kernel: gpu.FuncOp) -> None:
@@ -258,21 +258,21 @@ def _store_buffer(
     """Copy a buffer that depends on the kernel's computation to a buffer known to the host."""
     block = ops[0].parent
     assert block is not None
-    place = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
-    block.insert_op_before(place, ops[0])
-    copy = memref.CopyOp(result, place)
+    target = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
+    block.insert_op_before(target, ops[0])
+    copy = memref.CopyOp(result, target)
     block.insert_op_after(copy, ops[-1])
-    return copy, place.memref
+    return copy, target.memref
 
 
 def _store_scalar(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation, SSAValue]:
     """Store a scalar in a buffer, and load it again for the kernels that use it."""
     block = ops[0].parent
     assert block is not None
-    place = memref.AllocaOp.get(result.type, 64, [1])
+    target = memref.AllocaOp.get(result.type, 64, [1])
     zero = arith.ConstantOp.from_int_and_width(0, IndexType())
-    block.insert_ops_before([place, zero], ops[0])
-    store, load = memref.StoreOp.get(result, place, [zero]), memref.LoadOp.get(place, [zero])
+    block.insert_ops_before([target, zero], ops[0])
+    store, load = memref.StoreOp.get(result, target, [zero]), memref.LoadOp.get(target, [zero])
     load.attributes[PASSED_SCALAR] = UnitAttr()
     block.insert_ops_after([store, load], ops[-1])
     return store, load.res

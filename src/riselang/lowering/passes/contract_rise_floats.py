@@ -51,7 +51,7 @@ def contract_programs(module: ModuleOp) -> None:
 
 
 def _contract_function(function: FuncOp) -> None:
-    for place, unit in read_units(function):
+    for op, unit in read_units(function):
         contracted = contract(unit.term)
         if contracted != unit.term:
-            replace_unit(place, unit, contracted)
+            replace_unit(op, unit, contracted)

@@ -58,7 +58,7 @@ class ConvertRiseToImperativePass(ModulePass):
 @with_deep_stack
 def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: str) -> None:
     """Lower the programs of each function, which are given as terms."""
-    places = CheckLocations()
+    source_locations = CheckLocations()
     checks: list[Checks] = []
 
     def fill(
@@ -79,11 +79,11 @@ def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: st
             contract(term) if can_contract(module) else term, permission
         )
 
-    callees = Callees(module, places, fill)
+    callees = Callees(module, source_locations, fill)
     for function in functions(module):
-        checks.append(Checks(function.body.blocks[0], places))
+        checks.append(Checks(function.body.blocks[0], source_locations))
         _lower_function(function, programs[function], loops, checks[-1], prepare, callees)
-    add_failure_parameters(module, [*checks, *callees.checks], places)
+    add_failure_parameters(module, [*checks, *callees.checks], source_locations)
     callees.mark_noalias()
 
 
@@ -96,12 +96,12 @@ def _lower_function(
     callees: Callees,
 ) -> None:
     sizes = Sizes(function, [group for _, unit in programs for group in _unit_buffers(unit)])
-    for place, unit in programs:
+    for op, unit in programs:
         try:
             unit = replace(unit, term=prepare(unit.term))
-            _lower_unit(place, unit, loops, sizes, checks, callees)
+            _lower_unit(op, unit, loops, sizes, checks, callees)
         except RiseError as error:
-            raise error.with_location(location_of(place)) from None
+            raise error.with_location(location_of(op)) from None
     _erase_dead_ops(function)
 
 
@@ -112,9 +112,9 @@ def _unit_buffers(unit: Unit) -> list[Buffers]:
 
 
 def _lower_unit(
-    place: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks, callees: Callees
+    op: Operation, unit: Unit, loops: str, sizes: Sizes, checks: Checks, callees: Callees
 ) -> None:
-    point = InsertPoint.before(place)
+    point = InsertPoint.before(op)
     types, result = uncurry(unit.term.type)
     inputs = [
         _insert_before(point, CastOp(buffers, type))
@@ -125,8 +125,8 @@ def _lower_unit(
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
     store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
-    place.detach()
-    place.erase(safe_erase=False)
+    op.detach()
+    op.erase(safe_erase=False)
 
 
 def _insert_before(point: InsertPoint, op: Operation) -> SSAValue:

@@ -264,8 +264,8 @@ class _PollInserter:
     def _poll_while_loop(self, loop: scf.WhileOp, work: int) -> None:
         """Make a loop count its iterations, and poll after every `BETWEEN` of them."""
         before, after = (region.blocks[0] for region in loop.regions)
-        place = Builder(InsertPoint.before(loop))
-        zero = _i64_constant(0, place)
+        builder = Builder(InsertPoint.before(loop))
+        zero = _i64_constant(0, builder)
         counts = [each.insert_arg(i64, len(each.args)) for each in (before, after)]
         condition, end = before.last_op, after.last_op
         assert condition is not None
@@ -283,7 +283,7 @@ class _PollInserter:
         end.operands = [*end.operands, more]
         types = [*loop.result_types, i64]
         regions = [_move_to_new_region(region) for region in loop.regions]
-        counting = place.insert(scf.WhileOp([*loop.operands, zero], types, *regions))
+        counting = builder.insert(scf.WhileOp([*loop.operands, zero], types, *regions))
         counting.location = loop.location
         for old, new in zip(loop.results, counting.results, strict=False):
             old.replace_all_uses_with(new)

@@ -263,5 +263,5 @@ def format_report(module: ModuleOp) -> str:
 
 def _format_line(function: func.FuncOp, verdict: str, found: Attribute) -> str:
     assert isinstance(found, StringAttr)
-    place, separator, what = found.data.rpartition(": ")
-    return f"{place}{separator}{function.sym_name.data} {verdict} {what}\n"
+    access, separator, what = found.data.rpartition(": ")
+    return f"{access}{separator}{function.sym_name.data} {verdict} {what}\n"

@@ -90,11 +90,11 @@ def _own_strategy(function: FuncOp) -> Strategy | None:
 
 
 def _rewrite_function(function: FuncOp, strategy: Strategy, permission: str) -> None:
-    for place, unit in read_units(function):
+    for op, unit in read_units(function):
         try:
-            replace_unit(place, unit, _rewrite_term(unit.term, strategy, permission))
+            replace_unit(op, unit, _rewrite_term(unit.term, strategy, permission))
         except RiseError as error:
-            raise error.with_location(location_of(place)) from None
+            raise error.with_location(location_of(op)) from None
 
 
 def _rewrite_term(term: Term, strategy: Strategy, permission: str) -> Term:

@@ -71,9 +71,9 @@ class IndexRules(Translation):
         function, length = self.force(arguments[0]), size_argument(pattern, "n")
 
         def body(index: SSAValue) -> None:
-            place = self.add(codegen.IdxOp(target, index))
+            destination = self.add(codegen.IdxOp(target, index))
             self.store_application(
-                function, [self.add(codegen.CastOp([index], idx(length)))], place
+                function, [self.add(codegen.CastOp([index], idx(length)))], destination
             )
 
         self.emit_loop(length, self.loop_dialect(pattern), body, self.unordered_kind)
@@ -104,7 +104,9 @@ class IndexRules(Translation):
 
     @reads("scatter")
     def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.emit_scatter(pattern, arguments, lambda new, place: self.copy(new, place))
+        return self.emit_scatter(
+            pattern, arguments, lambda new, destination: self.copy(new, destination)
+        )
 
     @reads("scatterWith")
     def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -112,12 +114,12 @@ class IndexRules(Translation):
         element = pattern.argument("t")
         assert isinstance(element, RiseType)
 
-        def combine(new: SSAValue, place: SSAValue) -> None:
+        def combine(new: SSAValue, destination: SSAValue) -> None:
             # The old value is read as a whole before it is overwritten.
             combined = self.materialize(
-                element, lambda target: self.store_application(function, [place, new], target)
+                element, lambda target: self.store_application(function, [destination, new], target)
             )
-            self.copy(combined, place)
+            self.copy(combined, destination)
 
         return self.emit_scatter(pattern, arguments[1:], combine)
 
@@ -136,9 +138,9 @@ class IndexRules(Translation):
 
             def body(index: SSAValue) -> None:
                 chosen = self.add(codegen.IdxOp(indices, index))
-                place = self.add(codegen.CastOp([chosen], IndexType()))
+                destination = self.add(codegen.CastOp([chosen], IndexType()))
                 new = self.add(codegen.IdxOp(values, index))
-                write(new, self.add(codegen.IdxOp(target, place)))
+                write(new, self.add(codegen.IdxOp(target, destination)))
 
             self.emit_loop(size_argument(pattern, "m"), self.loops, body)
 

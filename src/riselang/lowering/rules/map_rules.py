@@ -122,8 +122,8 @@ class MapRules(WindowRules, LayoutRules):
 
         def body(index: SSAValue) -> None:
             element = self.store_reused_element(function, elements(index))
-            place = self.add(codegen.IdxOp(target, index))
-            self.store_application(function, [element], place)
+            destination = self.add(codegen.IdxOp(target, index))
+            self.store_application(function, [element], destination)
 
         self.emit_loop(size_argument(pattern, "n"), self.loop_dialect(pattern), body, kind)
 
@@ -230,8 +230,8 @@ class MapRules(WindowRules, LayoutRules):
         """Store the next builtin scalars as a value's elements, removing them from the list."""
         if isinstance(type, ArrayType):
             for number in range(type.length.constant):
-                place = self.add(codegen.IdxOp(target, self.emitter.constant(number)))
-                self.store_elements(type.element, scalars, place)
+                destination = self.add(codegen.IdxOp(target, self.emitter.constant(number)))
+                self.store_elements(type.element, scalars, destination)
         else:
             self.copy(self.wrap(type, scalars), target)
 

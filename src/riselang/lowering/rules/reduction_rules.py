@@ -182,7 +182,7 @@ class ReductionRules(MapRules):
             return self.emit_reduction(pattern, count.length, init, step)
 
         # There is always one more result for the remainder; if it is empty, it is not read.
-        places, count = full + 1, (length + CHUNK_LENGTH - 1) // CHUNK_LENGTH
+        result_count, count = full + 1, (length + CHUNK_LENGTH - 1) // CHUNK_LENGTH
 
         def fill(target: SSAValue) -> None:
             whole = self.add(codegen.TakeOp(source, array(full * CHUNK_LENGTH, type)))
@@ -196,10 +196,10 @@ class ReductionRules(MapRules):
                 self.emit_loop(full, self.loop_dialect(pattern), body, LoopKind.PARALLEL)
             if rest != Nat.const(0):
                 result = reduce_elements(self.add(codegen.DropOp(source, array(rest, type))))
-                place = self.emitter.length_value(full)
-                self.copy(result, self.add(codegen.IdxOp(target, place)))
+                destination = self.emitter.length_value(full)
+                self.copy(result, self.add(codegen.IdxOp(target, destination)))
 
-        results = self.materialize(array(places, type), fill)
+        results = self.materialize(array(result_count, type), fill)
         return reduce_elements(self.add(codegen.TakeOp(results, array(count, type))))
 
     @reads("iterate", "iterateSeq")
@@ -350,8 +350,8 @@ class ReductionRules(MapRules):
         def body(index: SSAValue) -> None:
             accumulator = self.add(codegen.CastOp(last, type))
             element = self.add(codegen.IdxOp(source, index))
-            place = self.add(codegen.IdxOp(target, index))
-            self.store_application(function, [accumulator, element], place)
-            self.copy(place, self.add(codegen.CastOp(last, type)))
+            destination = self.add(codegen.IdxOp(target, index))
+            self.store_application(function, [accumulator, element], destination)
+            self.copy(destination, self.add(codegen.CastOp(last, type)))
 
         self.emit_loop(size_argument(pattern, "n"), self.loop_dialect(pattern), body)

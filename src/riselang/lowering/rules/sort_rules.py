@@ -98,7 +98,7 @@ class SortRules(Translation):
     def merge(self, runs: Runs, target: SSAValue, before: Comparison) -> None:
         one = self.emitter.constant(1)
 
-        def place(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def next_item(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = carried
             is_right = self.is_right_next(runs, left, right, before)
             chosen = self.add(arith.SelectOp(is_right, right, left))
@@ -110,7 +110,7 @@ class SortRules(Translation):
                 self.add(arith.SelectOp(is_right, following[1], right)),
             )
 
-        self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], place)
+        self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], next_item)
 
     def is_right_next(
         self, runs: Runs, left: SSAValue, right: SSAValue, before: Comparison
@@ -120,7 +120,7 @@ class SortRules(Translation):
         has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))
         both, single = Block(), Block()
         with self.emitter.inside(both):
-            items = [self.add(codegen.IdxOp(runs.source, place)) for place in (right, left)]
+            items = [self.add(codegen.IdxOp(runs.source, next_item)) for next_item in (right, left)]
             self.emitter.add(scf.YieldOp(before(*items)))
         with self.emitter.inside(single):
             self.emitter.add(scf.YieldOp(has_right))

@@ -120,8 +120,11 @@ class WindowRules(Translation):
         source = self.stream(windows.source)
 
         def body(index: SSAValue) -> None:
-            element, place = source(index, Nat.const(0)), self.add(codegen.IdxOp(target, index))
-            self.store_application(windows.function, [element], place)
+            element, destination = (
+                source(index, Nat.const(0)),
+                self.add(codegen.IdxOp(target, index)),
+            )
+            self.store_application(windows.function, [element], destination)
 
         self.emit_loop(count, self.loop_dialect(windows.pattern), body)
 
@@ -143,8 +146,8 @@ class WindowRules(Translation):
         window = self.circular_stream(windows)
 
         def body(index: SSAValue) -> None:
-            place = self.add(codegen.IdxOp(target, index))
-            self.store_application(function, [window(index, Nat.const(0))], place)
+            destination = self.add(codegen.IdxOp(target, index))
+            self.store_application(function, [window(index, Nat.const(0))], destination)
 
         self.emit_loop(windows.type.length, dialect, body)
 
@@ -169,8 +172,8 @@ class WindowRules(Translation):
 
         def fill(index: SSAValue, offset: Nat) -> None:
             element = source(index, offset)
-            place = self.element_at_offset(circular_buffer(), offset, index)
-            self.store_application(windows.function, [element], place)
+            destination = self.element_at_offset(circular_buffer(), offset, index)
+            self.store_application(windows.function, [element], destination)
 
         def window(index: SSAValue, offset: Nat) -> SSAValue:
             fill(index, offset + before)

@@ -38,11 +38,11 @@ def add_entry_locations(ir: str) -> str:
         program = called.get(found["name"])
         if program is None:
             return found[0]
-        own, place = f"!{number + len(nodes) + 1}", f"!{number + len(nodes) + 2}"
+        own, location = f"!{number + len(nodes) + 1}", f"!{number + len(nodes) + 2}"
         name = ENTRY_PREFIX + found["name"]
         nodes.append(f'{own} = distinct !DISubprogram(name: "{name}"{program["rest"]}')
-        nodes.append(f"{place} = !DILocation(line: {program['line']}, scope: {own})")
-        body = _INSTRUCTION.sub(rf"\1, !dbg {place}", found["body"])
+        nodes.append(f"{location} = !DILocation(line: {program['line']}, scope: {own})")
+        body = _INSTRUCTION.sub(rf"\1, !dbg {location}", found["body"])
         return f'define void @"{name}"({found["parameters"]}) !dbg {own} {{\n{body}}}'
 
     text = _ENTRY.sub(add_location, ir)

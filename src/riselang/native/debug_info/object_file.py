@@ -124,8 +124,8 @@ def _check_relocations(data: bytes, headers: list[_SectionHeader], table: _Secti
     )
     count = symbols.length // _SYMBOL.size
     content = data[table.offset : table.offset + table.length]
-    for place, kind, symbol, _ in _RELOCATION.iter_unpack(content):
-        end = place + (8 if kind in _EIGHT_BYTE_RELOCATIONS else 4)
+    for offset, kind, symbol, _ in _RELOCATION.iter_unpack(content):
+        end = offset + (8 if kind in _EIGHT_BYTE_RELOCATIONS else 4)
         _expect(symbol < count and end <= target.length, "bad relocations")
 
 

@@ -44,8 +44,8 @@ def split_code(code: bytes) -> Iterator[Piece]:
         function = known[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(
             ENTRY_PREFIX
         )
-        place = f" {os.path.basename(line.file)}:{line.line}" if line.line else ""
-        named.append((line.start, line.end, f"{function}{place}"))
+        location = f" {os.path.basename(line.file)}:{line.line}" if line.line else ""
+        named.append((line.start, line.end, f"{function}{location}"))
     for name, group in groupby(named, key=lambda piece: piece[2]):
         same = list(group)
         yield same[0][0], same[-1][1], name

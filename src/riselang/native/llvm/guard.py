@@ -85,11 +85,11 @@ def raise_call_error(reason: int) -> NoReturn:
     held = (ctypes.py_object * 3).from_address(_ERROR_ADDRESS[0])
     error: BaseException = held[1]
     # The C code owns a reference, which is released here.
-    for place in range(3):
+    for index in range(3):
         pointer = ctypes.c_void_p.from_address(
-            _ERROR_ADDRESS[0] + place * ctypes.sizeof(ctypes.c_void_p)
+            _ERROR_ADDRESS[0] + index * ctypes.sizeof(ctypes.c_void_p)
         )
         if pointer.value:
-            ctypes.pythonapi.Py_DecRef(ctypes.py_object(held[place]))
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(held[index]))
             pointer.value = None
     raise error

@@ -315,10 +315,10 @@ def _locate_remaining_ops(module: Any) -> None:
     """Give ops without a location line 0 of their function's file."""
     ir = _wheel().ir
     for function in _functions(module):
-        place = function.location
-        if not isinstance(place, ir.FileLineColLoc):
+        location = function.location
+        if not isinstance(location, ir.FileLineColLoc):
             continue
-        nowhere = ir.Location.file(place.filename, 0, 0)
+        nowhere = ir.Location.file(location.filename, 0, 0)
 
         def visit(inner: Any, nowhere: Any = nowhere) -> Any:
             if isinstance(inner.location, ir.UnknownLoc):

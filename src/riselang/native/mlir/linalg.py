@@ -173,8 +173,8 @@ class _Unit:
         self._block = function.regions[0].blocks[0]
         self._operations = [each.operation for each in self._block.operations]
         self._values: dict[Any, Any] = {}
-        inputs = [self._value_at(place) for place in part.inputs]
-        outputs = [self._value_at(place) for place in part.outputs]
+        inputs = [self._value_at(value_ref) for value_ref in part.inputs]
+        outputs = [self._value_at(value_ref) for value_ref in part.outputs]
         kinds = [_TensorConversion(ir, each.type) for each in (*outputs, *inputs)]
         buffers = [buffer for kind in kinds for buffer in kind.buffers]
         self.module = ir.Module.create()
@@ -199,8 +199,8 @@ class _Unit:
                 kind.write(self._values[value], target)
             ir.Operation.create("func.return")
 
-    def _value_at(self, place: ValueRef) -> Any:
-        position, number = place
+    def _value_at(self, value_ref: ValueRef) -> Any:
+        position, number = value_ref
         if position is None:
             return self._block.arguments[number]
         return self._operations[position].results[number]

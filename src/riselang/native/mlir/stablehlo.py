@@ -137,8 +137,8 @@ def _check_op_names(wheel: Any, module: Any, name: str, source: str) -> None:
 
     module.operation.walk(visit)
     if found:
-        place = reader.location(found[0].location)
-        raise UserError(f"this is not StableHLO: no dialect has the op {found[0].name!r}", place)
+        location = reader.location(found[0].location)
+        raise UserError(f"this is not StableHLO: no dialect has the op {found[0].name!r}", location)
 
 
 def _simplify_module(wheel: Any, module: Any, types: Sequence[str] | None) -> None:

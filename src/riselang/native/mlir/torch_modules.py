@@ -140,16 +140,16 @@ def _conversion_error(error: str) -> ConversionFailed:
     """Return the first diagnostic, in terms of the model's ops and nodes where possible."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[0] if lines else "no reason")
-    place, left = _DIAGNOSTIC_LOCATION.search(first), _UNCONVERTED_OP.search(error)
+    diagnostic, left = _DIAGNOSTIC_LOCATION.search(first), _UNCONVERTED_OP.search(error)
     location, node = None, ""
-    if place and place["line"]:
-        column = max(1, int(place["column"]))
-        location = SourceLocation(place["name"], int(place["line"]), column)
-    elif place and place["name"]:
-        node = f" of the node '{place['name']}'"
+    if diagnostic and diagnostic["line"]:
+        column = max(1, int(diagnostic["column"]))
+        location = SourceLocation(diagnostic["name"], int(diagnostic["line"]), column)
+    elif diagnostic and diagnostic["name"]:
+        node = f" of the node '{diagnostic['name']}'"
     if left is None:
         where = f" ({node.strip()})" if node else ""
-        return ConversionFailed((place["rest"] if place else first) + where, location)
+        return ConversionFailed((diagnostic["rest"] if diagnostic else first) + where, location)
     op = left["op"] or left["illegal"]
     named = _NAME.search(first) if op == "torch.operator" else None
     op = (named["name"] if named else op).removeprefix("onnx.")

@@ -48,13 +48,13 @@ class Difference:
     """Sizes and an element at which the sides of a law differ."""
 
     sizes: Sizes
-    place: str
+    path: str
     left: object
     right: object
 
     def __str__(self) -> str:
         at = f"at {format_sizes(self.sizes)}, " if self.sizes else ""
-        where = f"element {self.place}" if self.place else "the result"
+        where = f"element {self.path}" if self.path else "the result"
         return f"{at}{where} is {self.left} on the left and {self.right} on the right"
 
 
@@ -151,15 +151,15 @@ def _instantiate_types(term: Term) -> Term:
     return term
 
 
-def _differences(left: Any, right: Any, place: str) -> Iterator[tuple[str, object, object]]:
+def _differences(left: Any, right: Any, path: str) -> Iterator[tuple[str, object, object]]:
     if isinstance(left, list | tuple):
         if len(left) != len(right):
-            yield f"{place} length", len(left), len(right)
+            yield f"{path} length", len(left), len(right)
         for i, (one, other) in enumerate(zip(left, right, strict=False)):
             step = f"[{i}]" if isinstance(left, list) else f".{('fst', 'snd')[i]}"
-            yield from _differences(one, other, place + step)
+            yield from _differences(one, other, path + step)
     elif not _are_equal(left, right):
-        yield place, left, right
+        yield path, left, right
 
 
 def _are_equal(left: object, right: object) -> bool:

@@ -71,17 +71,19 @@ class Meanings:
         return distribute(index, at)
 
     def read(self, index: Value, array: Value) -> Value:
-        return self.with_index(index, lambda place: element(array, place))
+        return self.with_index(index, lambda position: element(array, position))
 
     def slice_at(self, start: Value, array: Value) -> Value:
-        return Array(lambda i: self.with_index(start, lambda place: element(array, place + i)))
+        return Array(
+            lambda i: self.with_index(start, lambda position: element(array, position + i))
+        )
 
     def update_at(self, length: Nat, start: Value, new: Value, array: Value) -> Value:
         def at(i: Nat) -> Value:
-            def from_start(place: Nat) -> Value:
-                old, changed = element(array, i), element(new, i - place)
-                inner = choose(less(i, place + length), changed, old)
-                return choose(at_least(i, place), inner, old)
+            def from_start(position: Nat) -> Value:
+                old, changed = element(array, i), element(new, i - position)
+                inner = choose(less(i, position + length), changed, old)
+                return choose(at_least(i, position), inner, old)
 
             return self.with_index(start, from_start)
 
@@ -103,7 +105,7 @@ class Meanings:
                 old = element(array, i)
                 new = combine(old, element(values, j))
                 return self.with_index(
-                    element(indices, j), lambda place: choose(equal(place, i), new, old)
+                    element(indices, j), lambda position: choose(equal(position, i), new, old)
                 )
 
             return Array(at)

@@ -44,13 +44,13 @@ class Origin:
 
     head: str
     arguments: tuple[Hashable, ...] = ()
-    place: tuple[int | str, ...] = ()
+    index: tuple[int | str, ...] = ()
 
     def at(self, step: int | str) -> Origin:
-        return Origin(self.head, self.arguments, (*self.place, step))
+        return Origin(self.head, self.arguments, (*self.index, step))
 
     def apply_to(self, argument: Any) -> Origin:
-        return Origin(self.head, (*self.arguments, _freeze(argument)), self.place)
+        return Origin(self.head, (*self.arguments, _freeze(argument)), self.index)
 
 
 Leaf: TypeAlias = Callable[[RiseType, Origin], Any]
@@ -85,13 +85,13 @@ def format_symbol(value: object, depth: int) -> str:
     if not isinstance(value, Symbol):
         return str(value)
     origin = value.origin
-    place = "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in origin.place)
+    index = "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in origin.index)
     if not origin.arguments:
-        return f"{origin.head}{place}"
+        return f"{origin.head}{index}"
     inner = (
         ", ".join(format_symbol(each, depth - 1) for each in origin.arguments) if depth else "..."
     )
-    return f"{origin.head}({inner}){place}"
+    return f"{origin.head}({inner}){index}"
 
 
 def _freeze(value: Any) -> Hashable:
@@ -108,8 +108,8 @@ def build_input(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
     """Build a value of a type with constant sizes, as the interpreter represents it."""
     match type:
         case ArrayType() | VectorType():
-            places = range(type.length.constant)
-            return [build_input(type.element, origin.at(place), leaf) for place in places]
+            indices = range(type.length.constant)
+            return [build_input(type.element, origin.at(index), leaf) for index in indices]
         case TupleType():
             one, other = components(type)
             return build_input(one, origin.at("fst"), leaf), build_input(

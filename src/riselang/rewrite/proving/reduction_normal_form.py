@@ -28,7 +28,7 @@ from riselang.rewrite.proving.symbols import Symbols
 def normalize_reduction(outer: Reduction, symbols: Symbols) -> Reduction:
     """Convert a reduction to a single loop, if possible."""
     flat = _flatten(outer, symbols)
-    if isinstance(flat.init, Reduction) and not flat.init.place:
+    if isinstance(flat.init, Reduction) and not flat.init.access_path:
         return _chain(normalize_reduction(flat.init, symbols), flat)
     return flat
 
@@ -37,7 +37,7 @@ def peel_last_step(outer: Reduction) -> Value:
     """Unroll the last step of a reduction that has one."""
     last = outer.length - 1
     before = reduction(outer.accumulator, last, outer.init, outer.step)
-    return value_at(outer.step(last, before), outer.place)
+    return value_at(outer.step(last, before), outer.access_path)
 
 
 def _chain(before: Reduction, after: Reduction) -> Reduction:
@@ -54,7 +54,7 @@ def _flatten(outer: Reduction, symbols: Symbols) -> Reduction:
     """Law: a loop whose steps are loops over the same accumulator is one loop over all steps."""
     start, index = symbols.fresh_value(outer.accumulator), symbols.fresh_index(outer.length)
     inner = outer.step(index, start)
-    if not isinstance(inner, Reduction) or inner.place or inner.init != start:
+    if not isinstance(inner, Reduction) or inner.access_path or inner.init != start:
         return outer
     inner = _flatten(inner, symbols)
     rows, length = index.variables, inner.length
@@ -90,7 +90,7 @@ def _occurs_in(value: Value, wanted: Opaque, symbols: Symbols) -> bool:
                 return (
                     value.head == wanted.head
                     or (isinstance(value.head, Reduction) and visit(value.head))
-                    or any(natural(step) for step in value.place if isinstance(step, Nat))
+                    or any(natural(step) for step in value.access_path if isinstance(step, Nat))
                     or any(typed(argument.type, argument.value) for argument in value.arguments)
                 )
             case Number():

@@ -23,7 +23,7 @@ from riselang.dialects.rise.types import (
 from riselang.nat import Nat
 from riselang.rewrite.proving.size_conditions import Condition
 
-Place: TypeAlias = "tuple[Nat | str, ...]"
+AccessPath: TypeAlias = "tuple[Nat | str, ...]"
 """A path into a value: indices of elements, `fst` and `snd`."""
 
 
@@ -71,10 +71,10 @@ class Opaque:
     type: RiseType
     head: Hashable
     arguments: tuple[Typed, ...] = ()
-    place: Place = ()
+    access_path: AccessPath = ()
 
     def component(self, type: RiseType, step: Nat | str) -> Opaque:
-        return replace(self, type=type, place=(*self.place, step))
+        return replace(self, type=type, access_path=(*self.access_path, step))
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class Reduction:
     length: Nat
     init: Value
     step: Callable[[Nat, Value], Value]
-    place: Place = ()
+    access_path: AccessPath = ()
 
     def component(self, type: RiseType, step: Nat | str) -> Reduction:
-        return replace(self, type=type, place=(*self.place, step))
+        return replace(self, type=type, access_path=(*self.access_path, step))
 
 
 Value: TypeAlias = Array | Pair | Function | Number | Opaque | Choice | Reduction
@@ -165,9 +165,9 @@ def apply(function: Value, argument: Value) -> Value:
             raise TypeError(f"{function} is not a function")
 
 
-def value_at(value: Value, place: Place) -> Value:
+def value_at(value: Value, access_path: AccessPath) -> Value:
     """Return the part of a value at a path."""
-    for step in place:
+    for step in access_path:
         if isinstance(step, Nat):
             value = element(value, step)
         else:

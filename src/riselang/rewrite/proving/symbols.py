@@ -60,10 +60,10 @@ class Symbols:
         if opaque is None:
             return None
         numbers = [a.value.value for a in opaque.arguments if isinstance(a.value, Number)]
-        places = [step for step in opaque.place if isinstance(step, Nat)]
+        indices = [step for step in opaque.access_path if isinstance(step, Nat)]
         kept = tuple(_without_number(argument) for argument in opaque.arguments)
-        steps = tuple(step for step in opaque.place if isinstance(step, str))
-        return (opaque.head, kept, steps, len(numbers), len(places)), (*numbers, *places)
+        steps = tuple(step for step in opaque.access_path if isinstance(step, str))
+        return (opaque.head, kept, steps, len(numbers), len(indices)), (*numbers, *indices)
 
 
 def _without_number(argument: Typed) -> Hashable:

@@ -19,10 +19,10 @@ from riselang.rewrite.proving.reduction_normal_form import normalize_reduction, 
 from riselang.rewrite.proving.size_conditions import Condition, at_least, equal, in_range
 from riselang.rewrite.proving.solver import Outcome, Solver
 from riselang.rewrite.proving.symbolic_values import (
+    AccessPath,
     Choice,
     Number,
     Opaque,
-    Place,
     Reduction,
     Value,
     apply,
@@ -138,13 +138,13 @@ class Comparison:
             reason = f"{reason}, and z3 cannot decide whether they are equal"
         raise Unequal(reason, answer.sizes)
 
-    def _check_paths(self, left: Place, right: Place, path: Path) -> None:
+    def _check_paths(self, left: AccessPath, right: AccessPath, path: Path) -> None:
         for one, other in zip(left, right, strict=True):
             if isinstance(one, Nat) and isinstance(other, Nat):
                 self._check_numbers("an index", one, other, path)
 
     def _check_opaque(self, left: Opaque, right: Opaque, path: Path) -> None:
-        self._check_paths(left.place, right.place, path)
+        self._check_paths(left.access_path, right.access_path, path)
         for one, other in zip(left.arguments, right.arguments, strict=True):
             self.check_equal(one.type, one.value, other.value, path)
 
@@ -159,10 +159,10 @@ class Comparison:
             self._check_leaves(*steps, path)
 
     def _check_step_by_step(self, left: Reduction, right: Reduction, path: Path) -> None:
-        if _path_shape(left.place) != _path_shape(right.place):
+        if _path_shape(left.access_path) != _path_shape(right.access_path):
             self._check_unreachable(path, "the two sides read different parts of a reduction")
             return
-        self._check_paths(left.place, right.place, path)
+        self._check_paths(left.access_path, right.access_path, path)
         self._check_numbers("the length of a reduction", left.length, right.length, path)
         self.check_equal(left.accumulator, left.init, right.init, path)
         index = self._symbols.fresh_index(left.length)
@@ -181,7 +181,7 @@ class Comparison:
         if self._holds(at_least(fold.length, 1), path):
             return self._normalize(peel_last_step(fold))
         if self._holds(equal(fold.length, 0), path):
-            return self._normalize(value_at(fold.init, fold.place))
+            return self._normalize(value_at(fold.init, fold.access_path))
         raise Unequal("one side is a reduction and the other is not", {})
 
 
@@ -193,12 +193,12 @@ def _have_same_head(left: Opaque, right: Opaque) -> bool:
     """Whether the values differ in indices and arguments only."""
     types = [[argument.type for argument in side.arguments] for side in (left, right)]
     same = left.head == right.head and types[0] == types[1]
-    return same and _path_shape(left.place) == _path_shape(right.place)
+    return same and _path_shape(left.access_path) == _path_shape(right.access_path)
 
 
 def _shorten(nat: Nat) -> str:
     return shorten(str(nat), width=60, placeholder=" ...")
 
 
-def _path_shape(place: Place) -> tuple[str, ...]:
-    return tuple(step if isinstance(step, str) else "" for step in place)
+def _path_shape(access_path: AccessPath) -> tuple[str, ...]:
+    return tuple(step if isinstance(step, str) else "" for step in access_path)

@@ -33,10 +33,10 @@ class _OnGpu(Strategy):
         steps: tuple[Step, ...] = ()
         for path in list(outermost_maps(term)):
             inner = list(_thread_maps(subterm_at(term, path), path))
-            rules = [(map_over_threads, place) for place in inner]
+            rules = [(map_over_threads, map_path) for map_path in inner]
             rules.append((map_over_blocks if inner else map_in_parallel, path))
-            for rule, place in rules:
-                result = run_at(rule, term, place, subterm_at(term, place), setting)
+            for rule, map_path in rules:
+                result = run_at(rule, term, map_path, subterm_at(term, map_path), setting)
                 assert isinstance(result, Success), result
                 term, steps = result.term, (*steps, *result.steps)
         return Success(term, steps) if steps else Failure(self, "there is no outermost map", term)
@@ -53,13 +53,13 @@ def _thread_maps(mapped: Term, path: Path) -> Iterator[Path]:
     if not isinstance(function, Lambda):
         return
     inside: list[Path] = []
-    for place in written_paths(function.body):
-        part = subterm_at(function.body, place)
+    for map_path in written_paths(function.body):
+        part = subterm_at(function.body, map_path)
         inner = pattern_arguments(part, "map")
-        is_new = all(place[: len(other)] != other for other in inside)
+        is_new = all(map_path[: len(other)] != other for other in inside)
         if inner is not None and is_new and has_cost(inner[0]) and _is_long(inner[1]):
-            inside.append(place)
-            yield (*path, *FUNCTION, BODY, *place)
+            inside.append(map_path)
+            yield (*path, *FUNCTION, BODY, *map_path)
 
 
 def _is_long(xs: Term) -> bool:

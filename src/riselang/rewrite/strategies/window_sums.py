@@ -56,9 +56,9 @@ class WindowShape:
         return prod((*self.outer, self.rows, self.columns, *self.reduction_lengths))
 
     def __str__(self) -> str:
-        places = " x ".join(map(str, (*self.outer, self.rows)))
+        positions = " x ".join(map(str, (*self.outer, self.rows)))
         elements = " x ".join(map(str, self.reduction_lengths))
-        return f"windows of {elements} at {places} positions with {self.columns} kernels"
+        return f"windows of {elements} at {positions} positions with {self.columns} kernels"
 
 
 @dataclass(frozen=True)

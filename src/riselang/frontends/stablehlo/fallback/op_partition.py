@@ -125,15 +125,15 @@ def single_op_sections(function: GraphFunction, section: Section) -> Iterator[Se
 
 def module_part(function: GraphFunction, section: Section) -> Part:
     """Return the part of the module that a unit covers."""
-    places: dict[GraphValue, ValueRef] = {
+    value_refs: dict[GraphValue, ValueRef] = {
         value: (None, number) for number, value in enumerate(function.body.arguments)
     }
     for position, op in enumerate(function.body.operations):
-        places.update({value: (position, number) for number, value in enumerate(op.results)})
+        value_refs.update({value: (position, number) for number, value in enumerate(op.results)})
     return Part(
         section.positions,
-        tuple(places[each] for each in section.inputs),
-        tuple(places[each] for each in section.outputs),
+        tuple(value_refs[each] for each in section.inputs),
+        tuple(value_refs[each] for each in section.outputs),
     )
 
 

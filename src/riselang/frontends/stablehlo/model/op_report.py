@@ -18,12 +18,13 @@ def format_op_report(function: GraphFunction, sections: Sequence[Section]) -> st
     for position, op in enumerate(function.body.operations[:-1]):
         if op.name != CONSTANT and position in unit_of:
             number = unit_of[position]
-            place = f"{op.location}" if op.location else op.label
-            rows.append((op.name, f"{sections[number].target}, unit {number}", place))
+            location = f"{op.location}" if op.location else op.label
+            rows.append((op.name, f"{sections[number].target}, unit {number}", location))
     counts = Counter(row[1] for row in rows)
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [
-        f"{name:{widths[0]}}  {where:{widths[1]}}  {place}".rstrip() for name, where, place in rows
+        f"{name:{widths[0]}}  {where:{widths[1]}}  {location}".rstrip()
+        for name, where, location in rows
     ]
     totals = [f"{where}: {count} op{'s' * (count > 1)}" for where, count in counts.items()]
     return "\n".join([*lines, *totals, ""])

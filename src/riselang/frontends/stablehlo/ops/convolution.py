@@ -44,7 +44,7 @@ class Layout:
 def read_layout(numbers: Mapping[str, Any]) -> Layout:
     def labels(batch: str, feature: str, spatial: str) -> list[int]:
         found = {numbers[batch]: BATCH, numbers[feature]: FEATURE}
-        found |= {place: k for k, place in enumerate(numbers[spatial])}
+        found |= {dimension: k for k, dimension in enumerate(numbers[spatial])}
         return [found[k] for k in range(len(found))]
 
     return Layout(

@@ -61,30 +61,30 @@ def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> T
 
 @lowers_op("stablehlo.broadcast_in_dim", summary="nothing if it is zipped, else `generate`")
 def _broadcast_in_dim(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
-    places = op.integer_list("broadcast_dimensions")
-    return broadcast(regions.builder, operands[0], op.result.shape, places)
+    dimensions = op.integer_list("broadcast_dimensions")
+    return broadcast(regions.builder, operands[0], op.result.shape, dimensions)
 
 
 @lowers_op("stablehlo.broadcast", summary="nothing if it is zipped, else `generate`")
 def _broadcast(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     new = len(op.integer_list("broadcast_sizes"))
-    places = range(new, len(op.result.shape))
-    return broadcast(regions.builder, operands[0], op.result.shape, tuple(places))
+    dimensions = range(new, len(op.result.shape))
+    return broadcast(regions.builder, operands[0], op.result.shape, tuple(dimensions))
 
 
 def broadcast(
-    builder: Builder, tensor: Tensor, shape: Sequence[int], places: Sequence[int]
+    builder: Builder, tensor: Tensor, shape: Sequence[int], dimensions: Sequence[int]
 ) -> Tensor:
-    grown = [k for k, place in enumerate(places) if tensor.shape[k] != shape[place]]
+    grown = [k for k, dimension in enumerate(dimensions) if tensor.shape[k] != shape[dimension]]
     tensor = broadcast_unit_dimensions(builder, tensor, grown)
     kept = [k for k in range(tensor.rank) if k in tensor.varying]
-    ordered = sorted(kept, key=lambda k: places[k])
+    ordered = sorted(kept, key=lambda k: dimensions[k])
     if ordered != kept:
         order = [kept.index(k) for k in ordered]
         node = permute_dimensions(builder, tensor.make(), order)
-        varying = tuple(places[k] for k in ordered)
+        varying = tuple(dimensions[k] for k in ordered)
         return Tensor(tensor.element, tuple(shape), varying, lambda: node)
-    return broadcast_tensor(tensor, shape, places)
+    return broadcast_tensor(tensor, shape, dimensions)
 
 
 def broadcast_unit_dimensions(
@@ -108,8 +108,8 @@ def _replace_node(tensor: Tensor, varying: tuple[int, ...], node: Node) -> Tenso
 def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
     order = op.integer_list("permutation")
-    places = [order.index(k) for k in range(tensor.rank)]
-    return broadcast(regions.builder, tensor, op.result.shape, places)
+    dimensions = [order.index(k) for k in range(tensor.rank)]
+    return broadcast(regions.builder, tensor, op.result.shape, dimensions)
 
 
 @lowers_op("stablehlo.reshape", summary="`join` and `split`, under `map`")
@@ -130,8 +130,8 @@ def reshape_tensor(builder: Builder, tensor: Tensor, shape: Sequence[int]) -> Te
             builder, materialize(builder, tensor), list(tensor.shape), lengths
         )
         tensor = whole_tensor(tensor.element, lengths, node)
-    places = [k for k, length in enumerate(shape) if length != 1]
-    return broadcast_tensor(tensor, shape, places)
+    dimensions = [k for k, length in enumerate(shape) if length != 1]
+    return broadcast_tensor(tensor, shape, dimensions)
 
 
 def _drop_unit_dimensions(builder: Builder, tensor: Tensor) -> Tensor:

@@ -96,8 +96,8 @@ def index_vectors(builder: Builder, indices: Tensor, vector_dimension: int) -> N
 
 def index_component(builder: Builder, vector: Node, position: int, element: ElementType) -> Node:
     """Return one component of an index vector."""
-    place = builder.clamp_idx(length_of(vector), builder.literal(position, index))
-    return convert_to_i64(builder, builder.at(place, vector), element)
+    index_node = builder.clamp_idx(length_of(vector), builder.literal(position, index))
+    return convert_to_i64(builder, builder.at(index_node, vector), element)
 
 
 @lowers_op("stablehlo.gather", summary="`at` and `sliceAt`, under a `map` over the indices")
@@ -119,8 +119,8 @@ def _gather_slices(
     index_dims = [k for k in range(indices.rank) if k != vector_dimension]
     # The dimensions that operand and indices share come first in both.
     others = [k for k in index_dims if k not in index_batching]
-    places = [index_dims.index(k) for k in (*index_batching, *others)]
-    vectors = permute_dimensions(builder, vectors, [*places, len(index_dims)])
+    positions = [index_dims.index(k) for k in (*index_batching, *others)]
+    vectors = permute_dimensions(builder, vectors, [*positions, len(index_dims)])
     rest = [k for k in range(tensor.rank) if k not in batching]
     source = permute_dimensions(builder, _stored_source(builder, tensor), [*batching, *rest])
     shape, part = [tensor.shape[k] for k in rest], [sizes[k] for k in rest]
@@ -150,7 +150,7 @@ def _gather_slices(
     batch = [k for k in range(rank) if k not in offsets]
     order = [0] * rank
     for position, dimension in enumerate(batch):
-        order[dimension] = places.index(position)
+        order[dimension] = positions.index(position)
     for position, dimension in enumerate(offsets):
         order[dimension] = len(batch) + position
     return whole_tensor(
@@ -173,8 +173,10 @@ def _scatter(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -
     if updates[0].size == 0:
         return list(tensors)
     size = tensors[0].size
-    places = _places(builder, tensors[0].shape, indices, updates[0].shape, numbers)
-    flat_places = builder.map(lambda place: builder.clamp_idx(size + 1, place), places)
+    positions = _flat_indices(builder, tensors[0].shape, indices, updates[0].shape, numbers)
+    clamped_indices = builder.map(
+        lambda index_node: builder.clamp_idx(size + 1, index_node), positions
+    )
     # Updates out of bounds get an index past the end, and are dropped.
     before = [
         builder.concat(
@@ -186,10 +188,10 @@ def _scatter(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -
     start = zip_arrays(builder, 1, before)
     new = zip_arrays(builder, 1, [_flatten_tensor(builder, each) for each in updates])
     if count == 1 and _replaces(op):
-        node = builder.scatter(flat_places, start, new)
+        node = builder.scatter(clamped_indices, start, new)
     else:
         added = reduction_step(regions, op.regions[0], elements)
-        node = builder.scatter_with(added, flat_places, start, new)
+        node = builder.scatter_with(added, clamped_indices, start, new)
     parts = unzip_tensors(
         builder, 1, builder.take(size, node), [(each, (size,)) for each in elements]
     )
@@ -207,7 +209,7 @@ def _replaces(op: TypedOp) -> bool:
     return len(region.operations) == 1 and end.operands == (region.arguments[1],)
 
 
-def _places(
+def _flat_indices(
     builder: Builder,
     shape: Sequence[int],
     indices: Tensor,
@@ -256,18 +258,18 @@ def _places(
             fits = inside if fits is None else builder.operation("arith.andi", [fits, inside], i1)
             origin = plus(origin, times(start, strides[dimension]))
         for dimension, index_dimension in zip(batching, index_batching, strict=True):
-            place = batch[index_dims.index(index_dimension)]
-            origin = plus(origin, times(place, strides[dimension]))
+            index_node = batch[index_dims.index(index_dimension)]
+            origin = plus(origin, times(index_node, strides[dimension]))
 
-        def offsets(level: int, place: Node) -> Node:
+        def offsets(level: int, index_node: Node) -> Node:
             if level == len(windowed):
-                return place if fits is None else builder.select(fits, place, wide(size))
+                return index_node if fits is None else builder.select(fits, index_node, wide(size))
             dimension = windowed[level]
             extent = extents[dimension]
             return builder.generate(
                 extent,
                 lambda i: offsets(
-                    level + 1, plus(place, times(index_of(i, extent), strides[dimension]))
+                    level + 1, plus(index_node, times(index_of(i, extent), strides[dimension]))
                 ),
             )
 
@@ -283,8 +285,8 @@ def _places(
         counted = builder.generate(length, lambda i: index_of(i, length))
 
         def body(pair: Node) -> Node:
-            row, place = builder.unpack_tuple(pair, 2)
-            return over(level + 1, row, [*batch, place])
+            row, index_node = builder.unpack_tuple(pair, 2)
+            return over(level + 1, row, [*batch, index_node])
 
         return builder.map(body, builder.zip(vectors, counted))
 

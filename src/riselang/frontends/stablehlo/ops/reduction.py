@@ -208,26 +208,26 @@ def _select_and_scatter(regions: RegionLowering, op: TypedOp, operands: Sequence
     sizes = op.integer_list("window_dimensions", [1] * operand.rank)
     moves = window_moves(op, sizes, source.shape)
     values = store_if_overlapping(builder, operand, moves)
-    places = _places(builder, operand.shape)
+    flat_indices = _flat_indices(builder, operand.shape)
     nowhere = builder.literal(-1, i64)
     seen = [
         padded_windows(builder, values, moves, zero_literal(builder, element)),
-        padded_windows(builder, places, moves, nowhere),
+        padded_windows(builder, flat_indices, moves, nowhere),
     ]
 
     def step(best: Node, each: Node) -> Node:
-        value, place = builder.unpack_tuple(each, 2)
-        held, held_place = builder.unpack_tuple(best, 2)
+        value, flat_index = builder.unpack_tuple(each, 2)
+        held, held_index = builder.unpack_tuple(best, 2)
         (keeps,) = regions.lower_region(
             op.regions[0], scalar_tensors([element, element], [held, value])
         )
-        none_yet = builder.compare("lt", held_place, builder.literal(0, i64))
-        exists = builder.compare("ge", place, builder.literal(0, i64))
+        none_yet = builder.compare("lt", held_index, builder.literal(0, i64))
+        exists = builder.compare("ge", flat_index, builder.literal(0, i64))
         better = builder.operation("arith.xori", [keeps.make(), builder.literal(-1, i1)], i1)
         takes = builder.operation("arith.ori", [none_yet, better], i1)
         takes = builder.operation("arith.andi", [exists, takes], i1)
         return builder.pair(
-            builder.select(takes, value, held), builder.select(takes, place, held_place)
+            builder.select(takes, value, held), builder.select(takes, flat_index, held_index)
         )
 
     nothing = builder.pair(zero_literal(builder, element), nowhere)
@@ -242,12 +242,12 @@ def _select_and_scatter(regions: RegionLowering, op: TypedOp, operands: Sequence
     )
     # Elements that no window selects get an index past the end.
     indices = builder.map(
-        lambda place: builder.clamp_idx(
+        lambda flat_index: builder.clamp_idx(
             size + 1,
             builder.select(
-                builder.compare("lt", place, builder.literal(0, i64)),
+                builder.compare("lt", flat_index, builder.literal(0, i64)),
                 builder.literal(size, i64),
-                place,
+                flat_index,
             ),
         ),
         flat,
@@ -264,7 +264,7 @@ def _select_and_scatter(regions: RegionLowering, op: TypedOp, operands: Sequence
     )
 
 
-def _places(builder: Builder, shape: Sequence[int]) -> Node:
+def _flat_indices(builder: Builder, shape: Sequence[int]) -> Node:
     """Return the index of each element in the flat array."""
     size = prod(shape)
     counted = builder.generate(size, lambda i: builder.convert(builder.from_idx(i, size), i64))
