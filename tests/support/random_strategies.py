@@ -145,10 +145,10 @@ class RandomStrategies:
 
     def tiles(self) -> Strategy:
         rows, lanes, vectors = (self.choices.of(sizes) for sizes in ((1, 2, 3), (2, 4), (1, 2)))
-        kept, packed, threads, turned = (self.choices.one_in(2) for _ in range(4))
+        kept, packed, threads, transposed = (self.choices.one_in(2) for _ in range(4))
         if self.choices.one_in(3):
             return column_tiles(
-                rows, lanes * vectors, lanes, kept=kept, turned=turned, threads=threads
+                rows, lanes * vectors, lanes, kept=kept, transposed=transposed, threads=threads
             )
         if self.choices.one_in(3):
             depth, share = self.choices.of((1, 2, 3)), self.choices.of((2, 3, 4))
@@ -157,7 +157,7 @@ class RandomStrategies:
             )
         return register_tiles(
             rows, lanes * vectors, lanes, block=1 + self.choices.below(2),
-            kept=kept, packed=packed, turned=turned, threads=threads,
+            kept=kept, packed=packed, transposed=transposed, threads=threads,
         )  # fmt: skip
 
     def address(self) -> Selector:

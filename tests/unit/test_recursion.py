@@ -12,19 +12,19 @@ TREES = frozenset({"Term", "Node", "Syntax", "Operation", "Block", "SSAValue"})
 """What programs are made of."""
 INSIDE = {
     "dialects/module.py": "dialects/module.py parse_with_positions",
-    "interpreter/evaluate.py": "interpreter/evaluate.py run",
+    "interpreter/evaluate.py": "interpreter/evaluate.py run_term",
     "lowering/": "lowering/passes/convert_rise_to_imperative.py convert_module",
     "native/mlir/generic_printer.py": "native/mlir/generic_printer.py native_text",
     "notation/elaboration.py": "notation/program.py parse_program",
     "notation/layout.py": "notation/layout.py layout",
     "notation/name_resolution.py": "notation/program.py parse_program",
-    "notation/term_extents.py": "notation/term_extents.py placed_text",
+    "notation/term_extents.py": "notation/term_extents.py format_with_extents",
     "notation/printer.py": "notation/printer.py show_term",
     "notation/size_expressions.py": "notation/program.py parse_program",
     "rewrite/": "rewrite/derivation.py derive",
     "term/cost.py": "term/cost.py cost",
-    "term/from_dialect.py": "term/from_dialect.py units",
-    "term/lets.py": "term/lets.py with_settled_lets",
+    "term/from_dialect.py": "term/from_dialect.py read_units",
+    "term/lets.py": "term/lets.py normalize_lets",
     "term/anti_unification.py": "term/outline_repeats.py outline",
     "term/flattening.py": "term/outline_repeats.py outline",
     "term/let_writer.py": "term/outline_repeats.py outline",
@@ -45,7 +45,7 @@ BOUNDED = {
 """Recursions that are not as deep as a program is, and what they are over."""
 OTHERS = ("lowering/assignments.py:",)
 """Attributes that have the name of a walk and are none."""
-ENTERING = frozenset({"deep", "recursive"})
+ENTERING = frozenset({"with_deep_stack", "recursive"})
 
 
 def is_entering(function: Function | None) -> bool:
@@ -93,7 +93,9 @@ def sources() -> list[Path]:
 
 def test_every_walk_over_a_program_is_entered_on_a_deep_stack() -> None:
     problems = [problem for path in sources() for problem in unbounded(path)]
-    assert not problems, "mark these with support.recursion.deep, or say in INSIDE who enters them"
+    assert not problems, (
+        "mark these with support.recursion.with_deep_stack, or say in INSIDE who enters them"
+    )
 
 
 def test_walks_over_operations_call_themselves_directly() -> None:

@@ -75,7 +75,7 @@ def layout(
 ) -> str:
     """Print an expression that follows `start` on its line.
 
-    `comments` go before the token with their number; see `writer.py`. If `syntax_extents` is given, the
+    `comments` go before the token with their number; see `writer.py`. With `syntax_extents`, the
     extents of the parts are recorded in it.
     """
     return _Layout(comments or {}, syntax_extents).print_syntax(syntax, start)

@@ -47,7 +47,7 @@ def whole_tensor(element: ElementType, shape: Sequence[int], node: Node) -> Tens
 
 
 def broadcast_tensor(tensor: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
-    """Broadcast a tensor to a larger shape; its dimensions are those at `dimensions`, which ascend."""
+    """Broadcast a tensor to a larger shape; its dimensions become `dimensions`, which ascend."""
     varying = tuple(dimensions[each] for each in tensor.varying)
     return Tensor(tensor.element, tuple(shape), varying, tensor.make)
 

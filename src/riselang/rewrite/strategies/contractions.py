@@ -86,7 +86,8 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
     if tiles.is_by_columns:
         return column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
-            kept=tiles.loads_rows_in_vectors, turned=tiles.is_transposed, threads=tiles.is_parallel,
+            kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
+            threads=tiles.is_parallel,
         )  # fmt: skip
     if tiles.depth:
         return streamed_tiles(
@@ -95,7 +96,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
         )  # fmt: skip
     return register_tiles(
         tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
-        kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, turned=tiles.is_transposed,
+        kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, transposed=tiles.is_transposed,
         threads=tiles.is_parallel,
     )  # fmt: skip
 
@@ -109,7 +110,7 @@ def register_tiles(
     block: int,
     kept: bool = False,
     packed: bool = True,
-    turned: bool = False,
+    transposed: bool = False,
     threads: bool = True,
 ) -> Strategy:
     """Register tiles for a map of a map of a reduction; `block` counts tiles."""
@@ -122,7 +123,7 @@ def register_tiles(
         copies = _PackColumns(lanes, map_in_parallel if threads else map_as_loop)
         steps += [split(block) @ loop(1), columns_of_block]
         steps += [at_columns(copies) @ loop(2), hoist()]
-        steps += [at_columns(_pack_rows(lanes, turned)) @ loop(3), hoist()]
+        steps += [at_columns(_pack_rows(lanes, transposed)) @ loop(3), hoist()]
     steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
 
@@ -134,7 +135,7 @@ def column_tiles(
     lanes: int,
     *,
     kept: bool = False,
-    turned: bool = False,
+    transposed: bool = False,
     threads: bool = True,
 ) -> Strategy:
     """Register tiles, for some columns with all rows; the remaining rows are a smaller tile."""
@@ -142,15 +143,15 @@ def column_tiles(
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
         store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
-        _RowTiles(rows, lanes, kept, turned) @ loop(2),
+        _RowTiles(rows, lanes, kept, transposed) @ loop(2),
         hoist(),
         (parallel() if threads else sequential()) @ loop(1),
     )
 
 
-def _pack_rows(lanes: int, turned: bool) -> Strategy:
+def _pack_rows(lanes: int, transposed: bool) -> Strategy:
     """Pack blocks of rows."""
-    return pack_blocks >> _in_blocks(transpose_in_squares(lanes)) if turned else pack_blocks
+    return pack_blocks >> _in_blocks(transpose_in_squares(lanes)) if transposed else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,7 +193,7 @@ class _RowTiles(Strategy):
     rows: int
     lanes: int
     kept: bool
-    turned: bool
+    transposed: bool
 
     def run(self, term: Term, setting: Setting) -> Result:
         found = pattern_arguments(term, "map")
@@ -213,12 +214,13 @@ class _RowTiles(Strategy):
             split(rows),
             try_(tile_pairs @ loop(1)),
             vector_accumulators(self.lanes, self.kept and divides) @ loop(2),
-            at_columns(_pack_rows(self.lanes, self.turned and divides)) @ loop(1),
+            at_columns(_pack_rows(self.lanes, self.transposed and divides)) @ loop(1),
             sequential() @ loop(1),
         )
 
     def __str__(self) -> str:
-        return f"row_tiles({self.rows}, {self.lanes}, kept={self.kept}, turned={self.turned})"
+        flags = f"kept={self.kept}, transposed={self.transposed}"
+        return f"row_tiles({self.rows}, {self.lanes}, {flags})"
 
 
 @schedule
@@ -311,11 +313,11 @@ def _panel_rows(matrix: Term) -> int | None:
     """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
     joined = pattern_arguments(matrix, "join")
     mapped = None if joined is None else pattern_arguments(joined[0], "map")
-    turned = None if mapped is None else arguments_in_body(mapped[0], "transpose")
-    if mapped is None or turned is None or not isinstance(mapped[1], Bound):
+    operands = None if mapped is None else arguments_in_body(mapped[0], "transpose")
+    if mapped is None or operands is None or not isinstance(mapped[1], Bound):
         return None
     panel = mapped[1].type
-    if not isinstance(turned[0], Bound) or turned[0].index or not isinstance(panel, ArrayType):
+    if not isinstance(operands[0], Bound) or operands[0].index or not isinstance(panel, ArrayType):
         return None
     row = panel.element
     if not isinstance(row, ArrayType) or not isinstance(row.element, ArrayType):

@@ -141,14 +141,14 @@ def _candidates(shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
         packed = _ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
         # Rows that are not packed are not contiguous, and no vector has more than one of them.
         kept = packed and can_load_rows_in_vectors(rows, lanes, machine)
-        turned = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
+        transposed = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
         for vectors in range(1, min(MOST_VECTORS, _ceil_div(shape.columns, lanes)) + 1):
             if register_count(rows, vectors, lanes, machine) > machine.registers:
                 break
             columns, block = vectors * lanes, _tiles_per_block(rows, shape, machine)
-            yield Tiles(rows, columns, lanes, block, kept, packed, shape.is_parallel, turned)
+            yield Tiles(rows, columns, lanes, block, kept, packed, shape.is_parallel, transposed)
             if packed and _fits_by_columns(columns, shape, machine):
-                yield Tiles(rows, columns, lanes, 0, kept, packed, shape.is_parallel, turned)
+                yield Tiles(rows, columns, lanes, 0, kept, packed, shape.is_parallel, transposed)
 
 
 def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool:
