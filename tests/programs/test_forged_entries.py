@@ -17,7 +17,7 @@ COMMON = """
 import json, os, random, struct, sys
 import numpy as np
 import riselang as rl
-from riselang.compiler.caching import find
+from riselang.compiler.caching import find_cached
 from riselang.api.lowered import Lowered
 from riselang.runtime.artifact import Artifact
 from riselang.runtime.cache import default_cache
@@ -37,14 +37,14 @@ cache, key = default_cache(), lowered.key
 whole = cache.read(key)
 head, _, code = unseal(KIND, whole).partition(b"\\n")
 facts = json.loads(head)
-assert find(key, "scaled", {"scaled": lowered._buffers}) is not None
+assert find_cached(key, "scaled", {"scaled": lowered._buffers}) is not None
 rng = random.Random(int(sys.argv[1]))
 refused = accepted = 0
 
 def try_entry(content, *, compile):
     global refused, accepted
     assert cache.write(key, content)
-    found = find(key, "scaled", {"scaled": lowered._buffers})
+    found = find_cached(key, "scaled", {"scaled": lowered._buffers})
     if found is None:
         refused += 1
     else:

@@ -30,8 +30,8 @@ THREADS, CALLS = 32, 1000
 PROGRAM = """
 import sys, numpy as np, riselang as rl
 from riselang.native.llvm import codegen as llvm
-optimised, optimise = [], llvm._optimised
-llvm._optimised = lambda *arguments: optimised.append(1) or optimise(*arguments)
+optimised, optimise = [], llvm._optimize_module
+llvm._optimize_module = lambda *arguments: optimised.append(1) or optimise(*arguments)
 x = np.arange(1000, dtype=np.float32)
 for factor in map(float, sys.argv[1:]):
     @rl.jit

@@ -24,10 +24,10 @@ ROTATE = pattern(
     "the first k elements behind the others",
     explicit="k",
     view=View(
-        lambda k, n, i: (i + k) % positive(k + n), "An array with its beginning at its end.",
-        lambda k, n, i: (i + n) % positive(k + n),
+        lambda k, n, i: (i + k) % as_divisor(k + n), "An array with its beginning at its end.",
+        lambda k, n, i: (i + n) % as_divisor(k + n),
         "What `rotate` gives, to be written as the array before it.",
-        kept=Kept("k", "count", "by"),
+        size_attribute=SizeAttribute("k", "count", "by"),
     ),
 )
 """
@@ -47,7 +47,9 @@ ADDED = {
     "riselang/interpreter/pattern_semantics.py": lambda text: text.replace(
         "MEANINGS: Mapping[str, Callable[..., Any]] = {",
         "MEANINGS: Mapping[str, Callable[..., Any]] = {\n"
-        '    "rotate": lambda pattern, xs: xs[_size(pattern, "k") :] + xs[: _size(pattern, "k")],',
+        '    "rotate": lambda pattern, xs: (\n'
+        '        xs[_size_argument(pattern, "k") :] + xs[: _size_argument(pattern, "k")]\n'
+        "    ),",
     ),
 }
 CHECKS = '''
@@ -60,7 +62,7 @@ import riselang as rl
 from making.stubs import patterns
 from making.pattern_reference import REFERENCE
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.interpreter.evaluate import run
+from riselang.interpreter.evaluate import run_term
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 from riselang.rewrite.proving import Status, prove
@@ -80,7 +82,7 @@ def check(function, *inputs, expected):
     assert parse_term(show_term(term)) == term
     found = function(*inputs)
     assert np.array_equal(found, expected), (found, expected)
-    meant = run(term, [each.tolist() for each in inputs])
+    meant = run_term(term, [each.tolist() for each in inputs])
     assert np.array_equal(np.array(meant), expected), (meant, expected)
     return function.trace().lower()
 

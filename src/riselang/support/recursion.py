@@ -3,8 +3,8 @@
 Terms, notation and ops are trees that may be as deep as a program has operations, but Python limits
 its stack to 1,000 calls. Neither the depth of the caller nor the depth of a program may decide
 whether the program compiles. So every recursion over programs is entered by a function with the
-decorator `with_deep_stack`. The outermost such function runs in a thread with a stack that is large enough for
-`MOST_CALLS`, and so does everything that it calls. See Note [Two stacks].
+decorator `with_deep_stack`. The outermost such function runs in a thread with a stack that is large
+enough for `MAX_CALL_DEPTH`, and so does everything that it calls. See Note [Two stacks].
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def test_places_and_processes_do_not_matter() -> None:
     assert known == model_text(model(f"\n// moved\n{text}"))
     code = (
         "import sys; from riselang.frontends.c.file import CFile; "
-        "from riselang.frontends.c.model.model_identity import identity; "
-        "sys.stdout.write(identity(CFile.of(sys.stdin.read(), 'x.c').whole()))"
+        "from riselang.frontends.c.model.model_identity import model_text; "
+        "sys.stdout.write(model_text(CFile.parse_text(sys.stdin.read(), 'x.c').model_function()))"
     )
     run = [sys.executable, "-c", code]
     for _ in range(2):

@@ -103,9 +103,9 @@ def test_arrays_of_one_element_again_and_again_stay_small() -> None:
 def test_a_process_that_ends_leaves_nothing_open() -> None:
     code = (
         "import os\n"
-        "from riselang.native.workers.subprocess_worker import Died, call_isolated\n"
+        "from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated\n"
         "try: call_isolated(os.abort)\n"
-        "except Died: pass\n"
+        "except WorkerDied: pass\n"
         "call_isolated(os.getpid)\n"
     )
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", code]
