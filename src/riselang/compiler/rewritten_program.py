@@ -30,8 +30,3 @@ class RewrittenProgram:
     """The options; `contracted` is set if contraction has been done."""
     derivation: Derivation | None
     """The steps of the strategy; None if no strategy rewrote it."""
-
-    @property
-    def end(self) -> Term:
-        """The program after the strategy."""
-        return self.program.term if self.derivation is None else self.derivation.end

@@ -157,7 +157,6 @@ class ScalarFunction:
         return f"<scalar function {self.name}>"
 
 
-_UNARY = {"neg", "abs"}
 _TERNARY = {"fma"}
 _BINARY = {
     "add", "sub", "mult", "div", "floordiv", "max", "min", "bitand", "bitor", "bitxor", "pow",

@@ -24,11 +24,6 @@ def word_at(text: str, offset: int, pattern: re.Pattern[str] = _WORD) -> tuple[s
     return None
 
 
-def called(spec: PatternSpec) -> str:
-    """Return the name of a pattern with its explicit sizes."""
-    return f"{spec.name}({', '.join(spec.explicit)})" if spec.explicit else spec.name
-
-
 def describe_pattern(spec: PatternSpec) -> str:
     """Describe a pattern, in Markdown."""
     return f"```rise\n{spec!r}\n```\n{spec.description[0].upper()}{spec.description[1:]}."

@@ -40,13 +40,6 @@ def length_of(node: Node) -> Nat:
     return node.type.length
 
 
-def rank_of(type: RiseType) -> int:
-    rank = 0
-    while isinstance(type, ArrayType):
-        rank, type = rank + 1, type.element
-    return rank
-
-
 class Builder:
     """Creates nodes in the current scope, at the current location."""
 

@@ -313,12 +313,6 @@ def array_type_of(value: SSAValue) -> ArrayType:
     return value.type
 
 
-def inner_length(value: SSAValue) -> Nat:
-    inner = array_type_of(value).element
-    assert isinstance(inner, ArrayType)
-    return inner.length
-
-
 def as_index(part: Nat | Side) -> Nat:
     assert isinstance(part, Nat)
     return part

@@ -499,11 +499,3 @@ def size_argument(pattern: Pattern, name: str) -> Nat:
     value = pattern.argument(name)
     assert isinstance(value, Nat)
     return value
-
-
-def constant(length: Nat) -> int:
-    if not length.is_constant:
-        raise LimitationError(
-            f"the length {length} is not a constant; lowering symbolic sizes is not supported yet"
-        )
-    return length.constant

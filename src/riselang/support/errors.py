@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,6 @@ class SourceLocation:
         if self.text is not None:
             return self.text
         return linecache.getline(self.file, self.line).rstrip("\n") or None
-
-    def advanced(self, columns: int) -> SourceLocation:
-        return replace(self, column=self.column + columns)
 
 
 class RiseError(Exception):

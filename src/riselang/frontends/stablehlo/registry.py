@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from riselang.frontends.stablehlo.elements import ElementType, TensorType
+from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.tensors import Tensor
 from riselang.frontends.term_builder import Builder
 from riselang.support.errors import LimitationError, SourceLocation
@@ -140,7 +140,3 @@ STRUCTURAL_OPS: Mapping[str, str] = {
     "stablehlo.return": "the results of a region",
 }
 """Ops that belong to others."""
-
-
-def same_elements(op: TypedOp) -> ElementType:
-    return op.operands[0].element

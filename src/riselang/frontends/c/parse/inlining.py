@@ -30,8 +30,6 @@ from riselang.frontends.c.parse.syntax import (
     Return,
     Statement,
     Variable,
-    direct_expressions,
-    walk_expression,
     walk_statement,
 )
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -324,15 +322,3 @@ def _check_no_effects(call: Call, function: Function) -> None:
                 f"{call.function} is called for its value, but also has side effects",
                 "let it return void, or remove its side effects",
             )  # fmt: skip
-
-
-def called_names(statements: Sequence[Statement]) -> set[str]:
-    """Return the names of the functions that statements call."""
-    return {
-        part.function
-        for each in statements
-        for statement in walk_statement(each)
-        for expression in direct_expressions(statement)
-        for part in walk_expression(expression)
-        if isinstance(part, Call)
-    }

@@ -16,8 +16,6 @@ class Tactic:
 
     name: str
     patterns: tuple[UpdatePattern, ...]
-    is_triangle: bool = False
-    """Whether it iterates over the half of its target at and below (or above) the diagonal."""
 
 
 GEMM = Tactic(
