@@ -16,7 +16,8 @@ from making.pages import blocks
 from riselang.native.debug_info import perf_map
 from riselang.native.llvm import codegen as llvm
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.nightly]
+"""`test_debug_info.py` looks at what debuggers read."""
 
 PAGE = Path(__file__).parents[2] / "docs/debugging.md"
 
@@ -55,7 +56,6 @@ def test_gdb_stops_in_a_kernel(tmp_path: Path) -> None:
         assert line.removeprefix('Thread 1 "python" hit ') in plain, output
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(which("perf") is None, reason="there is no perf")
 def test_perf_names_the_lines_of_a_kernel(tmp_path: Path) -> None:
     commands, (expected,) = shown("perf")

@@ -16,7 +16,7 @@ from support.small_runs import run_small
 from support.tool_runs import called, limited
 
 
-@seeds(1500, nightly=5000, fuzzed=50_000, batch=500)
+@seeds(1000, nightly=5000, fuzzed=50_000, batch=500)
 def test_broken_notation_is_refused_with_a_place(seeds: range, tmp_path: Path, ran: Ran) -> None:
     accepted = small = 0
     for seed in seeds:

@@ -27,7 +27,7 @@ COMMANDS = (
 """They take turns: half of them `rise`, half of them `rise-opt`."""
 
 
-@seeds(16, nightly=100, fuzzed=400, batch=8)
+@seeds(8, nightly=100, fuzzed=400, batch=8)
 def test_commands_refuse_broken_files(seeds: range, tmp_path: Path, ran: Ran) -> None:
     for seed in seeds:
         tool, arguments, ending = COMMANDS[seed % len(COMMANDS)]

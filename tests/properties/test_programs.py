@@ -22,7 +22,7 @@ def evaluated(program: Program, inputs: Inputs) -> list[Array]:
     return numpy_evaluation.run(program.term, inputs, program.input_types)
 
 
-@seeds(1000, nightly=2000, fuzzed=50_000, batch=250)
+@seeds(500, nightly=2000, fuzzed=50_000, batch=250)
 def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
     for seed in seeds:
 

@@ -37,7 +37,7 @@ TAKES_ANY = (
 
 
 @pytest.mark.parametrize("name", RULES)
-@seeds(6, nightly=16, fuzzed=1000, batch=250)
+@seeds(4, nightly=16, fuzzed=1000, batch=250)
 def test_programs_compute_the_same(name: str, seeds: range, ran: Ran) -> None:
     try:
         check_rule(RULES[name], seeds)

@@ -36,8 +36,13 @@ def each_once(*lists: Iterable[Any]) -> list[Combination]:
     choices = [list(each) for each in lists]
     if IS_NIGHTLY:
         return list(product(*choices))
-    longest = max(len(each) for each in choices)
-    return [tuple(each[at % len(each)] for each in choices) for at in range(longest)]
+    # Lists of one length do not go round together: each is shifted after every round.
+    return [
+        tuple(
+            each[(at + place * (at // len(each))) % len(each)] for place, each in enumerate(choices)
+        )
+        for at in range(max(len(each) for each in choices))
+    ]
 
 
 def _pairs(candidate: Sequence[int]) -> set[Pair]:

@@ -27,7 +27,9 @@ def test_every_pair_of_choices_occurs() -> None:
 
 def test_every_choice_occurs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairwise, "IS_NIGHTLY", False)
-    assert pairwise.each_once("abc", [1, 2]) == [("a", 1), ("b", 2), ("c", 1)]
+    assert pairwise.each_once("abc", [1, 2]) == [("a", 1), ("b", 2), ("c", 2)]
+    assert len(set(pairwise.each_once("xy", "ab", range(5)))) == 5
+    assert {row[:2] for row in pairwise.each_once("xy", "ab", range(5))} == set(product("xy", "ab"))
     monkeypatch.setattr(pairwise, "IS_NIGHTLY", True)
     assert len(pairwise.each_once("abc", [1, 2])) == len(pairwise.combined("abc", [1, 2])) == 6
 

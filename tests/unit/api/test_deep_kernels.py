@@ -41,7 +41,7 @@ def test_a_lambda_of_300_operations_compiles_by_default() -> None:
     np.testing.assert_array_equal(long(x), x)
 
 
-@pytest.mark.parametrize("float", ["strict", "relaxed"])
+@pytest.mark.parametrize("float", ["relaxed", pytest.param("strict", marks=pytest.mark.nightly)])
 def test_every_stage_of_a_deep_program_is_shown(float: str) -> None:
     lowered = rl.jit(float=float, strategy="none")(many).lower()
     for stage in ("notation", "rise", "imperative", "affine"):

@@ -24,7 +24,7 @@ from riselang.frontends.c.tactics.loop_fission import split_region
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
-from support.pairwise import combined
+from support.pairwise import each_once
 
 NIGHTLY = pytest.mark.nightly
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}
@@ -278,7 +278,7 @@ HALVES = {
 
 @pytest.mark.usefixtures("lifted")
 @pytest.mark.parametrize(
-    ("half", "type", "size"), combined(HALVES, ["double", "float"], [1, 47, 48, 49, 150])
+    ("half", "type", "size"), each_once(HALVES, ["double", "float"], [1, 47, 48, 49, 150])
 )
 def test_half_of_a_product_in_panels(half: str, type: str, size: int) -> None:
     """Rows that no block divides, both halves, factors that lie the other way round."""

@@ -11,7 +11,7 @@ import pytest
 import riselang as rl
 from support import model_examples as examples
 
-INTERPRETED = ("mlp_train", "train_loop")
+INTERPRETED = ("mlp_train", pytest.param("train_loop", marks=pytest.mark.nightly))
 """Those small enough for the interpreter."""
 
 
@@ -20,7 +20,13 @@ def test_all_models_are_there() -> None:
     assert wanted <= set(examples.names())
 
 
-@pytest.mark.parametrize("name", examples.names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if name == "lenet_train" else ())
+        for name in examples.names()
+    ],
+)
 def test_a_model_computes_what_its_framework_did(name: str) -> None:
     model = rl.from_stablehlo(examples.FOLDER / f"{name}.mlir")
     for number in range(examples.SETS):

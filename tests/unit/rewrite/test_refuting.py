@@ -96,6 +96,7 @@ def mixed() -> list[Law]:
     ]
 
 
+@pytest.mark.nightly
 def test_mixed_sides_are_proved_equal_only_where_they_are() -> None:
     """What is proved, the interpreter finds no fault with."""
     found = [agree(law) for law in mixed()]
