@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -79,6 +80,15 @@ def test_errors_and_context_variables_come_through() -> None:
         with_deep_stack(dict[str, int]().__getitem__)("missing")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT raise, also where it is ignored (in the background) or was caught by a library."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_who_waits_may_be_interrupted() -> None:
     ended = threading.Event()
 
@@ -96,6 +106,7 @@ def test_who_waits_may_be_interrupted() -> None:
     assert ended.is_set()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_that_python_drops_is_repeated(capfd: pytest.CaptureFixture[str]) -> None:
     """It is dropped in the callback of a weak reference, as interned terms have them."""
     hook = sys.unraisablehook
