@@ -252,7 +252,7 @@ def test_bad_counts_and_names(way: str) -> None:
         ((given["A"],), {}, "takes 3 arguments"),
         ((*given.values(), 1.0), {}, "takes 3 arguments"),
         ((given["A"],), {"i": given["i"]}, "called without s"),
-        ((given["A"],), {**given}, "given A twice"),
+        ((given["A"],), {**given}, "got A twice"),
         ((), {**given, "B": 1}, "has no parameter B; it has: A, i, s"),
         ((), {"i": given["i"], "s": 1.0}, "called without A"),
     ):

@@ -37,14 +37,14 @@ cache, key = default_cache(), lowered.key
 whole = cache.read(key)
 head, _, code = unseal(KIND, whole).partition(b"\\n")
 facts = json.loads(head)
-assert find_cached(key, "scaled", {"scaled": lowered._buffers}) is not None
+assert find_cached(key, "scaled", {"scaled": lowered._buffer_types}) is not None
 rng = random.Random(int(sys.argv[1]))
 refused = accepted = 0
 
 def try_entry(content, *, compile):
     global refused, accepted
     assert cache.write(key, content)
-    found = find_cached(key, "scaled", {"scaled": lowered._buffers})
+    found = find_cached(key, "scaled", {"scaled": lowered._buffer_types})
     if found is None:
         refused += 1
     else:

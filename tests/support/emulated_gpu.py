@@ -50,14 +50,14 @@ class EmulatedGpu:
             pytest.skip("the C library has no barriers for threads")
 
     @contextmanager
-    def current(self) -> Generator[None]:
+    def make_current(self) -> Generator[None]:
         yield
 
     def load(self, ptx: str) -> EmulatedModule:
         assert ptx == self.code.ptx
         return EmulatedModule(self, kernel_module(self.code.module))
 
-    def allocated(self, bytes: int) -> int:
+    def allocate(self, bytes: int) -> int:
         C.malloc.restype = ctypes.c_void_p
         address = C.malloc(ctypes.c_size_t(bytes))
         ctypes.memset(address, 0xFF, bytes)  # what was never written is no number
@@ -124,7 +124,7 @@ class EmulatedModule:
             _replace(op, numbers)
         return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
 
-    def function(self, name: str) -> Kernel:
+    def get_function(self, name: str) -> Kernel:
         sizes = [memref_bytes(_near(type)) for type in self._shared.values()]
         return Kernel(name, self._code.address(name), sizes)
 

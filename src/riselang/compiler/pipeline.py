@@ -1,8 +1,7 @@
 """The compiler from top to bottom: trace -> rewrite -> lower -> emit.
 
 Each step is a function of immutable values. `watch` observes each stage, so a stage is printed
-exactly as it is compiled. Modules that only programs outside of the cache need are imported by the
-step that uses them.
+exactly as it is compiled. Steps import what cached programs do not need.
 """
 
 from __future__ import annotations
@@ -59,18 +58,16 @@ def rewrite(
 ) -> RewrittenProgram:
     """Contract floats, then apply a strategy; so all strategies give bitwise identical results.
 
-    With `ahead`, computations that depend on some of the arguments alone are hoisted out of the
-    program, to be computed once.
+    With `ahead`, computations that depend on some arguments alone are hoisted, to run once.
     """
     from riselang.term.contraction import contract
     from riselang.term.outline_repeats import outline
     from riselang.term.store_reductions import store_reductions
 
-    contracts = options.float != "strict" and not options.contracted
+    contracts, derivation = options.float != "strict" and not options.contracted, None
     # A user's strategy is applied to the source program, without outlining.
-    is_own = strategy not in (None, DEFAULT)
-    is_outlined = not (is_own or options.debug_info or options.effort == "max")
-    derivation = None
+    is_default = strategy in (None, DEFAULT)
+    is_outlined = is_default and not options.debug_info and options.effort != "max"
 
     def contract_and_outline(term: Term) -> Term:
         term = contract(term) if contracts else term
@@ -79,12 +76,11 @@ def rewrite(
     with time_span("rewrite"):
         if strategy is not None and should_rewrite(strategy, program.term, options):
             derivation = _derive(contract_and_outline(program.term), strategy, options, ahead)
-        settled = (
-            derivation.end
-            if derivation
-            else contract_and_outline(store_reductions(options.library, program.term))
-        )
-        program = prepare_for_lowering(replace(program, term=settled), options)
+        if derivation is None:
+            term = contract_and_outline(store_reductions(options.library, program.term))
+        else:
+            term = derivation.end
+        program = prepare_for_lowering(replace(program, term=term), options)
     is_decided = contracts or options.contracted or derivation is not None
     return RewrittenProgram(program, replace(options, contracted=is_decided), derivation)
 

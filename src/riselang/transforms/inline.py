@@ -23,7 +23,7 @@ from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Replaces calls by the bodies of their callees, if these have one block."""
+    """Replaces calls by the bodies of their callees, where these are one block."""
 
     name = "inline"
 

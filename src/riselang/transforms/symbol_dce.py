@@ -16,7 +16,7 @@ from riselang.support.recursion import with_deep_stack
 
 @dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
-    """Removes private symbols that no live op refers to."""
+    """Removes private symbols that no other symbol references."""
 
     name = "symbol-dce"
 

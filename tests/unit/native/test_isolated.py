@@ -69,7 +69,7 @@ def test_a_worker_that_is_not_called_ends_and_is_replaced(
     is_noticed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = call_isolated(os.getpid)
-    call_isolated(exec, "import __main__\n__main__.PATIENCE = 0.05")
+    call_isolated(exec, "import __main__\n__main__.IDLE_TIMEOUT = 0.05")
     subprocess_worker._idle_workers[0]._process.wait(60)
     if not is_noticed:
         monkeypatch.setattr(subprocess_worker._Worker, "is_alive", True)

@@ -330,7 +330,7 @@ def test_parts_of_a_file_keep_their_line_numbers(tool: Tool) -> None:
 def test_listings(tool: Tool) -> None:
     assert "resolve-rise-access" in tool(rise_opt.main, "--list-passes").output
     listed = tool(rise_opt.main, "--list-patterns").output
-    assert "split : (m * n).t -> n.m.t  -- cuts an array into chunks of length m" in listed
+    assert "split : (m * n).t -> n.m.t  -- splits an array into chunks of length m" in listed
 
 
 def test_an_internal_error_leaves_a_reproducer(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:

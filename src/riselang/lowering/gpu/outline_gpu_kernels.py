@@ -55,7 +55,7 @@ HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
 
 @dataclass(frozen=True)
 class OutlineGpuKernelsPass(ModulePass):
-    """Outlines kernels to a module `kernels`, and launches them from the functions."""
+    """Outlines GPU kernels into a module `kernels`; functions launch them."""
 
     name = "outline-gpu-kernels"
 

@@ -24,7 +24,7 @@ from riselang.support.recursion import with_deep_stack
 
 @dataclass(frozen=True)
 class ApproximateMathPass(ModulePass):
-    """Replaces exp, log and tanh of f32 by polynomials."""
+    """Approximates exp, log and tanh by polynomials."""
 
     name = "approximate-math"
 

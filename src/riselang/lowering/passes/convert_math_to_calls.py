@@ -32,7 +32,7 @@ from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 @dataclass(frozen=True)
 class ConvertMathToCallsPass(ModulePass):
-    """Calls the math library for exp, sin and similar functions."""
+    """Replaces math ops such as exp and sin by math library calls."""
 
     name = "convert-math-to-calls"
 

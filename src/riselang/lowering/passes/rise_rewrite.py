@@ -41,7 +41,7 @@ STRATEGY = "rise.strategy"
 
 @dataclass(frozen=True)
 class RiseRewritePass(ModulePass):
-    """Rewrites every program with the given strategy, or with the strategy of its function."""
+    """Rewrites every program by the given strategy, or by its function's strategy."""
 
     name = "rise-rewrite"
 
