@@ -161,7 +161,8 @@ def test_a_kernel_waits_for_pages_in_its_first_call_alone() -> None:
     before = faults()
     for _ in range(20):
         call(a, b, out=out)
-    assert faults() - before < 20
+    # Python itself touches some new pages; a packed matrix alone would be 128 of them.
+    assert faults() - before < a.nbytes // 4096
     assert np.allclose(out, a @ b)
 
 
