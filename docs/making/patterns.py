@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from making.pattern_reference import REFERENCE, Example, Law
-from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.lowering.imperative import compiled_patterns
 

@@ -12,7 +12,8 @@ from xdsl.rewriter import InsertPoint
 import riselang as rl
 from making.pattern_reference import REFERENCE
 from riselang.dialects.rise.pattern_ops import PATTERN_OPS
-from riselang.dialects.rise.pattern_registry import LET, PatternSpec, Role
+from riselang.dialects.rise.pattern_registry import LET
+from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.pattern_functions import PatternFunction
 from riselang.interpreter.pattern_semantics import MEANINGS

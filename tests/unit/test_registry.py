@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, REVERSE, PatternSpec
+from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, REVERSE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.scalar_ops import OVERLOADS, SCALAR_OPS
 from support.concerns import CONCERNS, forgotten

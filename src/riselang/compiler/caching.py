@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from riselang.dialects.rise.pattern_registry import PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artifact import Artifact, ExpectedFunctions
 from riselang.runtime.cache import default_cache

@@ -8,7 +8,8 @@ from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 
-from riselang.dialects.rise.pattern_registry import Argument, PatternSpec, swap_first_inputs
+from riselang.dialects.rise.argument_checks import Argument
+from riselang.dialects.rise.pattern_spec import PatternSpec, swap_first_inputs
 from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.types import (
     FunType,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     TYPE_PARAMETERS,
-    Argument,
-    PatternSpec,
 )
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.size_arguments import as_size

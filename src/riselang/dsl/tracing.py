@@ -8,8 +8,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import TUPLE, Argument
+from riselang.dialects.rise.pattern_registry import TUPLE
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     IdxType,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import SCALARS
 from riselang.editor.answers import Completion, Extent
 from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import TypeGuard
 
 from riselang.dialects.rise import pattern_registry
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import Number, literal
-from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,

@@ -11,16 +11,18 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS
-from riselang.dialects.rise.pattern_registry import PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.loop_emitter import Emitter
+from riselang.lowering.rule_registry import READ_RULES, STORE_RULES
 from riselang.lowering.rules.index_rules import IndexRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.runtime_checks import Checks
-from riselang.lowering.translation import READ_RULES, STORE_RULES, Delayed, data_type
+from riselang.lowering.translation import Delayed, data_type
 from riselang.term.nodes import (
     Lambda,
     Term,

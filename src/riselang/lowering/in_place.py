@@ -9,17 +9,8 @@ double-buffered.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.pattern_registry import (
-    FST,
-    GENERATE,
-    LET,
-    MAP,
-    PAD,
-    SND,
-    TAKE,
-    ZIP,
-    Role,
-)
+from riselang.dialects.rise.pattern_registry import FST, GENERATE, LET, MAP, PAD, SND, TAKE, ZIP
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
 from riselang.nat import as_nat
 from riselang.term.fusion import MAPS

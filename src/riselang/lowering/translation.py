@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr
 from xdsl.dialects.func import CallOp
@@ -107,30 +107,6 @@ Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
 
 ReadRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy]], Value]"
 StoreRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy], SSAValue], None]"
-
-READ_RULES: dict[str, str] = {}
-"""The method that reads each pattern, by the name of the pattern."""
-STORE_RULES: dict[str, str] = {}
-"""The method that stores each pattern without a copy; other patterns are read, then stored."""
-Rule = TypeVar("Rule", bound=Callable[..., Any])
-
-
-def reads(*patterns: str) -> Callable[[Rule], Rule]:
-    """Mark a method as the rule that reads these patterns."""
-    return _register(READ_RULES, patterns)
-
-
-def stores(*patterns: str) -> Callable[[Rule], Rule]:
-    """Mark a method as the rule that stores these patterns."""
-    return _register(STORE_RULES, patterns)
-
-
-def _register(rules: dict[str, str], patterns: tuple[str, ...]) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        rules.update(dict.fromkeys(patterns, rule.__name__))
-        return rule
-
-    return register
 
 
 class Translation:

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
+from riselang.dialects.rise.argument_checks import Argument as PatternArgument
 from riselang.dialects.rise.lane_types import Lanes
-from riselang.dialects.rise.pattern_registry import (
-    KEYWORD_PARAMETERS,
-    LET,
-    PatternSpec,
-    swap_first_inputs,
-)
-from riselang.dialects.rise.pattern_registry import Argument as PatternArgument
+from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, LET
+from riselang.dialects.rise.pattern_spec import PatternSpec, swap_first_inputs
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,

@@ -7,9 +7,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import Number
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (

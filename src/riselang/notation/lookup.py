@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.lane_types import Lanes
-from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.context import Context

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number
-from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE, PatternSpec
+from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import nat_variables, type_variables
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,

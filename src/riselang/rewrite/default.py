@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from riselang.dialects.rise.pattern_registry import Role
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.rewrite.core import Result, Setting, Strategy
 from riselang.support.recursion import with_deep_stack
 from riselang.term.cost import cost

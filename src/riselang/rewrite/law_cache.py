@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import literal
-from riselang.dialects.rise.pattern_registry import PATTERNS, Argument
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     SCALARS,

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_ops import argument_error
-from riselang.dialects.rise.pattern_registry import Argument, Role
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (

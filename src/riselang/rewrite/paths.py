@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from riselang.dialects.rise.pattern_registry import LET, TO_MEM, TUPLE, Role
+from riselang.dialects.rise.pattern_registry import LET, TO_MEM, TUPLE
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.rewrite.core import Path
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import (

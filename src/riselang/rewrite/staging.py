@@ -13,15 +13,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import reduce
 
-from riselang.dialects.rise.pattern_registry import (
-    AS_SCALAR,
-    AS_VECTOR,
-    LET,
-    MAP,
-    TO_MEM,
-    TUPLE,
-    PatternSpec,
-)
+from riselang.dialects.rise.pattern_registry import AS_SCALAR, AS_VECTOR, LET, MAP, TO_MEM, TUPLE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array, uncurry
 from riselang.rewrite.term_parts import (
     move_outside,

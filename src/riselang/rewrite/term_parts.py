@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from riselang.dialects.rise.pattern_registry import MAP, PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import MAP, PATTERNS
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import FunType
 from riselang.rewrite.eta import drop_lambda, mentions
 from riselang.term.deep_recursion import recursive

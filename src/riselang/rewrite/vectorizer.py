@@ -19,8 +19,8 @@ from riselang.dialects.rise.pattern_registry import (
     TUPLE,
     VECTOR_FROM_SCALAR,
     ZIP,
-    Role,
 )
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from riselang.dialects.rise.pattern_registry import Role
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
 from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subterms
 from riselang.term.substitution import map_children

@@ -11,8 +11,10 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.pattern_registry import MAP, Argument, PatternSpec, Role
+from riselang.dialects.rise.pattern_registry import MAP
+from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import (
     DepFunType,
     FunType,

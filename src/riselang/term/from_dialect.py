@@ -15,18 +15,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error, walk
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.lane_types import wrap_type
 from riselang.dialects.rise.pattern_ops import PatternOp
-from riselang.dialects.rise.pattern_registry import (
-    TUPLE,
-    VECTOR_FROM_SCALAR,
-    Argument,
-    swap_first_inputs,
-)
+from riselang.dialects.rise.pattern_registry import TUPLE, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.pattern_spec import swap_first_inputs
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import with_lane_type
-from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS, Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import TYPE_PARAMETERS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import (
     instantiate_binder,
     map_variables,

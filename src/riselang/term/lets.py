@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE, Argument, PatternSpec
+from riselang.dialects.rise.argument_checks import Argument
+from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
 from riselang.support.errors import LimitationError
 from riselang.term import build

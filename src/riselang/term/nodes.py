@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from importlib import import_module
 from typing import ClassVar, cast
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import LiteralAttr, Number
 from riselang.dialects.rise.lane_types import Lanes, lane_type
-from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import (
     binder_height,
     binder_label,

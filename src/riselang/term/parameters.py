@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from riselang.dialects.rise.pattern_registry import Argument, PatternSpec
+from riselang.dialects.rise.argument_checks import Argument
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     FunType,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.pattern_ops import argument_error
-from riselang.dialects.rise.pattern_registry import Argument
 from riselang.dialects.rise.type_binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.types import RiseType, variable
 from riselang.nat import Nat

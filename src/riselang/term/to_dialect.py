@@ -31,7 +31,8 @@ from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.pattern_ops import PATTERN_OPS
-from riselang.dialects.rise.pattern_registry import FST, LET, SND, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, LET, SND
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,

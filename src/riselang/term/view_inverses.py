@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
@@ -13,10 +14,8 @@ from riselang.dialects.rise.pattern_registry import (
     REVERSE,
     SPLIT,
     TRANSPOSE,
-    Argument,
-    PatternSpec,
-    Role,
 )
+from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import FunType
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from riselang.dialects.rise.pattern_registry import PATTERNS, Argument
+from riselang.dialects.rise.argument_checks import Argument
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import FunType, RiseType, ScalarType, is_float
 from riselang.nat import Nat
 from riselang.term.nodes import Free, Pattern, Term

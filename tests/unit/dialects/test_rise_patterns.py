@@ -7,7 +7,8 @@ from xdsl.dialects.func import FuncOp
 from making.pattern_reference import REFERENCE
 from riselang.dialects.module import module_text
 from riselang.dialects.rise.pattern_ops import PATTERN_OPS
-from riselang.dialects.rise.pattern_registry import PATTERNS, Role
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.type_printer import format_type
 from riselang.notation.program import parse_term
 from riselang.term.from_dialect import read_units

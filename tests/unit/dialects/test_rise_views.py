@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from dialect_text import assert_prints_as_written, read
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.codegen_views import READ_OPS, STORE_OPS, ViewOp
-from riselang.dialects.rise.pattern_registry import PATTERNS, Argument, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     NatAttr,

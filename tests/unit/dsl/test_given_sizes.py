@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.support.errors import UserError
 
 WRONG = [

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import riselang as rl
-from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.interpreter.evaluate import run_term
 from riselang.notation.printer import show_term

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from riselang.dialects.rise.pattern_registry import JOIN, MAP, SLIDE, SPLIT, ZIP, PatternSpec
+from riselang.dialects.rise.pattern_registry import JOIN, MAP, SLIDE, SPLIT, ZIP
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import dep_fun
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (

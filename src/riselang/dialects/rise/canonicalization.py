@@ -27,8 +27,8 @@ from riselang.dialects.rise.pattern_registry import (
     TAKE,
     TRANSPOSE,
     TUPLE,
-    PatternSpec,
 )
+from riselang.dialects.rise.pattern_spec import PatternSpec
 
 Law = Callable[[Sequence[SSAValue]], SSAValue | None]
 """Returns the value that a pattern applied to these arguments is equal to, or None."""

@@ -15,7 +15,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.operation import RiseOperation
-from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.scheme_matching import match_scheme
 from riselang.dialects.rise.traits import ReadsScalars
 from riselang.dialects.rise.types import (

@@ -23,15 +23,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     PATTERNS,
     TYPE_PARAMETERS,
-    Argument,
-    PatternSpec,
 )
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import type_variables
 from riselang.dialects.rise.type_syntax import (
     TYPE_KEYWORDS,

@@ -19,15 +19,14 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.dialects.rise.types import index as index_type
+from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.translation import (
     Environment,
     Lazy,
     Translation,
     Value,
-    reads,
     result_type,
     size_argument,
-    stores,
 )
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (

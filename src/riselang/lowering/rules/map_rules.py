@@ -8,7 +8,8 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, ZIP, Role
+from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, ZIP
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -25,6 +26,7 @@ from riselang.lowering.layouts import (
     layout_of,
 )
 from riselang.lowering.loop_emitter import LoopKind
+from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.translation import (
     Closure,
@@ -34,10 +36,8 @@ from riselang.lowering.translation import (
     Value,
     data_type,
     is_in_memory,
-    reads,
     result_type,
     size_argument,
-    stores,
 )
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
 from riselang.interpreter.pattern_semantics import CHUNK_LENGTH
 from riselang.lowering.in_place import can_update_in_place, is_elementwise
 from riselang.lowering.loop_emitter import LoopKind
+from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, is_computed, loop_kind
 from riselang.lowering.translation import (
     Closure,
@@ -24,10 +25,8 @@ from riselang.lowering.translation import (
     Step,
     Value,
     data_type,
-    reads,
     result_type,
     size_argument,
-    stores,
 )
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern

@@ -19,6 +19,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.layouts import size_attribute
+from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import is_argument_computed_whole
 from riselang.lowering.translation import (
     Lazy,
@@ -27,10 +28,8 @@ from riselang.lowering.translation import (
     StoreRule,
     Translation,
     Value,
-    reads,
     result_type,
     size_argument,
-    stores,
 )
 from riselang.term.nodes import (
     Pattern,

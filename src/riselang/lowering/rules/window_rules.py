@@ -22,13 +22,13 @@ from riselang.dialects.rise.types import (
     element_of,
 )
 from riselang.lowering.loop_emitter import LoopKind
+from riselang.lowering.rule_registry import reads
 from riselang.lowering.translation import (
     Delayed,
     Lazy,
     Translation,
     Value,
     data_type,
-    reads,
     result_type,
     size_argument,
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from riselang.dialects.rise.pattern_registry import PATTERNS, PatternSpec
+from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,

@@ -9,7 +9,8 @@ were not there.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.pattern_registry import FST, REDUCE, SND, ZIP, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, REDUCE, SND, ZIP
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import RiseType, TupleType, components
 from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import Bindings, law, rule

@@ -14,8 +14,8 @@ from riselang.dialects.rise.pattern_registry import (
     TO_MEM,
     TRANSPOSE,
     ZIP,
-    PatternSpec,
 )
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TupleType, components
 from riselang.rewrite.eta import drop_lambda, eta_expand, eta_reduce, mentions
 from riselang.rewrite.law_matching import NoMatch

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.pattern_registry import FST, MAP, SND, ZIP, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, MAP, SND, ZIP
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import components
 from riselang.rewrite.eta import drop_lambda, mentions
 from riselang.rewrite.law_matching import NoMatch

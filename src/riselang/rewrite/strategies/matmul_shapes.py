@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType
 
-from riselang.dialects.rise.pattern_registry import FST, SND, PatternSpec
+from riselang.dialects.rise.pattern_registry import FST, SND
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, components
 from riselang.nat import Nat
 from riselang.rewrite.strategies.epilogues import reduction_in
