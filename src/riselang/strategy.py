@@ -22,15 +22,16 @@ from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost
 from riselang.rewrite.side_conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
+from riselang.rewrite.strategies.convolution_tiles import convolution_tiles
 from riselang.rewrite.strategies.reduction_schedules import partial_sums
 from riselang.rewrite.strategies.schedules import (
-    fill,
     fuse,
     hoist,
     interchange,
     keep,
     pack,
     pack_vectors,
+    pad_to_multiple,
     parallel,
     prefetch,
     reorder,
@@ -42,9 +43,12 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import (
+    interleaved_reductions,
+    streamed_reductions,
+    streamed_tiles,
+)
 from riselang.rewrite.strategies.stencils import overlapped_tiles, overlapped_tiles_2d
-from riselang.rewrite.strategies.window_sums import window_sums
 from riselang.rewrite.strategy_text import parse_strategy
 from riselang.rewrite.traversals import (
     all_,
@@ -77,13 +81,12 @@ __all__ = [
     "column_tiles",
     "contraction",
     "convolution",
+    "convolution_tiles",
     "data_flow_normal_form",
     "derive",
     "distributes",
     "everywhere",
     "fail",
-    "fill",
-    "folds_at_once",
     "function",
     "fuse",
     "hoist",
@@ -91,6 +94,7 @@ __all__ = [
     "innermost",
     "inside",
     "interchange",
+    "interleaved_reductions",
     "keep",
     "law",
     "law_status",
@@ -106,6 +110,7 @@ __all__ = [
     "overlapped_tiles_2d",
     "pack",
     "pack_vectors",
+    "pad_to_multiple",
     "parallel",
     "parse_strategy",
     "partial_sums",
@@ -126,14 +131,13 @@ __all__ = [
     "split",
     "stencils",
     "store_in_memory",
-    "streamed_sums",
+    "streamed_reductions",
     "streamed_tiles",
     "tile",
     "top_down",
     "try_",
     "unroll",
     "vectorize",
-    "window_sums",
 ]
 
 if not TYPE_CHECKING:  # a type checker would accept every name

@@ -31,7 +31,7 @@ RELAXED = [name for name, rule in RULES.items() if rule.permission is Permission
 VALUES = range(8)
 """What the parameters of rules are given, whether that fits or not."""
 TAKES_ANY = (
-    "circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "fill_map", "fill_beside",
+    "circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "pad_map", "pad_accumulating",
 )  # fmt: skip
 """Rules whose parameter only says how much memory there is."""
 

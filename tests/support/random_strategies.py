@@ -11,15 +11,15 @@ from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
 from riselang.rewrite.selectors import Address, Selector, innermost, loop, nth, outermost
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
-from riselang.rewrite.strategies.reduction_schedules import blocks_of_sums, partial_sums
+from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
 from riselang.rewrite.strategies.schedules import (
-    fill,
     fuse,
     hoist,
     interchange,
     keep,
     pack,
     pack_vectors,
+    pad_to_multiple,
     parallel,
     reorder,
     sequential,
@@ -30,9 +30,13 @@ from riselang.rewrite.strategies.schedules import (
     unroll,
     vectorize,
 )
-from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
-from riselang.rewrite.strategies.threads import on_threads
-from riselang.rewrite.strategies.transposed_copies import turn
+from riselang.rewrite.strategies.skinny_matmul import (
+    interleaved_reductions,
+    streamed_reductions,
+    streamed_tiles,
+)
+from riselang.rewrite.strategies.threads import parallel_outermost
+from riselang.rewrite.strategies.transposed_copies import tiled_transpose
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -127,16 +131,16 @@ class RandomStrategies:
             sequential,
             lambda: store_in_memory(self.choices.of(("heap", "stack", "register"))),
             store_in_memory,
-            lambda: fill(size),
+            lambda: pad_to_multiple(size),
             lambda: vectorize(size),
             lambda: seq(tile(size, 2), try_(pack_vectors(2) @ loop(1 + self.choices.below(3)))),
             lambda: seq(pack(), try_(keep(size))),
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
-            lambda: blocks_of_sums(2, self.choices.of((1, 2)), 2),
-            lambda: folds_at_once(self.choices.of((1, 2, 3))),
-            lambda: streamed_sums(self.choices.of((1, 2, 3)), share=size, threads=size > 2),
-            lambda: turn(2, size, 2),
-            on_threads,
+            lambda: blocked_reduction(2, self.choices.of((1, 2)), 2),
+            lambda: interleaved_reductions(self.choices.of((1, 2, 3))),
+            lambda: streamed_reductions(self.choices.of((1, 2, 3)), share=size, threads=size > 2),
+            lambda: tiled_transpose(2, size, 2),
+            parallel_outermost,
             self.tiles,
             contraction,
             lambda: self.rule(),

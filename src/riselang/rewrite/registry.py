@@ -35,7 +35,7 @@ RULE_FAMILIES = (
 """The modules of `rules/`, in the order of the documentation."""
 STRATEGY_MODULES = (
     "schedules", "contractions", "skinny_matmul", "reduction_schedules", "matmul", "convolution",
-    "stencils", "images", "threads", "transposed_copies", "window_sums", "gpu_mapping",
+    "stencils", "images", "threads", "transposed_copies", "convolution_tiles", "gpu_mapping",
 )  # fmt: skip
 
 

@@ -60,9 +60,9 @@ CACHE_DIR = Setting(
 CACHE_SIZE = Setting(
     "cache_size", "RISE_CACHE_SIZE", "1024", "maximum size of the kernel cache in MiB"
 )
-KEPT_MEMORY = Setting(
-    "kept_memory",
-    "RISE_KEPT_MEMORY",
+TEMPORARY_POOL = Setting(
+    "temporary_pool_bytes",
+    "RISE_TEMPORARY_POOL",
     "64",
     "maximum MiB of temporary buffers that compiled code keeps allocated between calls",
 )
@@ -91,7 +91,7 @@ SETTINGS = (
     CACHE,
     CACHE_DIR,
     CACHE_SIZE,
-    KEPT_MEMORY,
+    TEMPORARY_POOL,
     LOG_COMPILES,
     PROGRESS,
     DEBUG,
@@ -131,9 +131,9 @@ def cache_limit() -> int:
     return _natural_value(CACHE_SIZE) << 20
 
 
-def kept_memory() -> int:
+def temporary_pool_bytes() -> int:
     """Return the maximum bytes of temporary buffers that stay allocated between calls."""
-    return _natural_value(KEPT_MEMORY) << 20
+    return _natural_value(TEMPORARY_POOL) << 20
 
 
 def log_compiles() -> bool:

@@ -178,7 +178,7 @@ for size in (100, 1 << 20):
     kept.free(block)
 """
     root = Path(__file__).parents[3]
-    environment = {**os.environ, "RISE_KEPT_MEMORY": "0", "PYTHONPATH": str(root)}
+    environment = {**os.environ, "RISE_TEMPORARY_POOL": "0", "PYTHONPATH": str(root)}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, cwd=root)
 
 

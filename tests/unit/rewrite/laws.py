@@ -346,7 +346,7 @@ WRONG: list[Law] = [
     (f"{_FOLD}, x : n.s", "x |> scan(f, a)", "x |> map(fun(e, x |> reduce(f, a)))"),
     (f"{_FOLD}, b : t, x : n.s", "x |> reduce(f, a)", "x |> reduce(f, b)"),
     (f"{_FOLD}, x : (k + n).s", "x |> reduce(f, a)", "x |> take(k) |> reduce(f, a)"),
-    # The inner fold still knows what the outer one had before the row.
+    # The inner reduction still knows what the outer one had before the row.
     ("f : t -> t -> s -> t, a : t, x : n.m.s",
      "x |> reduce(fun((b, row), row |> reduce(fun((c, e), f(b, c, e)), b)), a)",
      "x |> join |> reduce(fun((c, e), f(c, c, e)), a)"),

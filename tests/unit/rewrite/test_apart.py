@@ -63,7 +63,7 @@ def program(form: str, size: int) -> Term:
 @pytest.mark.parametrize("form", FORMS)
 def test_each_product_is_a_kernel(form: str) -> None:
     chosen = recognized_kernels(program(form, 24), Setting("contract"))
-    expected = ["contraction of 24 products for 24 x 24 elements"] * FORMS[form][1]
+    expected = ["matrix multiplication of 24 x 24 by 24 x 24"] * FORMS[form][1]
     assert [each.what for each in chosen] == expected
 
 

@@ -196,12 +196,12 @@ def test_few_rows_go_by_for_each_tile_of_columns() -> None:
 
 
 NO_CONTRACTIONS = {
-    "a fold of one": "x |> map(fun(r, y |> map(fun(c, c |> reduce(add, 0.0)))))",
+    "a reduction of one": "x |> map(fun(r, y |> map(fun(c, c |> reduce(add, 0.0)))))",
     "columns of the row": "x |> map(fun(r, x |> map(fun(c, zip(r, r) |> map(mult) "
     "|> reduce(add, 0.0)))))",
     "columns of each row": "x |> map(fun(r, r |> split(1) |> map(fun(c, zip(c, c) |> map(mult) "
     "|> reduce(add, 0.0)))))",
-    "no fold": "x |> map(fun(r, y |> map(fun(c, zip(r, c)))))",
+    "no reduction": "x |> map(fun(r, y |> map(fun(c, zip(r, c)))))",
 }
 
 
@@ -211,7 +211,7 @@ def test_what_is_no_contraction_is_left_alone(name: str) -> None:
     term = parse_term(f"fun((x : 4.4.f32, y : 3.4.f32), {NO_CONTRACTIONS[name]})")
     while isinstance(term, Lambda):
         term = term.body
-    fused = derive(term, fuse()).end if name != "no fold" else term
+    fused = derive(term, fuse()).end if name != "no reduction" else term
     assert contraction_shape(fused) is None
 
 

@@ -219,7 +219,7 @@ def test_the_tool_says_what_is_chosen_and_why(
     file.write_text(LARGE)
     rise.main(["derive", "--default", "--summary", str(file)])
     printed = capsys.readouterr().out
-    assert "contraction of 40 products for 40 x 40 elements at 0.0: tiles of " in printed
+    assert "matrix multiplication of 40 x 40 by 40 x 40 at 0.0: tiles of " in printed
     assert "1. " in printed
     file.write_text(UNTOUCHED["small"])
     rise.main(["derive", "--default", "--end", str(file)])

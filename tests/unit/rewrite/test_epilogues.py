@@ -10,7 +10,7 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy, Success
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
-from riselang.rewrite.rules.functions import folds_first, folds_first_with
+from riselang.rewrite.rules.functions import reductions_first, reductions_first_with
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
 from riselang.rewrite.strategies.default_schedule import prepare_kernels
 from riselang.rewrite.strategies.matmul_shapes import contraction_shape
@@ -94,7 +94,7 @@ def body(text: str) -> Term:
 
 def test_sums_come_before_what_is_done_with_them() -> None:
     nest = "fun((x : 4.8.f32), x |> map(fun(r, (r |> reduce(add, 0.0)) * 2.0)))"
-    result = folds_first.run(body(nest), Setting())
+    result = reductions_first.run(body(nest), Setting())
     assert isinstance(result, Success)
     assert "|> map(fun(v, v * 2.0))" in repr(result.term)
 
@@ -104,7 +104,7 @@ def test_the_smallest_part_goes_beside_the_sums() -> None:
         "fun((x : 4.8.f32, b : 4.f32), zip(x, zip(b, b)) |> map(fun(p, "
         "(fst(p) |> reduce(add, 0.0)) + snd(snd(p)))))"
     )
-    result = folds_first_with.run(body(nest), Setting())
+    result = reductions_first_with.run(body(nest), Setting())
     assert isinstance(result, Success)
     assert "map(fun(p, snd(snd(p))))" in repr(result.term)
 

@@ -173,15 +173,15 @@ class Comparison:
         steps = left.step(index, accumulator), right.step(index, accumulator)
         self.check_equal(left.accumulator, *steps, inside)
 
-    def _last_step(self, fold: Reduction, path: Path) -> Value:
+    def _last_step(self, reduction: Reduction, path: Path) -> Value:
         """Unroll the last step of a reduction, or return the initial value if it has no step."""
         self._steps_left -= 1
         if self._steps_left < 0:
             raise Unequal("one side is a reduction and the other is not", {})
-        if self._holds(at_least(fold.length, 1), path):
-            return self._normalize(peel_last_step(fold))
-        if self._holds(equal(fold.length, 0), path):
-            return self._normalize(value_at(fold.init, fold.access_path))
+        if self._holds(at_least(reduction.length, 1), path):
+            return self._normalize(peel_last_step(reduction))
+        if self._holds(equal(reduction.length, 0), path):
+            return self._normalize(value_at(reduction.init, reduction.access_path))
         raise Unequal("one side is a reduction and the other is not", {})
 
 

@@ -23,7 +23,7 @@ UNKNOWNS = "x : n.s, y : m.t, c : n.m.u, f : s -> t -> u -> v"
 
 
 @rule(UNKNOWNS)
-def interchange_beside(term: Term) -> Bindings:
+def interchange_accumulating(term: Term) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(y, c |> transpose) |> map(fun(q,
       zip(x, snd(q)) |> map(fun(p, f(fst(p), fst(q), snd(p)))))) |> transpose"""
@@ -31,7 +31,7 @@ def interchange_beside(term: Term) -> Bindings:
 
 
 @rule("x : n.s, y : (m + 1).t, c : n.(m + 1).u, f : s -> t -> u -> v", choose="k")
-def fill_beside(term: Term, **given: object) -> Bindings:
+def pad_accumulating(term: Term, **given: object) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(x, c |> map(fun(row, row |> pad(0, k))))
       |> map(fun(p, zip(y |> pad(0, k), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
@@ -42,7 +42,7 @@ def fill_beside(term: Term, **given: object) -> Bindings:
 
 
 @rule("x : (n * k).s, y : (m * l).t, c : (n * k).(m * l).u, f : s -> t -> u -> v", choose="k l")
-def tile_beside(term: Term, **given: object) -> Bindings:
+def tile_accumulating(term: Term, **given: object) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(x |> split(k), c |> split(k) |> map(fun(rows,
         rows |> transpose |> split(l) |> map(fun(columns, columns |> transpose)))))
@@ -68,7 +68,7 @@ def start_from_matrix() -> None:
 
 
 @rule("x : n.k.s, y : m.k.t, c : n.m.w, g : w -> u, f : u -> (s x t) -> u")
-def starts_first(term: Term) -> Bindings:
+def initial_values_first(term: Term) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, g(snd(q)))))))
     ~> zip(x, c |> map(fun(row, row |> map(g)))) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
@@ -77,18 +77,18 @@ def starts_first(term: Term) -> Bindings:
     The initial values of the reductions are computed first."""
     nest = match_map_nest(term)
     (x, c), (y, _) = _zip_arguments(nest.xs), _zip_arguments(nest.ys)
-    fold = pattern_arguments(nest.inner.body, REDUCE.name)
-    if fold is None:
+    reduction = pattern_arguments(nest.inner.body, REDUCE.name)
+    if reduction is None:
         raise NoMatch("expected reductions")
     element = _component(SND, nest.inner.parameter, 0)
-    start = remove_unused(remove_unused(abstract_over(fold[1], element), 2), 1)
-    function = remove_unused(remove_unused(fold[0], 1), 0)
+    start = remove_unused(remove_unused(abstract_over(reduction[1], element), 2), 1)
+    function = remove_unused(remove_unused(reduction[0], 1), 0)
     return {"x": x, "c": c, "y": remove_unused(y, 0), "g": Lambda("e", element.type, start),
             "f": function}  # fmt: skip
 
 
 @law("x : n.(l * k).s, y : m.(l * k).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
-def folds_in_chunks() -> None:
+def reduce_in_chunks() -> None:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
     ~> zip(x |> transpose |> split(k), y |> transpose |> split(k)) |> reduce(fun((accs, chunk),
@@ -100,7 +100,7 @@ def folds_in_chunks() -> None:
 
 
 @law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
-def peel_folds() -> None:
+def peel_reductions() -> None:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
     ~> zip(x |> map(fun(row, row |> drop(k))),

@@ -52,7 +52,7 @@ def peel_map() -> None:
 
 
 @law("f : s -> t, x : (n + 1).s", choose="m")
-def fill_map() -> None:
+def pad_map() -> None:
     """x |> map(f) ~> x |> pad(0, m) |> map(f) |> take(n + 1)
 
     The array is padded to whole tiles, and the padding is dropped at the end."""

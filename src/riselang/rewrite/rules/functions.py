@@ -145,7 +145,7 @@ def map_fission(term: Term) -> Bindings:
 
 
 @rule("f : t -> u, g : s -> t, x : n.s")
-def folds_first(term: Term) -> Bindings:
+def reductions_first(term: Term) -> Bindings:
     """x |> map(fun(e, f(g(e)))) ~> x |> map(g) |> map(f)
 
     The first map computes the reductions of each element, the second everything else."""
@@ -157,7 +157,7 @@ def folds_first(term: Term) -> Bindings:
 
 
 @rule("f : t -> v -> u, g : s -> t, h : s -> v, x : n.s")
-def folds_first_with(term: Term) -> Bindings:
+def reductions_first_with(term: Term) -> Bindings:
     """x |> map(fun(e, f(g(e), h(e))))
     ~> zip(x |> map(g), x |> map(h)) |> map(fun(p, f(fst(p), snd(p))))
 

@@ -30,22 +30,22 @@ def store_between() -> None:
 
 
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
-def store_folds(term: Term) -> Bindings:
+def store_inner_reductions(term: Term) -> Bindings:
     """x |> map(fun(e, z |> map(fun(c, g(e, f(e, c))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
 
     The reductions are computed and stored first; then everything that uses them and the element."""
     nest = match_map_nest(term)
-    fold = find_reductions(nest.inner.body)
-    function = nest.abstract_column(fold, Bound(0, nest.inner.parameter))
-    rest = remove_unused(abstract_over(nest.inner.body, fold), 1)
-    made = nest.abstract_element(Lambda("y", fold.type, rest))
+    reduction = find_reductions(nest.inner.body)
+    function = nest.abstract_column(reduction, Bound(0, nest.inner.parameter))
+    rest = remove_unused(abstract_over(nest.inner.body, reduction), 1)
+    made = nest.abstract_element(Lambda("y", reduction.type, rest))
     return {"x": nest.xs, "z": remove_unused(nest.ys, 0), "f": function, "g": made}
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
-def store_folds_of_firsts(term: Term) -> Bindings:
+def store_inner_reductions_of_firsts(term: Term) -> Bindings:
     """x |> map(fun(e, zip(z, y(e)) |> map(fun(q, g(e, snd(q), f(e, fst(q)))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))
@@ -55,7 +55,7 @@ def store_folds_of_firsts(term: Term) -> Bindings:
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
-def store_folds_of_seconds(term: Term) -> Bindings:
+def store_inner_reductions_of_seconds(term: Term) -> Bindings:
     """x |> map(fun(e, zip(y(e), z) |> map(fun(q, g(e, fst(q), f(e, snd(q)))))))
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, zip(fst(p), y(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))"""
@@ -70,12 +70,12 @@ def _match_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Binding
     columns, others = zipped if column is FST else reversed(zipped)
     body, parts = nest.inner.body, components(nest.inner.parameter)
     pair = Bound(0, nest.inner.parameter)
-    fold = find_reductions(body)
-    function = nest.abstract_column(fold, Apply(Pattern(column, parts), pair))
-    of_fold = abstract_over(body, fold)
+    reduction = find_reductions(body)
+    function = nest.abstract_column(reduction, Apply(Pattern(column, parts), pair))
+    of_reduction = abstract_over(body, reduction)
     taken = Apply(Pattern(other, parts), pair)
-    of_both = swap_variables(remove_unused(abstract_over(of_fold, shift(taken, 1)), 2))
-    made = Lambda("t", taken.type, Lambda("y", fold.type, of_both))
+    of_both = swap_variables(remove_unused(abstract_over(of_reduction, shift(taken, 1)), 2))
+    made = Lambda("t", taken.type, Lambda("y", reduction.type, of_both))
     return {
         "x": nest.xs, "z": remove_unused(columns, 0), "y": nest.abstract_element(others),
         "f": function, "g": nest.abstract_element(made),
@@ -95,9 +95,9 @@ class MapNest:
         """Wrap a term from under the outer lambda in that lambda."""
         return Lambda(self.outer.name, self.outer.parameter, term)
 
-    def abstract_column(self, fold: Term, column: Term) -> Term:
+    def abstract_column(self, reduction: Term, column: Term) -> Term:
         """Abstract a reduction in the body over the first element and a part of the second."""
-        taken = remove_unused(abstract_over(fold, column), 1)
+        taken = remove_unused(abstract_over(reduction, column), 1)
         return self.abstract_element(Lambda("c", column.type, taken))
 
 

@@ -111,7 +111,7 @@ def reduce_in_rows_of_vectors() -> None:
 @law(
     "h : (n * k).t -> s -> (n * k).t, a : n.vec[k, t], x : m.s", scalar("t"),
 )  # fmt: skip
-def vectors_into_fold() -> None:
+def vectors_into_reduce() -> None:
     """x |> reduce(h, a |> asScalar) |> asVector(k)
     ~> x |> reduce(fun((acc, e), h(acc |> asScalar, e) |> asVector(k)), a)"""
 
@@ -119,7 +119,7 @@ def vectors_into_fold() -> None:
 @law(
     "h : l.(n * k).t -> s -> l.(n * k).t, a : l.n.vec[k, t], x : m.s", scalar("t"),
 )  # fmt: skip
-def rows_of_vectors_into_fold() -> None:
+def rows_of_vectors_into_reduce() -> None:
     """x |> reduce(h, a |> map(fun(row, row |> asScalar))) |> map(fun(row, row |> asVector(k)))
     ~> x |> reduce(
       fun((acc, e),

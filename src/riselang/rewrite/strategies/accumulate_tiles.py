@@ -14,15 +14,15 @@ from riselang.dialects.rise.types import ArrayType, element_of
 from riselang.rewrite.combinators import Guard, Identity, choice, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.rules.accumulate_into import (
-    fill_beside,
     has_matrix_operand,
-    interchange_beside,
-    tile_beside,
+    interchange_accumulating,
+    pad_accumulating,
+    tile_accumulating,
 )
 from riselang.rewrite.rules.movement import pad_before_zip, zip_swapped
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import tile_pairs
-from riselang.rewrite.strategies.schedules import fill, interchange, simplify, split
+from riselang.rewrite.strategies.schedules import interchange, pad_to_multiple, simplify, split
 from riselang.rewrite.traversals import argument, inside
 from riselang.term.nodes import Term
 
@@ -49,7 +49,7 @@ class _PadColumns(Strategy):
             reason = "expected maps with a constant number of columns"
             return Failure(self, reason, term, closeness=CONDITION)
         missing = -row.length.constant % self.size
-        return (fill_beside(missing) if missing else Identity()).run(term, setting)
+        return (pad_accumulating(missing) if missing else Identity()).run(term, setting)
 
     def __str__(self) -> str:
         return f"filled_columns({self.size})"
@@ -57,21 +57,21 @@ class _PadColumns(Strategy):
 
 def _pad_to_tiles(rows: int, columns: int) -> Strategy:
     """Pad rows and columns to multiples of the tile sizes."""
-    above = fill(rows) >> try_(argument(pad_before_zip) @ loop(1))
+    above = pad_to_multiple(rows) >> try_(argument(pad_before_zip) @ loop(1))
     return matrix_second >> _PadColumns(columns) >> above @ loop(1)
 
 
 def pad_and_tile_with_matrix(rows: int, columns: int, block: int) -> Strategy:
     """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
-    return _pad_to_tiles(rows * block, columns) >> tile_beside(rows, columns) @ loop(1)
+    return _pad_to_tiles(rows * block, columns) >> tile_accumulating(rows, columns) @ loop(1)
 
 
-_swap_pairs = tile_pairs @ loop(1) >> interchange_beside @ loop(2)
+_swap_pairs = tile_pairs @ loop(1) >> interchange_accumulating @ loop(2)
 columns_of_block: Strategy = choice(_swap_pairs, interchange() @ loop(2))
 """In blocks of tiles, makes the loop over the columns the outer one."""
 
 
 def tile_columns_with_matrix(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
-    swapped = interchange_beside @ loop(1)
+    swapped = interchange_accumulating @ loop(1)
     return _pad_to_tiles(1, columns) >> swapped >> split(columns) @ loop(1) >> _swap_pairs

@@ -13,9 +13,9 @@ from riselang.rewrite.strategies.epilogues import (
     vectorize_epilogue,
 )
 from riselang.rewrite.strategies.schedules import (
-    fill,
     interchange,
     keep,
+    pad_to_multiple,
     reorder,
     split,
     tile,
@@ -35,8 +35,8 @@ def vector_accumulators(lanes: int, kept: bool) -> Strategy:
 def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
     """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
     return seq(
-        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
-        fill(rows * block) @ loop(1),
+        pad_to_multiple(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        pad_to_multiple(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
         try_(tile_pairs @ loop(2)),
     )
@@ -45,7 +45,7 @@ def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
 def tile_columns(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
     return seq(
-        fill(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        pad_to_multiple(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         interchange() @ loop(1),
         split(columns) @ loop(1),
         try_(tile_pairs @ loop(1)),

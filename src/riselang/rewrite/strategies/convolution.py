@@ -53,9 +53,9 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.strategies.stencils import (
     LineInVectors,
     block_shape,
-    fold_by_rows,
     loop_at,
     match_scalar_nest,
+    reduce_by_rows,
     stencil,
 )
 from riselang.rewrite.term_parts import pattern_arguments
@@ -88,7 +88,7 @@ separated = program_strategy(
 )
 direct = program_strategy(
     "convolution.direct",
-    fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
+    fuse() >> reduce_by_rows() >> hoist() >> stencil() @ loop(1),
     "Each window separately, vectorized, with accumulators in registers.",
 )
 

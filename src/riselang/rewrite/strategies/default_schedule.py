@@ -19,6 +19,7 @@ from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
+from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
 from riselang.rewrite.strategies.kernel_fission import KernelFission
 from riselang.rewrite.strategies.matmul_shapes import (
@@ -27,9 +28,9 @@ from riselang.rewrite.strategies.matmul_shapes import (
     is_row_major,
     length_of,
 )
-from riselang.rewrite.strategies.reduction_schedules import blocks_of_sums, partial_sums
-from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums
-from riselang.rewrite.strategies.threads import on_threads
+from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
+from riselang.rewrite.strategies.skinny_matmul import interleaved_reductions, streamed_reductions
+from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import (
     ROWS_AT_ONCE,
     MatmulShape,
@@ -39,9 +40,8 @@ from riselang.rewrite.strategies.tile_sizes import (
 from riselang.rewrite.strategies.transposed_copies import (
     choose_transpose_tiles,
     result_of,
-    turn_result,
+    transpose_result,
 )
-from riselang.rewrite.strategies.window_sums import schedule_windows
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.support.machine import Machine, this_machine
@@ -85,7 +85,8 @@ def _recognize_contraction(term: Term, setting: Setting) -> tuple[str, str, Stra
     if shape.rows <= ROWS_AT_ONCE and not shape.is_row_major and not setting.precompute:
         # Contiguous columns are lines, each of which is read once.
         return None
-    what = f"contraction of {shape.depth} products for {shape.rows} x {shape.columns} elements"
+    left, right = f"{shape.rows} x {shape.depth}", f"{shape.depth} x {shape.columns}"
+    what = f"matrix multiplication of {left} by {right}"
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return what, str(panels), panels.strategy(this_machine())
@@ -96,10 +97,10 @@ def _recognize_contraction(term: Term, setting: Setting) -> tuple[str, str, Stra
 def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
     """Recognize a reduction of each row of a matrix, or of each column."""
     found = pattern_arguments(term, "map")
-    fold = None if found is None else reduction_in(found[0])
-    if found is None or fold is None or not mentions(fold[2], 0):
+    reduction = None if found is None else reduction_in(found[0])
+    if found is None or reduction is None or not mentions(reduction[2], 0):
         return None
-    lengths, type = [length_of(each.type) for each in (found[1], fold[2])], fold[1].type
+    lengths, type = [length_of(each.type) for each in (found[1], reduction[2])], reduction[1].type
     if not isinstance(type, ScalarType) or not all(map(_is_long, lengths)):
         return None
     count, length = (each.constant for each in lengths)
@@ -110,7 +111,7 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
     if setting.float == "relaxed" or not is_float(type):
         # Each is reduced in vectors.
         return None
-    return what, f"{ROWS_AT_ONCE} of them interleaved", folds_at_once(ROWS_AT_ONCE)
+    return what, f"{ROWS_AT_ONCE} of them interleaved", interleaved_reductions(ROWS_AT_ONCE)
 
 
 def _is_long(length: Nat) -> bool:
@@ -121,7 +122,7 @@ def _column_reductions(shape: MatmulShape) -> tuple[str, Strategy]:
     share = columns_per_thread(shape, this_machine())
     is_parallel = share < shape.columns
     threads = "in parallel" if is_parallel else "on one thread"
-    strategy = streamed_sums(ROWS_AT_ONCE, share=share, threads=is_parallel)
+    strategy = streamed_reductions(ROWS_AT_ONCE, share=share, threads=is_parallel)
     return f"{ROWS_AT_ONCE} elements of each at a time, {threads}", strategy
 
 
@@ -153,7 +154,7 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     sums = _accumulators_for(length.constant // lanes, this_machine())
     what, how = f"a reduction of {length} elements", f"{sums} vectors of {lanes} sums at a time"
     if length.constant >= LONG_REDUCTION:
-        return what, f"{BLOCKS} blocks, in each {how}", blocks_of_sums(BLOCKS, sums, lanes)
+        return what, f"{BLOCKS} blocks, in each {how}", blocked_reduction(BLOCKS, sums, lanes)
     return what, how, partial_sums(sums, lanes)
 
 
@@ -230,7 +231,7 @@ prepare_kernels: Strategy = (
 )
 """The preparation before kernels are looked for."""
 schedule_program = prepare_kernels >> choice(
-    ScheduleKernels() >> try_(on_threads()), on_threads(), turn_result()
+    ScheduleKernels() >> try_(parallel_outermost()), parallel_outermost(), transpose_result()
 )
 
 

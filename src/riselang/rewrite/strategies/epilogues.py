@@ -16,13 +16,13 @@ from riselang.rewrite.combinators import Guard, choice, repeat, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.algorithmic import map_fusion, zip_of_map_first, zip_of_map_second
 from riselang.rewrite.rules.functions import (
-    folds_first,
-    folds_first_with,
     inline_let,
     is_reduction_nest,
     map_of_firsts,
     map_of_seconds,
     name_stored,
+    reductions_first,
+    reductions_first_with,
 )
 from riselang.rewrite.rules.lowering import not_stored
 from riselang.rewrite.rules.movement import split_before_zip
@@ -38,13 +38,13 @@ TIDY: Strategy = normalize(choice(SIMPLIFICATIONS, map_of_firsts, map_of_seconds
 
 def reduction_in(function: Term) -> list[Term] | None:
     """Find the reduction in a function that returns scalars computed from it and the parameter."""
-    folds: list[list[Term]] = []
+    reductions: list[list[Term]] = []
     stack = [function.body] if isinstance(function, Lambda) else []
     while stack:
         part = stack.pop()
-        fold, named = pattern_arguments(part, "reduce"), pattern_arguments(part, "let")
-        if fold is not None:
-            folds.append(fold)
+        reduction, named = pattern_arguments(part, "reduce"), pattern_arguments(part, "let")
+        if reduction is not None:
+            reductions.append(reduction)
         elif named is not None and isinstance(named[1], Lambda):
             stack.append(named[0])
             if not _is_scalar_arithmetic(named[1].body):
@@ -53,7 +53,7 @@ def reduction_in(function: Term) -> list[Term] | None:
             stack += part.operands
         elif not _is_scalar_arithmetic(part):
             return None
-    return folds[0] if len(folds) == 1 else None
+    return reductions[0] if len(reductions) == 1 else None
 
 
 def _is_scalar_arithmetic(term: Term) -> bool:
@@ -119,8 +119,8 @@ def store_in_each_iteration(strategy: Strategy) -> Strategy:
 tile_pairs: Strategy = argument(split_before_zip) >> map_fusion
 """Tiles both components of a zip that a map reads: the columns, and their operand."""
 sums_before_epilogue: Strategy = seq(
-    choice(folds_first_with, folds_first) @ loop(2) >> TIDY @ loop(2),
-    folds_first,
+    choice(reductions_first_with, reductions_first) @ loop(2) >> TIDY @ loop(2),
+    reductions_first,
 )
 """In a tile of a kernel, computes all sums before the epilogue."""
 

@@ -44,7 +44,7 @@ def strips(rows: int | None = None) -> Strategy:
 
 
 @schedule
-def rings() -> Strategy:
+def buffer_lines() -> Strategy:
     """Stores rows that windows share in line buffers, each with as many rows as a window."""
     return normalize(_LineBuffer())
 
@@ -129,7 +129,7 @@ def _returns_pairs(term: Term) -> bool:
 
 
 _unpair = Guard("the function of the map returns a new pair", _returns_pairs) >> map_unpairing
-_strip = try_(rings()) >> sequential() @ loop(1) >> rows_in_vectors()
+_strip = try_(buffer_lines()) >> sequential() @ loop(1) >> rows_in_vectors()
 line_buffers = program_strategy(
     "images.line_buffers",
     fuse() >> keep_values() >> top_down(strips() >> argument(inside(_strip) >> parallel())),

@@ -11,9 +11,9 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy,
 from riselang.rewrite.rules.lowering import store_on_heap
 from riselang.rewrite.rules.storing import (
     store_between,
-    store_folds,
-    store_folds_of_firsts,
-    store_folds_of_seconds,
+    store_inner_reductions,
+    store_inner_reductions_of_firsts,
+    store_inner_reductions_of_seconds,
 )
 from riselang.rewrite.strategies.epilogues import TIDY
 from riselang.rewrite.strategies.schedules import hoist
@@ -21,7 +21,12 @@ from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
 from riselang.term.nodes import Term
 
-_STORE_RULES = (store_between, store_folds, store_folds_of_firsts, store_folds_of_seconds)
+_STORE_RULES = (
+    store_between,
+    store_inner_reductions,
+    store_inner_reductions_of_firsts,
+    store_inner_reductions_of_seconds,
+)
 
 
 @dataclass(frozen=True, repr=False)

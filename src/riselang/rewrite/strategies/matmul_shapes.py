@@ -48,23 +48,23 @@ class Product:
 def match_product(term: Term) -> Product | None:
     outer = pattern_arguments(term, "map", "mapPar")
     inner = None if outer is None else arguments_in_body(outer[0], "map")
-    fold = None if inner is None else reduction_in(inner[0])
-    if outer is None or inner is None or fold is None:
+    reduction = None if inner is None else reduction_in(inner[0])
+    if outer is None or inner is None or reduction is None:
         return None
-    pair, type = pattern_arguments(fold[2], "zip"), fold[1].type
+    pair, type = pattern_arguments(reduction[2], "zip"), reduction[1].type
     if pair is None or not isinstance(type, ScalarType) or not _depends_on_both(pair):
         return None
     is_bare = arguments_in_body(inner[0], "reduce") is not None
     if mentions(inner[1], 0):
-        both = _match_matrix_operand(outer[1], inner, fold) if is_bare else None
-        return None if both is None else Product(*both, fold[2], type, True, True)
-    if _uses_row(inner[0], fold):
+        both = _match_matrix_operand(outer[1], inner, reduction) if is_bare else None
+        return None if both is None else Product(*both, reduction[2], type, True, True)
+    if _uses_row(inner[0], reduction):
         return None
-    return Product(outer[1], inner[1], fold[2], type, is_bare)
+    return Product(outer[1], inner[1], reduction[2], type, is_bare)
 
 
 def _match_matrix_operand(
-    outer: Term, inner: list[Term], fold: list[Term]
+    outer: Term, inner: list[Term], reduction: list[Term]
 ) -> tuple[Term, Term] | None:
     """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
     each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
@@ -77,8 +77,8 @@ def _match_matrix_operand(
             continue
         row = 1 - PARTS.index(component)
         takes_row = _uses_only(inner[0].body, PARTS[row], 1)
-        takes_column = _uses_only(fold[2], PARTS[1 - at], 0)
-        if takes_row and takes_column and _uses_only(fold[1], PARTS[at], 0):
+        takes_column = _uses_only(reduction[2], PARTS[1 - at], 0)
+        if takes_row and takes_column and _uses_only(reduction[1], PARTS[at], 0):
             return pairs[row], zipped[1 - at]
     return None
 
@@ -112,7 +112,7 @@ def _bound(term: Term, index: int) -> Bound | None:
     return None
 
 
-def _uses_row(function: Term, fold: list[Term]) -> bool:
+def _uses_row(function: Term, reduction: list[Term]) -> bool:
     """Whether an epilogue uses more of the row than the sum."""
     assert isinstance(function, Lambda)
     parts: list[tuple[Term, int]] = [(function.body, 1)]
@@ -120,7 +120,7 @@ def _uses_row(function: Term, fold: list[Term]) -> bool:
         part, row = parts.pop()
         if part == Bound(row, part.type):
             return True
-        if pattern_arguments(part, "reduce") != fold:
+        if pattern_arguments(part, "reduce") != reduction:
             inner = row + isinstance(part, Lambda)
             parts += [(child, inner) for child in part.children]
     return False

@@ -95,10 +95,10 @@ class _PartialSums(Strategy):
 
 
 @schedule
-def blocks_of_sums(blocks: int, vectors: int, lanes: int) -> Strategy:
+def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
     """Splits a reduction into blocks, which may run in parallel, each in partial sums."""
     if blocks < 1:
-        raise UserError("blocks_of_sums needs 1 or more blocks")
+        raise UserError("blocked_reduction needs 1 or more blocks")
     return _BlocksOfSums(blocks, partial_sums(vectors, lanes))
 
 
@@ -126,4 +126,4 @@ class _BlocksOfSums(Strategy):
         return strategy.run(term, setting)
 
     def __str__(self) -> str:
-        return f"blocks_of_sums({self.blocks}, {str(self.sums).removeprefix('partial_sums(')}"
+        return f"blocked_reduction({self.blocks}, {str(self.sums).removeprefix('partial_sums(')}"

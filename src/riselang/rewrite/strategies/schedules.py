@@ -16,13 +16,13 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
-    fill_map,
     lift_reduce,
     lift_reduce_with,
     map_fusion,
     map_interchange,
     map_interchange_of_rows,
     map_interchange_with,
+    pad_map,
     reduce_map_fusion,
     scan_map_fusion,
     sink_reduce,
@@ -83,10 +83,10 @@ from riselang.rewrite.rules.simplification import (
 from riselang.rewrite.rules.vectorization import (
     reduce_in_rows_of_vectors,
     reduce_in_vectors,
-    rows_of_vectors_into_fold,
+    rows_of_vectors_into_reduce,
     vectorize_map,
     vectorize_map_of_arrays,
-    vectors_into_fold,
+    vectors_into_reduce,
     vectors_of_generated_scalar,
     vectors_of_one_scalar,
 )
@@ -165,9 +165,9 @@ def sequential() -> Strategy:
 @schedule
 def vectorize(length: int) -> Strategy:
     """Vectorizes a map, or the accumulators of a reduction, with vectors of a length."""
-    of_fold = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
+    of_reduction = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
-    return choice(of_map, of_fold) >> _vectorize_lanes(length)
+    return choice(of_map, of_reduction) >> _vectorize_lanes(length)
 
 
 @schedule
@@ -189,10 +189,10 @@ def pack_vectors(length: int) -> Strategy:
 
 
 @schedule
-def fill(size: int) -> Strategy:
+def pad_to_multiple(size: int) -> Strategy:
     """Pads the array of a map to a multiple of a size, and drops the padding of the result."""
     if size < 1:
-        raise UserError("fill needs a size of 1 or more")
+        raise UserError("pad_to_multiple needs a size of 1 or more")
     return _Fill(size)
 
 
@@ -235,10 +235,10 @@ class _Fill(Strategy):
             reason = f"the length {length} is not a constant"
             return Failure(self, reason, term, closeness=CONDITION)
         missing = -length.constant % self.size
-        return (fill_map(missing) if missing else Identity()).run(term, setting)
+        return (pad_map(missing) if missing else Identity()).run(term, setting)
 
     def __str__(self) -> str:
-        return f"fill({self.size})"
+        return f"pad_to_multiple({self.size})"
 
 
 def _maps_maps(term: Term) -> bool:
@@ -325,7 +325,7 @@ def _vectorize_lanes(length: int) -> Strategy:
     return normalize(
         choice(
             SIMPLIFICATIONS, _PAIRING, map_of_views_fusion, vectors_of_one_scalar,
-            vectors_of_generated_scalar, vectors_into_fold, rows_of_vectors_into_fold,
+            vectors_of_generated_scalar, vectors_into_reduce, rows_of_vectors_into_reduce,
             is_computed >> argument(vectorize_map(length)),
         )
     )  # fmt: skip

@@ -14,19 +14,19 @@ from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.accumulate_into import (
-    folds_in_chunks,
-    peel_folds,
+    initial_values_first,
+    peel_reductions,
+    reduce_in_chunks,
     start_from_matrix,
-    starts_first,
 )
 from riselang.rewrite.rules.algorithmic import peel_reduce
-from riselang.rewrite.rules.functions import folds_first, folds_first_with, name_stored
+from riselang.rewrite.rules.functions import name_stored, reductions_first, reductions_first_with
 from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop, store_on_heap
 from riselang.rewrite.rules.movement import reduce_of_zip_swapped
 from riselang.rewrite.rules.storing import (
-    store_folds,
-    store_folds_of_firsts,
-    store_folds_of_seconds,
+    store_inner_reductions,
+    store_inner_reductions_of_firsts,
+    store_inner_reductions_of_seconds,
 )
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.accumulate_tiles import (
@@ -38,8 +38,8 @@ from riselang.rewrite.strategies.accumulators import tile_columns, vector_accumu
 from riselang.rewrite.strategies.epilogues import TIDY
 from riselang.rewrite.strategies.matmul_shapes import length_of, match_product
 from riselang.rewrite.strategies.schedules import (
-    fill,
     interchange,
+    pad_to_multiple,
     parallel,
     sequential,
     simplify,
@@ -75,22 +75,29 @@ def streamed_tiles(
         shares = choice(tile_columns_with_matrix(share), tile_columns(share))
         sums = shares >> sums @ loop(2) >> parallel() @ loop(1)
     sums = try_(parallel_as_map) >> sums
-    stored = choice(store_folds, store_folds_of_firsts, store_folds_of_seconds) >> TIDY
-    is_sums = Guard("it is a contraction", _is_bare_product)
+    stored = (
+        choice(
+            store_inner_reductions,
+            store_inner_reductions_of_firsts,
+            store_inner_reductions_of_seconds,
+        )
+        >> TIDY
+    )
+    is_sums = Guard("it is a matrix multiplication without an epilogue", _is_bare_product)
     return choice(is_sums >> sums, stored >> top_down(is_sums >> sums))
 
 
 _rows_first = reduce_of_zip_swapped >> simplify()
-_from_matrix = choice(start_from_matrix, starts_first)
+_from_matrix = choice(start_from_matrix, initial_values_first)
 """Makes reductions start from the elements of a matrix."""
 
 
 @schedule
-def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
+def streamed_reductions(depth: int, *, share: int, threads: bool = True) -> Strategy:
     """Computes the reductions of all elements of a map, `depth` elements at a time; a thread
     computes a share of the reductions."""
     if min(depth, share) < 1:
-        raise UserError("streamed_sums needs a depth and a share of 1 or more")
+        raise UserError("streamed_reductions needs a depth and a share of 1 or more")
     sums = interchange() >> _Blocks(depth)
     if threads:
         sums = split(share) >> sums @ loop(2) >> parallel() @ loop(1)
@@ -98,17 +105,17 @@ def streamed_sums(depth: int, *, share: int, threads: bool = True) -> Strategy:
 
 
 @schedule
-def folds_at_once(count: int) -> Strategy:
+def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
-    folds = fill(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
-    return _at_reductions(folds)
+    reductions = pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
+    return _at_reductions(reductions)
 
 
 def _at_reductions(strategy: Strategy) -> Strategy:
     """Apply a strategy to a map of reductions; if they have an epilogue, they are stored."""
     stored = TIDY >> strategy >> store_on_heap
-    first = folds_first >> argument(stored)
-    first_with = folds_first_with >> argument(function(argument(stored)))
+    first = reductions_first >> argument(stored)
+    first_with = reductions_first_with >> argument(function(argument(stored)))
     return choice(strategy, choice(first, first_with) >> name_stored)
 
 
@@ -161,9 +168,9 @@ class _Chunks(Strategy):
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
         rest = length.constant % depth
-        chunks = folds_in_chunks(depth) >> reduce_as_loop >> self.tiles @ loop(2)
+        chunks = reduce_in_chunks(depth) >> reduce_as_loop >> self.tiles @ loop(2)
         if rest:
-            chunks = peel_folds(rest) >> chunks >> function(argument(self.tiles))
+            chunks = peel_reductions(rest) >> chunks >> function(argument(self.tiles))
         return chunks.run(term, setting)
 
     def __str__(self) -> str:

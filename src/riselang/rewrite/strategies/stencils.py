@@ -67,7 +67,7 @@ def overlapped_tiles_2d(rows: int, columns: int) -> Strategy:
 
 
 @schedule
-def fold_by_rows() -> Strategy:
+def reduce_by_rows() -> Strategy:
     """Splits reductions over all elements of windows into rows, in the same order."""
     return normalize(zip_before_join) >> normalize(choice(reduce_of_join, reduce_map_fusion))
 
@@ -272,20 +272,20 @@ def _reduction_of_elements(term: Term | None) -> list[Term] | None:
 
 def _reduction_lengths(term: Term) -> list[int]:
     """The lengths of the nested reductions that compute each element of a map."""
-    fold, rounds = _reduction_of_elements(term), list[int]()
-    while fold is not None:
-        type = fold[2].type
+    reduction, rounds = _reduction_of_elements(term), list[int]()
+    while reduction is not None:
+        type = reduction[2].type
         assert isinstance(type, ArrayType)
         rounds.append(type.length.constant if type.length.is_constant else MAX_UNROLLED + 1)
-        inner = fold[0]
+        inner = reduction[0]
         while isinstance(inner, Lambda):
             inner = inner.body
-        fold = pattern_arguments(inner, "reduce")
+        reduction = pattern_arguments(inner, "reduce")
     return rounds
 
 
 vectors = program_strategy(
     "stencils.vectors",
-    fuse() >> fold_by_rows() >> hoist() >> stencil() @ loop(1),
+    fuse() >> reduce_by_rows() >> hoist() >> stencil() @ loop(1),
     "Vectorized lines of windows, reductions in registers, a parallel outermost loop.",
 )

@@ -24,7 +24,7 @@ TRANSCENDENTAL_COST = 8
 
 
 @schedule
-def on_threads() -> Strategy:
+def parallel_outermost() -> Strategy:
     """Runs the outermost maps in parallel if they are large and contain no parallel loop."""
     return _OnThreads()
 
@@ -42,7 +42,7 @@ class _OnThreads(Strategy):
         return Success(term, steps) if steps else Failure(self, "no outermost map is large", term)
 
     def __str__(self) -> str:
-        return "on_threads()"
+        return "parallel_outermost()"
 
 
 def outermost_maps(program: Term) -> Iterator[Path]:

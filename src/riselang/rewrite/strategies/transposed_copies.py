@@ -32,7 +32,7 @@ MIN_ELEMENTS = 1 << 16
 
 
 @schedule
-def turn(rows: int, columns: int, lanes: int) -> Strategy:
+def tiled_transpose(rows: int, columns: int, lanes: int) -> Strategy:
     """Transposes an array in parallel, in tiles of rows x columns, and these in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
@@ -60,7 +60,7 @@ class TransposeTiles:
         return f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
 
     def strategy(self) -> Strategy:
-        return turn(self.rows, self.columns, self.lanes)
+        return tiled_transpose(self.rows, self.columns, self.lanes)
 
 
 def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
@@ -108,10 +108,10 @@ class _TransposeResult(Strategy):
         return run_at(tiles.strategy(), term, path, part, setting)
 
     def __str__(self) -> str:
-        return "turn_result()"
+        return "transpose_result()"
 
 
 @schedule
-def turn_result() -> Strategy:
+def transpose_result() -> Strategy:
     """Transposes an array, the result of the program, in tiles for this machine."""
     return _TransposeResult()

@@ -10,16 +10,16 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
-from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.window_sums import (
+from riselang.rewrite.strategies.convolution_tiles import (
     WindowShape,
     WindowTiles,
     choose_window_tiles,
+    convolution_tiles,
     schedule_windows,
     window_shape,
-    window_sums,
 )
+from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine
 from riselang.term.contraction import contract
@@ -77,7 +77,7 @@ def check(sizes: Sizes, strategy: Strategy) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_tiles_of_this_machine_give_the_bits_of_the_source(case: str) -> None:
-    check(CASES[case], fuse() >> top_down(window_sums()))
+    check(CASES[case], fuse() >> top_down(convolution_tiles()))
 
 
 @pytest.mark.parametrize("tiles", [(1, 1, 4), (2, 3, 2), (3, 1, 8)])
@@ -105,7 +105,7 @@ def test_kernels_may_stand_around_the_windows() -> None:
         random.standard_normal(shape).astype(np.float32) for shape in ((6, 2, 3, 2), (2, 2, 5, 9))
     ]
     expected = TermKernel("f", term, "interpret")(*arrays)
-    strategy = fuse() >> top_down(window_sums())
+    strategy = fuse() >> top_down(convolution_tiles())
     assert TermKernel("f", term, strategy=strategy)(*arrays).tobytes() == expected.tobytes()
 
 
@@ -121,7 +121,7 @@ def test_the_shape_is_found_behind_views_and_names() -> None:
     "program",
     [
         "fun((x : 4.f32), x |> map(fun(a, a + 1.0)))",
-        # One fold: a matrix product.
+        # One reduction: a matrix product.
         """fun((a : 4.5.f32, b : 6.5.f32), a |> map(fun(r, b |> map(fun(c,
           zip(r, c) |> reduce(fun((s, p), fma(fst(p), snd(p), s)), 0.0))))))""",
         # The kernels are not the same for all windows.
@@ -134,7 +134,7 @@ def test_what_is_no_sum_over_windows_is_refused(program: str) -> None:
     assert window_shape(inner(program)) is None
     assert (
         "expected nested reductions of windows and kernels"
-        in refused(window_sums(), program).reason
+        in refused(convolution_tiles(), program).reason
     )
 
 

@@ -19,9 +19,9 @@ from riselang.rewrite.rules.lowering import store_on_heap
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import (
-    fill,
     hoist,
     interchange,
+    pad_to_multiple,
     parallel,
     reorder,
     sequential,
@@ -78,7 +78,7 @@ class WindowTiles:
         shape = self.shape
         line = len(shape.outer) + 1
         steps: list[Strategy] = [
-            fill(self.vectors * self.lanes) @ loop(line + 1),
+            pad_to_multiple(self.vectors * self.lanes) @ loop(line + 1),
             vectorize(self.lanes) @ loop(line + 1),
             argument(store_on_heap) @ loop(line + 1),
             hoist(),
@@ -101,10 +101,10 @@ class WindowTiles:
         )
 
     def _tile_rows(self, rows: int) -> Strategy:
-        folds = [5 + level for level in range(len(self.shape.reduction_lengths))]
+        reductions = [5 + level for level in range(len(self.shape.reduction_lengths))]
         return seq(
             tile(rows, self.vectors),
-            reorder(1, 2, *folds, 3, 4),
+            reorder(1, 2, *reductions, 3, 4),
             sequential() @ loop(1),
             sequential() @ loop(2),
         )
@@ -185,17 +185,17 @@ def _match_nest(term: Term) -> _Nest | None:
         if not length.is_constant or not isinstance(made, Lambda):
             return None
         lengths.append(length.constant)
-        fold = pattern_arguments(made.body, "reduce")
-        if fold is not None:
+        reduction = pattern_arguments(made.body, "reduce")
+        if reduction is not None:
             break
         around, term = made, _skip_views_and_lets(made.body)
     else:
         return None
-    rounds, type = _reduction_lengths(fold), fold[1].type
+    rounds, type = _reduction_lengths(reduction), reduction[1].type
     if rounds is None or len(rounds) < 2 or around is None or not isinstance(type, ScalarType):
         return None
     is_direct = pattern_arguments(around.body, "map") is not None and not mentions(found[1], 0)
-    partner = _zipped_map_distance(fold[2], len(lengths))
+    partner = _zipped_map_distance(reduction[2], len(lengths))
     return _Nest(
         tuple(lengths), rounds, type,
         None if partner is None else len(lengths) - partner,
@@ -228,10 +228,10 @@ def _skip_views_and_lets(term: Term) -> Term:
             return term
 
 
-def _reduction_lengths(fold: list[Term]) -> tuple[int, ...] | None:
+def _reduction_lengths(reduction: list[Term]) -> tuple[int, ...] | None:
     """The lengths of nested reductions, each of which continues the sum of the one around it."""
     rounds: list[int] = []
-    found: list[Term] | None = fold
+    found: list[Term] | None = reduction
     while found is not None:
         length, made = length_of(found[2].type), found[0]
         if not length.is_constant or length.constant < 1:
@@ -272,10 +272,10 @@ class _WindowSums(Strategy):
         return found[1].run(term, setting)
 
     def __str__(self) -> str:
-        return "window_sums()"
+        return "convolution_tiles()"
 
 
 @schedule
-def window_sums() -> Strategy:
+def convolution_tiles() -> Strategy:
     """Contracts windows with many kernels, in register tiles that suit this machine."""
     return _WindowSums()

@@ -11,7 +11,11 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.default_schedule import recognized_kernels
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.skinny_matmul import folds_at_once, streamed_sums, streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import (
+    interleaved_reductions,
+    streamed_reductions,
+    streamed_tiles,
+)
 from riselang.rewrite.traversals import top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
@@ -51,7 +55,7 @@ def check(form: str, lines: str, count: int, length: int, strategy: Strategy) ->
 
 @pytest.mark.parametrize(("form", "lines", "count"), combined(FORMS, LINES, [8, 13]))
 def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
-    check(form, lines, count, 9, fuse() >> top_down(folds_at_once(4)))
+    check(form, lines, count, 9, fuse() >> top_down(interleaved_reductions(4)))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,13 @@ def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
 def test_some_elements_of_all_folds_at_a_time(
     form: str, lines: str, length: int, threads: bool
 ) -> None:
-    check(form, lines, 12, length, fuse() >> top_down(streamed_sums(4, share=6, threads=threads)))
+    check(
+        form,
+        lines,
+        12,
+        length,
+        fuse() >> top_down(streamed_reductions(4, share=6, threads=threads)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,12 +111,14 @@ def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
 
 
 def test_sizes_have_to_be_sizes() -> None:
-    with pytest.raises(UserError, match="streamed_sums needs a depth and a share of 1 or more"):
-        streamed_sums(0, share=4)
+    with pytest.raises(
+        UserError, match="streamed_reductions needs a depth and a share of 1 or more"
+    ):
+        streamed_reductions(0, share=4)
     with pytest.raises(UserError, match="streamed_tiles needs sizes, a depth and a share of 1"):
         streamed_tiles(1, 4, 4, depth=4, share=0)
-    with pytest.raises(UserError, match="fill needs a size of 1 or more"):
-        folds_at_once(0)
+    with pytest.raises(UserError, match="pad_to_multiple needs a size of 1 or more"):
+        interleaved_reductions(0)
 
 
 def test_few_rows_with_columns_that_lie_in_memory() -> None:
@@ -118,4 +130,4 @@ def test_few_rows_with_columns_that_lie_in_memory() -> None:
         recognized_kernels(parse_term(text.format(n)), Setting("contract")) for n in (2, 8)
     )
     assert [each.what for each in few] == ["64 reductions of 64 elements"]
-    assert [each.what for each in more] == ["contraction of 64 products for 8 x 64 elements"]
+    assert [each.what for each in more] == ["matrix multiplication of 8 x 64 by 64 x 64"]

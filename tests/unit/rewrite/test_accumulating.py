@@ -118,7 +118,7 @@ def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
     chosen = recognized_kernels(program(form, shape), Setting("contract"))
     assert [each.what for each in chosen] == [
-        f"contraction of {depth} products for {rows} x {columns} elements"
+        f"matrix multiplication of {rows} x {depth} by {depth} x {columns}"
     ]
     assert derive(program(form, shape), DEFAULT).steps
 
