@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections import Counter
 from collections.abc import Callable
 
@@ -38,12 +39,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests for the night out, and start long ones first: at the end, others would wait."""
+    """Deselect what runs at night only, and start long tests first: at the end, others wait."""
     if not (IS_NIGHTLY or "nightly" in config.option.markexpr):
-        left_out = [item for item in items if item.get_closest_marker("nightly")]
-        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
-        config.hook.pytest_deselected(items=left_out)
+        deselected = {item for item in items if item.get_closest_marker("nightly")}
+        if not config.option.keyword and not any("::" in each for each in config.args):
+            deselected |= unsampled_cases(items)
+        items[:] = [item for item in items if item not in deselected]
+        config.hook.pytest_deselected(items=list(deselected))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def unsampled_cases(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases of tests marked `sampled` that do not run; the seed chooses them."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") is not None:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    unsampled: set[pytest.Item] = set()
+    for name, cases in tests.items():
+        marker = cases[0].get_closest_marker("sampled")
+        assert marker is not None
+        surplus = max(0, len(cases) - marker.args[0])
+        unsampled |= set(random.Random(f"{first_seed()} {name}").sample(cases, surplus))
+    return unsampled
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

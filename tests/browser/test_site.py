@@ -45,6 +45,7 @@ def _is_local(url: str) -> bool:
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.sampled(3)
 def test_a_page_fits_every_size(page: Any, site: Path, name: str) -> None:
     page.goto((site / f"{name}.html").as_uri())
     assert page.locator("h1").count() == 1

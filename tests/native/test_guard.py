@@ -64,6 +64,7 @@ def run(text: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "loops"), each_once(LOOPS, ["affine", "scf"]))
+@pytest.mark.sampled(3)
 def test_a_signal_ends_a_long_loop_that(name: str, loops: str) -> None:
     assert run(RUN, LOOPS[name], loops) == "ended"
 

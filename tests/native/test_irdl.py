@@ -56,6 +56,7 @@ def test_every_op_type_and_attribute_is_there() -> None:
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
+@pytest.mark.sampled(5)
 def test_native_mlir_verifies_the_seeds(path: Path) -> None:
     module = read(path)
     accept(module)
@@ -65,6 +66,7 @@ def test_native_mlir_verifies_the_seeds(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.sampled(10)
 def test_native_mlir_verifies_the_examples(path: Path) -> None:
     program = parse_program(path.read_text(), str(path))
     accept(program_module(program[path.stem], path.stem))

@@ -35,12 +35,14 @@ def test_there_are_thirty() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES if IS_NIGHTLY else NAMES[::2])
+@pytest.mark.sampled(5)
 def test_symbolic_bounds_below_the_declared_lengths(name: str) -> None:
     text, sizes = kernel(name)
     check_same(enlarged(text, sizes, 3), None, sizes)
 
 
 @pytest.mark.parametrize("name", NAMES if SHARE else NAMES[::4] if IS_NIGHTLY else NAMES[3::4])
+@pytest.mark.sampled(3)
 def test_symbolic_bounds_and_lengths(name: str) -> None:
     text, sizes = kernel(name)
     check_same(text, None, sizes, seed=1)
@@ -53,6 +55,7 @@ def test_fixed_bounds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES if SHARE else QUICK)
+@pytest.mark.sampled(3)
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_loops, "CACHE_TILE_COLUMNS", 8)
     monkeypatch.setattr(statement_loops, "CACHE_TILE_ROWS", 4)
@@ -80,6 +83,7 @@ def extra_functions() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("file", "function"), extra_functions())
+@pytest.mark.sampled(15)
 def test_what_the_kernels_do_not_cover(file: str, function: str) -> None:
     text = (EXTRA / f"{file}.c").read_text()
     lengths: dict[str, int] = dict.fromkeys(("x", "y", "a", "b", "A", "B", "C"), LENGTH)

@@ -89,6 +89,7 @@ def test_both_forms_are_the_same_program(name: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(20)
 def test_the_interpreter_agrees_with_numpy(name: str, form: str) -> None:
     expected = flat(module(name).expected(*module(name).inputs()))
     for permission in PERMISSIONS:
@@ -104,6 +105,7 @@ def test_the_interpreter_agrees_with_numpy(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("permission", PERMISSIONS)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(20)
 def test_compiled_code_gives_the_bits_of_the_interpreter(name: str, permission: str) -> None:
     for form in distinct_forms(name):
         compiled = results(name, form, "compile", permission)

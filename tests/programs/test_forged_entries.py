@@ -244,6 +244,7 @@ def run(script: str, folder: Path, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.sampled(1)
 def test_content_that_was_changed_under_a_right_checksum(tmp_path: Path, seed: int) -> None:
     run(BYTES, tmp_path, seed)
 

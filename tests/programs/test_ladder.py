@@ -26,6 +26,7 @@ def program(name: str, **options: Any) -> Any:
     combined(LADDER, ["affine", "scf"], ["strict", "contract"]),
     ids=str,
 )
+@pytest.mark.sampled(6)
 def test_every_version_of_matmul_gives_the_same_bits(
     strategy: Strategy, loops: str, permission: str
 ) -> None:

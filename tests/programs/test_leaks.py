@@ -19,6 +19,7 @@ def resident() -> int:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(7)
 def test_ten_thousand_calls_leave_no_memory_behind(name: str) -> None:
     inputs = module(name).inputs()
     compiled = jitted(name).lower(*inputs).compile()

@@ -87,6 +87,7 @@ def test_a_truth_value_as_an_index() -> None:
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.sampled(1)
 def test_iterations_of_a_parallel_loop_give_back_their_stack(
     threads: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

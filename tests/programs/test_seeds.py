@@ -121,6 +121,7 @@ def test_runs_from_its_file(program: Program) -> None:
         ("affine", "scf"),
     ],
 )
+@pytest.mark.sampled(10)
 def test_loop_dialects_give_the_same_bits(program: Program, loops: str, to: str | None) -> None:
     if to is not None and "{to" not in seed(program.file):
         text = seed(program.file).replace("Seq #", f'Seq {{to = "{to}"}} #')
@@ -132,6 +133,7 @@ def test_loop_dialects_give_the_same_bits(program: Program, loops: str, to: str 
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.sampled(6)
 def test_the_term_as_a_module_gives_the_same_bits(program: Program) -> None:
     """To a term and back to the dialect, then compiled."""
     function = function_named(verified(seed(program.file)), program.function)

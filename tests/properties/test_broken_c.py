@@ -105,6 +105,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.sampled(2)
 def test_hostile_files(name: str) -> None:
     try:
         look(HOSTILE[name])

@@ -83,6 +83,7 @@ def test_nested_lambdas_are_refused_with_a_place(file: str, refused: Callable[[]
 @pytest.mark.parametrize(
     ("ending", "text"), [(".rise", nested_notation(DEPTH)), (".mlir", nested_module(DEPTH))]
 )
+@pytest.mark.sampled(2)
 def test_the_commands_take_nested_lambdas_or_refuse_them(
     command: str, ending: str, text: str, tmp_path: Path
 ) -> None:

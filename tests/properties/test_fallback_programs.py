@@ -19,6 +19,7 @@ from support.tool_runs import called
 
 @pytest.mark.parametrize("name", [*MOVING, *PRODUCTS])
 @seeds(2, nightly=2, fuzzed=100, batch=10)
+@pytest.mark.sampled(5)
 def test_a_random_op_on_complex_numbers(name: str, seeds: range, ran: Ran) -> None:
     cases = [case for seed in seeds if (case := complex_case(name, seed)) is not None]
     for case in cases:

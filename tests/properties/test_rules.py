@@ -38,6 +38,7 @@ TAKES_ANY = (
 
 @pytest.mark.parametrize("name", RULES)
 @seeds(4, nightly=16, fuzzed=1000, batch=250)
+@pytest.mark.sampled(50)
 def test_programs_compute_the_same(name: str, seeds: range, ran: Ran) -> None:
     try:
         check_rule(RULES[name], seeds)
@@ -56,6 +57,7 @@ def is_kept(instance: Instance, seed: int, program: Program) -> None:
 
 @pytest.mark.parametrize("name", WITH_PARAMETERS)
 @seeds(8, nightly=8, fuzzed=200, batch=50)
+@pytest.mark.sampled(10)
 def test_any_parameter_is_refused_or_right(name: str, seeds: range) -> None:
     answers = {Success: 0, Failure: 0}
     for seed in seeds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from itertools import combinations, product
@@ -79,22 +80,44 @@ def test_other():
 @pytest.mark.long
 def test_long():
     pass
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("case", range(9))
+def test_cases(case):
+    pass
 """
 
 
-def run_pytest(folder: Path, **variables: str) -> str:
+def run_pytest(folder: Path, *arguments: str, **variables: str) -> str:
     """What pytest prints for some tests that have our configuration."""
     tests = Path(__file__).parents[1]
     (folder / "conftest.py").write_text((tests / "conftest.py").read_text())
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  nightly: n\n  long: l\n")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n  nightly: n\n  sampled: s\n  long: l\n"
+    )
     (folder / "test_some.py").write_text(FAILING)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("RISE_")
     }
     environment |= {"PYTHONPATH": os.pathsep.join((str(tests), *sys.path)), **variables}
-    command = [sys.executable, "-m", "pytest", "-v", "-n", "0", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [*command, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout + done.stderr
 
@@ -113,6 +136,22 @@ def test_nightly_tests_run_by_night(tmp_path: Path) -> None:
     assert "test_slow PASSED" in printed
     assert "test_random[43-43] PASSED" in printed
     assert "RISE_NIGHTLY=1 RISE_FUZZ_SEED=40 .venv/bin/pytest" in printed
+
+
+def sampled_cases(printed: str) -> set[str]:
+    return set(re.findall(r"test_cases\[(\d)\] PASSED", printed))
+
+
+def test_the_seed_samples_the_cases_of_a_test(tmp_path: Path) -> None:
+    samples = [
+        sampled_cases(run_pytest(tmp_path, RISE_FUZZ_SEED=str(seed))) for seed in (40, 40, 50, 60)
+    ]
+    assert [len(each) for each in samples] == [2, 2, 2, 2]
+    assert samples[0] == samples[1]
+    assert len({*map(frozenset, samples)}) > 1
+    assert len(sampled_cases(run_pytest(tmp_path, RISE_NIGHTLY="1"))) == 9
+    assert sampled_cases(run_pytest(tmp_path, "-k", "test_cases")) == set("012345678")
+    assert sampled_cases(run_pytest(tmp_path, "test_some.py::test_cases")) == set("012345678")
 
 
 MAKEFILE = "good:\n\t@echo all is well\nbad:\n\t@echo this is wrong; exit 3\nlast:\n\t@echo ran\n"

@@ -136,6 +136,7 @@ def read_back(lowered: Lowered, stage: str) -> tuple[bytes, ...]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=needs_blas if name == "blas" else ()) for name in CASES]
 )
+@pytest.mark.sampled(8)
 def test_each_stage_becomes_the_same_machine_code(name: str) -> None:
     case = CASES[name]
     lowered = rl.jit(case.function, **case.options).lower(**case.sizes)

@@ -72,6 +72,7 @@ def test_a_batch_is_a_loop_of_calls() -> None:
      ("covariance", "cblas_dsyrk"), ("doitgen", "cblas_dgemm"), ("atax", "cblas_dgemv"),
      ("gemver", "cblas_dgemv")],
 )  # fmt: skip
+@pytest.mark.sampled(3)
 def test_kernels_call_routines(kernel: str, routine: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     assert f"call @{routine}" in with_library(text).affine_text()
@@ -178,6 +179,7 @@ STRUCTURED = {
 
 
 @pytest.mark.parametrize("kernel", list(STRUCTURED)[:: 1 if IS_NIGHTLY else 2])
+@pytest.mark.sampled(3)
 def test_structured_ops_compute_the_same_bits(kernel: str) -> None:
     text = (KERNELS / f"{kernel}.c").read_text()
     scop = model(text)

@@ -280,6 +280,7 @@ HALVES = {
 @pytest.mark.parametrize(
     ("half", "type", "size"), each_once(HALVES, ["double", "float"], [1, 47, 48, 49, 150])
 )
+@pytest.mark.sampled(2)
 def test_half_of_a_product_in_panels(half: str, type: str, size: int) -> None:
     """Rows that no block divides, both halves, factors that lie the other way round."""
     text = f"""void f(int n, int m, {type} a, {type} C[n][n], {type} A[n][m], {type} B[m][n]) {{

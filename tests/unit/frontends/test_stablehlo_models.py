@@ -27,6 +27,7 @@ def test_all_models_are_there() -> None:
         for name in examples.names()
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_model_computes_what_its_framework_did(name: str) -> None:
     model = rl.from_stablehlo(examples.FOLDER / f"{name}.mlir")
     for number in range(examples.SETS):

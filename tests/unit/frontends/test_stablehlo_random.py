@@ -21,6 +21,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("name", "backend"), each_once(KEPT, ["compile", "interpret"]))
+@pytest.mark.sampled(2)
 def test_random_bits_are_those_of_xla(name: str, backend: str) -> None:
     algorithm, state, expected = KEPT[name]
     text = xla_random_bits.text(algorithm, len(state))
@@ -98,6 +99,7 @@ INTERVALS = [
 
 
 @pytest.mark.parametrize(("element", "start", "end"), INTERVALS if IS_NIGHTLY else INTERVALS[::2])
+@pytest.mark.sampled(2)
 def test_uniform_numbers_fill_their_interval(element: str, start: float, end: float) -> None:
     bounds = [np.array(each, dtype_of(element)) for each in (start, end)]
     first, second = draws("UNIFORM", element, (40, 500))(*bounds)

@@ -218,6 +218,7 @@ def assert_same(
     assert not shown, f"{case_name(case)}: (operands, expected, found) {shown[:5]}"
 
 
+@pytest.mark.sampled(25)
 def test_compiled_and_interpreted_agree(compiled: Compiled) -> None:
     names, compilation = compiled
     assert names
@@ -230,6 +231,7 @@ def test_compiled_and_interpreted_agree(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("op", SCALAR_OPS)
+@pytest.mark.sampled(20)
 def test_vectors_are_computed_lane_by_lane(op: str) -> None:
     names, compilation = compiled_on_vectors(op)
     assert names
@@ -244,6 +246,7 @@ def test_vectors_are_computed_lane_by_lane(op: str) -> None:
         assert_same(case, inputs, expected, found.reshape(-1))
 
 
+@pytest.mark.sampled(20)
 def test_no_object_calls_what_no_library_defines(compiled: Compiled) -> None:
     """Code generation adds calls of its own, such as conversions that a CPU lacks."""
     _, compilation = compiled

@@ -83,6 +83,7 @@ INTEGER_OPS = [
 
 @pytest.mark.parametrize("type", [rl.i8, rl.i32, rl.i64], ids=lambda type: SCALAR_NAMES[type])
 @pytest.mark.parametrize("op", INTEGER_OPS)
+@pytest.mark.sampled(15)
 def test_integer_operations_on_the_edges(op: str, type: ScalarType) -> None:
     limits = np.iinfo(numpy_dtype(type))
     edges = [limits.min, limits.min + 1, -7, -1, 0, 1, 2, 7, 8, limits.max - 1, limits.max]
@@ -106,6 +107,7 @@ def test_the_stated_results_of_partial_operations() -> None:
 @pytest.mark.parametrize("target", [rl.i1, rl.i8, rl.i32, rl.i64], ids=lambda t: SCALAR_NAMES[t])
 @pytest.mark.parametrize("source", [rl.f16, rl.f32, rl.f64], ids=lambda t: SCALAR_NAMES[t])
 @pytest.mark.parametrize("op", ["arith.fptosi", "arith.fptoui"])
+@pytest.mark.sampled(8)
 def test_floats_outside_the_range_become_the_nearest_integer(
     op: str, source: ScalarType, target: ScalarType
 ) -> None:

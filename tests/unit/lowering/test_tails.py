@@ -82,12 +82,14 @@ def check(body: str, loops: str) -> str:
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", STORED)
+@pytest.mark.sampled(10)
 def test_what_is_cut_off_is_not_stored(name: str, loops: str) -> None:
     check(STORED[name], loops)
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", READ)
+@pytest.mark.sampled(5)
 def test_vectors_of_padded_arrays(name: str, loops: str) -> None:
     check(READ[name], loops)
 

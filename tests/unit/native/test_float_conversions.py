@@ -88,6 +88,7 @@ def test_every_half_is_widened(functions: Functions) -> None:
 
 
 @pytest.mark.parametrize("name", NARROW)
+@pytest.mark.sampled(2)
 def test_floats_are_narrowed_to_the_nearest(functions: Functions, name: str) -> None:
     wide, narrow, _, dtype = NARROW[name]
     for value in (floats() if wide == "float" else doubles()).tolist():

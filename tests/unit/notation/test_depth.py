@@ -36,6 +36,7 @@ DEEP = [(nested(1000), 1), (lets(1000), 1001), (sums(1000), 1001)]
 
 
 @pytest.mark.parametrize(("text", "expected"), DEEP, ids=["lambdas", "lets", "sums"])
+@pytest.mark.sampled(2)
 def test_deep_programs_are_read_printed_and_run(text: str, expected: int) -> None:
     term = parse_term(text)
     assert parse_term(show_term(term)) == term

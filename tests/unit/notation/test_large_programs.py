@@ -41,6 +41,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(2)
 def test_exponential_programs_are_refused_where_they_become_too_large(name: str) -> None:
     text, problem = PROGRAMS[name]
     with pytest.raises(LimitationError, match=problem) as caught:

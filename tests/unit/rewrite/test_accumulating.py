@@ -95,6 +95,7 @@ FEW_ROWS = ((1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1))
     combined(FORMS, FEW_ROWS, [1, 2, 4], [False, True]),
     ids=str,
 )
+@pytest.mark.sampled(6)
 def test_some_products_of_all_sums_at_a_time(
     form: str, shape: Sizes, depth: int, threads: bool
 ) -> None:
@@ -124,6 +125,7 @@ def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
 
 
 @pytest.mark.parametrize(("form", "shape"), each_once(FORMS, DEFAULT_SHAPES), ids=str)
+@pytest.mark.sampled(2)
 def test_the_default_gives_the_bits_of_the_source(form: str, shape: Sizes) -> None:
     check(form, shape, DEFAULT)
 

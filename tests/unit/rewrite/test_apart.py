@@ -69,6 +69,7 @@ def test_each_product_is_a_kernel(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", [17, *(pytest.param(n, marks=NIGHTLY) for n in (16, 24, 29))])
+@pytest.mark.sampled(4)
 def test_the_bits_are_those_of_the_source(form: str, size: int) -> None:
     term = program(form, size)
     random = np.random.default_rng(2)

@@ -77,6 +77,7 @@ def test_other_numbers(scalar: str) -> None:
     ),
     ids=str,
 )
+@pytest.mark.sampled(4)
 def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
     tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, threads=threads)

@@ -96,6 +96,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.sampled(2)
 def test_windows_are_read_in_vectors_and_keep_their_bits(name: str) -> None:
     text = WINDOWS[name]
     assert any("windows for" in each for each in recognised(text)), name
@@ -122,6 +123,7 @@ def test_sums_of_lines_where_weights_are_products_and_that_is_permitted() -> Non
     each_once(["f32", "f64", "f16", "i8", "i64"], [(256, 512), (320, 384)]),
     ids=str,
 )
+@pytest.mark.sampled(2)
 def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int]) -> None:
     text = f"fun((A : {shape[0]}.{shape[1]}.{type}), A |> transpose)"
     (choice,) = recognised(text)

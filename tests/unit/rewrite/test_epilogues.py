@@ -44,6 +44,7 @@ def program(shape: Sizes, epilogue: str) -> Term:
 
 
 @pytest.mark.parametrize(("epilogue", "shape"), each_once(EPILOGUES, SHAPES), ids=str)
+@pytest.mark.sampled(2)
 def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
     term = program(shape, EPILOGUES[epilogue])
     check(term, shape, DEFAULT)
@@ -54,6 +55,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
 
 
 @pytest.mark.parametrize(("epilogue", "by_columns"), each_once(EPILOGUES, [False, True]))
+@pytest.mark.sampled(2)
 def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
     tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
     shape = (13, 31, 17)

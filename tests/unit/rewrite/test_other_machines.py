@@ -68,6 +68,7 @@ def inputs(text: str) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(3)
 def test_a_program_computes_the_same_on_every_machine(name: str) -> None:
     check_on_every_machine(PROGRAMS[name])
 
@@ -107,6 +108,7 @@ def test_the_machine_that_is_assumed_is_this_one_no_longer() -> None:
 @pytest.mark.parametrize("scalar", ["f32", "f64"])
 @pytest.mark.parametrize("size", [256, pytest.param(1024, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.sampled(2)
 def test_all_sums_of_a_tile_stay_in_registers(machine: str, size: int, scalar: str) -> None:
     shape = MatmulShape(size, size, size, 4 if scalar == "f32" else 8)
     tiles = choose_tiles(shape, MACHINES[machine])

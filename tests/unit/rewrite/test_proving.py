@@ -32,12 +32,14 @@ REFERENCE_LAWS = [
 
 
 @pytest.mark.parametrize("law", named(TRUE[:: 1 if IS_NIGHTLY else 2]))
+@pytest.mark.sampled(25)
 def test_laws_are_proved(law: Law) -> None:
     found = verdict(law, timeout_ms=PATIENT_MS)
     assert found.status is Status.PROVED, found
 
 
 @pytest.mark.parametrize("law", named(REFERENCE_LAWS))
+@pytest.mark.sampled(15)
 def test_laws_of_the_reference_are_proved(law: Law) -> None:
     found = verdict(law, timeout_ms=PATIENT_MS)
     assert found.status is Status.PROVED, found

@@ -28,6 +28,7 @@ def proof(law: Law) -> Proof:
 
 
 @pytest.mark.parametrize("law", named(laws.WRONG))
+@pytest.mark.sampled(20)
 def test_wrong_laws_are_refuted(law: Law) -> None:
     found = verdict(law)
     assert found.status is Status.REFUTED, found
@@ -37,6 +38,7 @@ def test_wrong_laws_are_refuted(law: Law) -> None:
 
 
 @pytest.mark.parametrize("law", named(laws.WRONG))
+@pytest.mark.sampled(20)
 def test_wrong_laws_are_not_proved_symbolically(law: Law) -> None:
     with pytest.raises(Unequal):
         proof(law).compare()

@@ -25,11 +25,13 @@ def test_there_are_many_and_the_registry_has_none_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.sampled(12)
 def test_a_wrong_rule_is_found(name: str) -> None:
     with pytest.raises(Unlawful):
         check_rule(APART[name], NUMBERS)
 
 
 @pytest.mark.parametrize("right", sorted({counterpart(name).name for name in WRONG}))
+@pytest.mark.sampled(12)
 def test_the_right_rule_is_accepted(right: str) -> None:
     check_rule(APART[right] if right in APART else RULES[right], NUMBERS[:5])

@@ -47,6 +47,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "strategy", "shapes"), CASES)
+@pytest.mark.sampled(5)
 def test_same_bits(name: str, strategy: str, shapes: list[tuple[int, ...]]) -> None:
     inputs = [random(*shape) for shape in shapes]
     expected = kernel(name, backend="interpret")(*inputs)
@@ -60,6 +61,7 @@ def test_an_unsharp_mask_in_strips() -> None:
 
 
 @pytest.mark.parametrize("width", [3, 4, 9])
+@pytest.mark.sampled(1)
 def test_a_convolution_by_lines(width: int) -> None:
     inputs = [random(width), random(width), random(6 + width, 21 + width)]
     found = kernel("blur", "convolution.by_lines", float="relaxed")(*inputs)
@@ -85,6 +87,7 @@ def test_slices_of_a_volume_in_pairs(
 
 
 @pytest.mark.parametrize(("width", "rows", "columns"), each_once([4, 9], [8, 11], [24, 31]))
+@pytest.mark.sampled(1)
 def test_a_convolution_by_lines_in_bands(
     width: int, rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def test_every_argument_comes_to_its_place(count: int) -> None:
 
 
 @pytest.mark.parametrize("given", list(itertools.product((False, True), repeat=3)))
+@pytest.mark.sampled(3)
 def test_arrays_given_for_good_come_to_their_places(given: tuple[bool, ...]) -> None:
     inputs = [np.full(3, 10**position, np.float32) for position in range(3)]
     weighted = [each * factor for each, factor in zip(inputs, (1, 2, 3), strict=True)]

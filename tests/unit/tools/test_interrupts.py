@@ -69,6 +69,7 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.sampled(3)
 def test_nothing_is_left_of_what_is_interrupted(moment: str, tmp_path: Path) -> None:
     arguments, sign, later = MOMENTS[moment]
     folder, cache, temporary = (tmp_path / name for name in ("work", "cache", "tmp"))
