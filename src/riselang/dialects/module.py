@@ -58,8 +58,15 @@ def _load_affine() -> Dialect:
     return Affine
 
 
+def _load_vector() -> Dialect:
+    from riselang.dialects.vector import Vector
+
+    return Vector
+
+
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
     "rise": lambda: Rise, "arith": lambda: Arith, "memref": _load_memref, "affine": _load_affine,
+    "vector": _load_vector,
 }  # fmt: skip
 """The dialects that are defined here; all but the first replace xDSL's."""
 

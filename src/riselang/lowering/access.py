@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.codegen_views import ShiftedPadOp, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import builtin_vector_type
@@ -335,6 +335,9 @@ class _Resolver(Stores):
         index = as_index(path[0]) - op.left.data
 
         def lanes(block: Block, inner: Builder) -> SSAValue:
+            if isinstance(op, ShiftedPadOp):
+                return self.follow_lanes(*self.follow_op(op, path), lane, type, inner, block)
+
             def read(path: Path) -> SSAValue:
                 return self.follow(op.result, path, block, inner)
 

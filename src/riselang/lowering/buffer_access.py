@@ -251,8 +251,11 @@ class Memory:
         return self.affine_if(gap, buffer.type.element_type, regions, builder)
 
     def emit_indices(self, indices: Sequence[Nat], builder: Builder) -> list[SSAValue]:
-        emitter = IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
+        emitter = self.index_emitter(builder)
         return [emitter.value(index) for index in indices]
+
+    def index_emitter(self, builder: Builder) -> IndexEmitter:
+        return IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
 
 
 def _share_cache_line(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -165,3 +165,35 @@ class IndexEmitter:
 
     def _constant(self, number: int) -> SSAValue:
         return self.add(arith.ConstantOp.from_int_and_width(number, IndexType()))
+
+
+class LaneIndexEmitter(IndexEmitter):
+    """Emits index expressions that contain a lane variable as vectors, one index for each lane."""
+
+    def __init__(self, scalars: IndexEmitter, lane: str, lanes: int):
+        super().__init__(scalars.add, {}, scalars.facts)
+        self.scalars = scalars
+        self.lane = lane
+        self.lanes = lanes
+
+    def value(self, expression: Nat) -> SSAValue:
+        if self.lane in expression.variables:
+            return super().value(expression)
+        return self._broadcast(self.scalars.value(expression))
+
+    def _atom(self, atom: Atom) -> SSAValue:
+        if not isinstance(atom, Variable):
+            return super()._atom(atom)
+        if atom.name == self.lane:
+            return self._constants(range(self.lanes))
+        return self._broadcast(self.scalars.variables[atom.name])
+
+    def _constant(self, number: int) -> SSAValue:
+        return self._constants([number] * self.lanes)
+
+    def _constants(self, numbers: Sequence[int]) -> SSAValue:
+        type = VectorType(IndexType(), [self.lanes])
+        return self.add(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, list(numbers))))
+
+    def _broadcast(self, scalar: SSAValue) -> SSAValue:
+        return self.add(vector.BroadcastOp(scalar, VectorType(IndexType(), [self.lanes])))

@@ -1,7 +1,8 @@
 """Phase 2 for vectors: one path for all lanes, in which the lane is a variable.
 
 If the lanes are contiguous, the path becomes one vector load or store; if all of them are the same
-scalar, it is broadcast; else each lane is read or written separately.
+scalar, it is broadcast; lanes whose indices are clamped, as at the border of a padded array, are
+gathered; otherwise, each lane is read or written separately.
 """
 
 from __future__ import annotations
@@ -10,16 +11,24 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, memref, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, i64
+from xdsl.dialects import affine, arith, memref, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    i1,
+    i64,
+)
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType, VectorType, components
+from riselang.dialects.vector import GatherOp
 from riselang.lowering.buffer_access import Memory, Path, Side
-from riselang.lowering.index_expressions import first_min_max
-from riselang.nat import Nat, simplify
+from riselang.lowering.index_expressions import LaneIndexEmitter, first_min_max
+from riselang.nat import Max, Min, Nat, Variable, simplify
 
 ReadLane = Callable[[Path], SSAValue]
 """Reads the scalar at a path."""
@@ -53,7 +62,36 @@ class LaneAccess(Memory):
             ]
             rows = [self.load_vector(buffer, each, type, builder) for each in starts]
             return extract_column(rows, last.constant, builder)
+        if self.is_clamped(indices, lane):
+            return self.gather_row(buffer, indices, lane, type, builder)
         return self.gather_lanes(path, lane, type, read, builder)
+
+    def is_clamped(self, indices: Sequence[Nat], lane: Nat) -> bool:
+        """Whether lanes are in one row, at indices that only min and max make not contiguous."""
+        *outer, last = indices
+        if any(_depends_on(index, lane) for index in outer) or first_min_max(last) is None:
+            return False
+        return _has_no_division(last, lane)
+
+    def gather_row(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[Nat],
+        lane: Nat,
+        type: BuiltinVectorType[Attribute],
+        builder: Builder,
+    ) -> SSAValue:
+        """Gather lanes that are in one row of a buffer."""
+        *outer, last = indices
+        scalars = self.index_emitter(builder)
+        offsets = [scalars.value(index) for index in (*outer, Nat.const(0))]
+        (name,) = lane.variables
+        lanes = self.lane_count(lane)
+        positions = LaneIndexEmitter(scalars, name, lanes).value(last)
+        true = DenseIntOrFPElementsAttr.from_list(BuiltinVectorType(i1, [lanes]), [1] * lanes)
+        mask = builder.insert(arith.ConstantOp(true)).results[0]
+        nothing = self.broadcast_scalar(self.placeholder(type.element_type, builder), type, builder)
+        return builder.insert(GatherOp(buffer, offsets, positions, mask, nothing)).results[0]
 
     def load_vector(
         self, buffer: SSAValue, start: Sequence[Nat], type: Attribute, builder: Builder
@@ -202,6 +240,18 @@ def _insert_lane(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
         properties={"static_position": DenseArrayBase.from_list(i64, [position])},
         result_types=[into.type],
     )
+
+
+def _has_no_division(index: Nat, lane: Nat) -> bool:
+    """Whether an index, as a function of a lane, consists of sums, products, min and max."""
+    for atom in index.atoms():
+        if isinstance(atom, Variable) or not Nat.from_atom(atom).variables & lane.variables:
+            continue
+        if not isinstance(atom, Min | Max):
+            return False
+        if not all(_has_no_division(argument, lane) for argument in atom.arguments):
+            return False
+    return True
 
 
 def vector_type_at(type: RiseType, path: Path) -> VectorType | None:

@@ -46,6 +46,7 @@ from riselang.dialects.rise.types import (
 from riselang.nat import Nat
 from riselang.support.errors import LimitationError
 from riselang.term.deep_recursion import recursive
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -75,8 +76,8 @@ LANE_OPS = frozenset(
     for name in names.split()
 )  # fmt: skip
 """Operations with vector instructions that are defined for all operands."""
-APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
-"""Operations on f32 that become `LANE_OPS` under the relaxed float permission."""
+LIBRARY_TYPES = (f32, f64)
+"""Scalar types for which the math library has functions."""
 
 
 @cache
@@ -96,24 +97,24 @@ def replace_vector_types(type: RiseType) -> RiseType:
             return type
 
 
-def replace_unsupported_vectors(term: Term, permission: str = "strict") -> Term:
-    """Replace the vectors in a term by arrays, unless MLIR supports all its vector operations.
+def replace_unsupported_vectors(term: Term, *, has_library: bool = True) -> Term:
+    """Replace the vectors in a term by arrays, unless all its vector operations are supported.
 
-    The float permission decides whether `exp`, `log` and `tanh` are supported.
+    Where there is a math library, its functions are called for each lane of a vector.
     """
-    if not _has_vectors(term) or all(_is_supported(part, permission) for part in subterms(term)):
+    if not _has_vectors(term) or all(_is_supported(part, has_library) for part in subterms(term)):
         return term
     return replace_vectors(term)
 
 
-def _is_supported(part: Term, permission: str) -> bool:
-    """Whether MLIR vectors support the vector operations of a subterm."""
+def _is_supported(part: Term, has_library: bool) -> bool:
+    """Whether the vector operations of a subterm are supported."""
     if isinstance(part, Embed):
         return not _has_vector_operands(part)
     if isinstance(part, Scalar) and isinstance(part.type, VectorType):
-        if part.op in APPROXIMATED_OPS and part.type.element == f32:
-            return permission == "relaxed" and _is_supported_vector(part.type)
-        return part.op in LANE_OPS and _is_supported_vector(part.type)
+        is_call = part.op in LIBRARY_FUNCTIONS and part.type.element in LIBRARY_TYPES
+        is_lane_op = part.op in LANE_OPS or (has_library and is_call)
+        return is_lane_op and _is_supported_vector(part.type)
     return all(_is_supported_vector(type) for type in _vector_types_in(part.type))
 
 

@@ -14,3 +14,12 @@ LIBRARY_FUNCTIONS: Mapping[str, str] = {
     "math.powf": "pow",
     **{f"math.{name}": name for name in LIBRARY_NAMES},
 }
+
+APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
+"""The ops that are computed inline for f32 if the float permission is `relaxed`."""
+
+
+def is_library_call(op: str, *, is_f32: bool, permission: str) -> bool:
+    """Whether an op becomes a call to the math library."""
+    is_inlined = permission == "relaxed" and is_f32 and op in APPROXIMATED_OPS
+    return op in LIBRARY_FUNCTIONS and not is_inlined

@@ -96,7 +96,7 @@ STAY = {
     "fun(v : vec[4, f32], v * v + v)": True,
     "fun(v : 3.vec[4, i64], v |> asScalar |> reverse |> asVector(2))": True,
     "fun(v : vec[4, f16], v * v)": False,
-    "fun(v : vec[4, f32], sin(v))": False,
+    "fun(v : vec[4, f16], sin(v))": False,
     "fun((v : vec[4, i32], w : vec[4, i32]), v // w)": False,
     "fun(v : vec[K, f32], v)": False,
 }
@@ -108,19 +108,50 @@ def test_vectors_stay_where_all_can_be_done_with_them(program: str) -> None:
     assert (replace_unsupported_vectors(term) == term) == STAY[program]
 
 
-STAY_IF_RELAXED = {
+STAY_WITH_A_LIBRARY = {
     "fun(v : vec[4, f32], exp(v) + tanh(v) * log(v))": True,
-    "fun(v : vec[4, f64], exp(v))": False,
-    "fun(v : vec[4, f32], sin(v))": False,
+    "fun((v : vec[4, f64], w : vec[4, f64]), pow(sin(v), w))": True,
+    "fun(v : vec[4, f16], exp(v))": False,
     "fun(v : vec[K, f32], exp(v))": False,
 }
 
 
-@pytest.mark.parametrize("program", STAY_IF_RELAXED)
-def test_vectors_stay_where_functions_of_them_become_arithmetic(program: str) -> None:
+@pytest.mark.parametrize("program", STAY_WITH_A_LIBRARY)
+def test_vectors_stay_where_lanes_can_call_the_math_library(program: str) -> None:
     term = parse_term(program)
-    assert (replace_unsupported_vectors(term, "relaxed") == term) == STAY_IF_RELAXED[program]
-    assert replace_unsupported_vectors(term, "contract") != term
+    assert (replace_unsupported_vectors(term) == term) == STAY_WITH_A_LIBRARY[program]
+    assert replace_unsupported_vectors(term, has_library=False) != term
+
+
+@pytest.mark.parametrize("type", ["f32", "f64"])
+def test_a_function_of_vectors_calls_the_library_for_each_lane(type: str) -> None:
+    text = f"""fun((x : 24.{type}, y : 24.{type}), zip(x |> asVector(8), y |> asVector(8)) |> map(
+        fun(p, pow(exp(fst(p)), snd(p)) + exp(fst(p)))) |> asScalar)"""
+    lowered, expected = (
+        rl.loads(text, name="p.rise", **options) for options in ({}, {"backend": "interpret"})
+    )
+    x, y = (np.linspace(-2, 2, 24).astype(f"float{type[1:]}") + seed for seed in (0, 1))
+    assert np.array_equal(lowered.main(x, y), expected.main(x, y))
+    printed = lowered.main.lower().as_text("affine")
+    suffix = "" if type == "f64" else "f"
+    assert printed.count(f"func.func private @rise_lanes_exp{suffix}_8(") == 1
+    assert printed.count(f"func.func private @rise_lanes_pow{suffix}_8(") == 1
+
+
+@pytest.mark.parametrize("pad", ["pad", "padReflect", "padWrap"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_lanes_at_the_border_of_a_padded_array(pad: str, symbolic: bool) -> None:
+    length = "4 * N" if symbolic else "32"
+    text = f"""fun(x : ({length}).f32, x |> {pad}(3, 1) |> slide(5, 1) |> transpose
+        |> map(fun(row, row |> asVector(4) |> map(fun(v, v * v)) |> asScalar)))"""
+    lowered, expected = (
+        rl.loads(text, name="p.rise", **options) for options in ({}, {"backend": "interpret"})
+    )
+    x = np.arange(32, dtype=np.float32)
+    assert np.array_equal(lowered.main(x), expected.main(x))
+    if not symbolic:
+        printed = lowered.main.lower().as_text("affine")
+        assert (printed.count("vector.gather") > 0) == (pad != "padWrap")
 
 
 def test_a_vectorised_map_is_a_loop_over_vectors_without_memory() -> None:

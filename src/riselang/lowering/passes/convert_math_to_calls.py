@@ -2,7 +2,8 @@
 
 MLIR would turn them into LLVM intrinsics, which LLVM evaluates at compile time with another
 precision than the library has at run time. Ops that the CPU computes exactly (sqrt, floor, fma)
-stay in the math dialect.
+stay in the math dialect. An op on vectors calls a function that calls the library for each lane,
+so that the code around it stays vectorized.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     FunctionType,
+    IndexType,
+    IntegerAttr,
     ModuleOp,
+    VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -38,32 +42,82 @@ class ConvertMathToCallsPass(ModulePass):
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        declared: dict[str, FunctionType] = {}
+        functions: dict[str, func.FuncOp] = {}
         for inner in list(walk(op)):
-            if inner.name in LIBRARY_FUNCTIONS and isinstance(
-                inner.results[0].type, Float16Type | BFloat16Type | Float32Type | Float64Type
-            ):
-                _replace_by_call(inner, LIBRARY_FUNCTIONS[inner.name], declared)
+            name = LIBRARY_FUNCTIONS.get(inner.name)
+            if name is None:
+                continue
+            type = inner.results[0].type
+            if isinstance(type, Float16Type | BFloat16Type | Float32Type | Float64Type):
+                _replace_by_call(inner, name, functions)
+            elif isinstance(type, VectorType):
+                _replace_by_lane_calls(inner, name, functions)
         known = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
-        for name, type in declared.items():
-            if name not in known:
-                op.body.block.add_op(
-                    func.FuncOp.external(name, list(type.inputs.data), list(type.outputs.data))
-                )
+        op.body.block.add_ops(each for name, each in functions.items() if name not in known)
 
 
-def _replace_by_call(op: Operation, function: str, declared: dict[str, FunctionType]) -> None:
+def _replace_by_call(op: Operation, function: str, functions: dict[str, func.FuncOp]) -> None:
     builder = builder_at(InsertPoint.before(op), op.location)
     type = op.results[0].type
     # The library has no half-precision functions; the single-precision result is rounded.
     wide: Attribute = type if isinstance(type, Float64Type) else Float32Type()
     operands = [_convert_float(builder, operand, wide) for operand in op.operands]
-    name = function if isinstance(wide, Float64Type) else f"{function}f"
-    declared[name] = FunctionType.from_lists([wide] * len(operands), [wide])
+    name = _declare(function, wide, len(operands), functions)
     result = builder.insert(func.CallOp(name, operands, [wide])).results[0]
-    op.results[0].replace_all_uses_with(_convert_float(builder, result, type))
+    _replace(op, _convert_float(builder, result, type))
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    op.results[0].replace_all_uses_with(value)
     op.detach()
     op.erase()
+
+
+def _declare(function: str, type: Attribute, arity: int, functions: dict[str, func.FuncOp]) -> str:
+    """Declare the library function for a type, and return its name."""
+    name = function if isinstance(type, Float64Type) else f"{function}f"
+    if name not in functions:
+        functions[name] = func.FuncOp.external(name, [type] * arity, [type])
+    return name
+
+
+def _replace_by_lane_calls(op: Operation, function: str, functions: dict[str, func.FuncOp]) -> None:
+    type = op.results[0].type
+    assert isinstance(type, VectorType)
+    (lanes,) = type.get_shape()
+    scalar_name = _declare(function, type.element_type, len(op.operands), functions)
+    name = f"rise_lanes_{scalar_name}_{lanes}"
+    if name not in functions:
+        functions[name] = _lane_function(name, scalar_name, type, len(op.operands))
+    builder = builder_at(InsertPoint.before(op), op.location)
+    _replace(op, builder.insert(func.CallOp(name, list(op.operands), [type])).results[0])
+
+
+def _lane_function(name: str, scalar_name: str, type: VectorType, arity: int) -> func.FuncOp:
+    """A function that calls a library function for each lane."""
+    element, (lanes,) = type.element_type, type.get_shape()
+    block = Block(arg_types=[type] * arity)
+    builder = Builder(InsertPoint.at_end(block))
+    zero, one, end = (
+        builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+        for number in (0, 1, lanes)
+    )
+    buffers: list[SSAValue] = []
+    for argument in block.args:
+        alloca = memref.AllocaOp.get(element, shape=[lanes])
+        buffers.append(builder.insert(alloca).results[0])
+        builder.insert(vector.StoreOp(argument, buffers[-1], [zero]))
+    body = Block(arg_types=[IndexType()])
+    inner = Builder(InsertPoint.at_end(body))
+    operands = [inner.insert(memref.LoadOp.get(each, [body.args[0]])).res for each in buffers]
+    result = inner.insert(func.CallOp(scalar_name, operands, [element])).results[0]
+    inner.insert(memref.StoreOp.get(result, buffers[0], [body.args[0]]))
+    inner.insert(scf.YieldOp())
+    builder.insert(scf.ForOp(zero, end, one, [], Region(body)))
+    results = builder.insert(vector.LoadOp(buffers[0], [zero], type)).results[0]
+    builder.insert(func.ReturnOp(results))
+    types = FunctionType.from_lists([type] * arity, [type])
+    return func.FuncOp(name, types, Region(block), visibility="private")
 
 
 def _convert_float(builder: Builder, value: SSAValue, type: Attribute) -> SSAValue:

@@ -18,7 +18,7 @@ from riselang.dialects.rise.types import uncurry
 from riselang.lowering.callees import Callees
 from riselang.lowering.dynamic_sizes import Buffers, Sizes
 from riselang.lowering.imperative import store_program
-from riselang.lowering.passes.contract_rise_floats import can_contract, float_permission
+from riselang.lowering.passes.contract_rise_floats import can_contract
 from riselang.lowering.runtime_checks import CheckLocations, Checks, add_failure_parameters
 from riselang.lowering.vector_removal import replace_unsupported_vectors
 from riselang.pipelines import GPU
@@ -71,13 +71,9 @@ def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: st
     ) -> None:
         store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
 
-    # GPU threads compute scalars.
-    permission = "strict" if loops == GPU else float_permission(module)
-
     def prepare(term: Term) -> Term:
-        return replace_unsupported_vectors(
-            contract(term) if can_contract(module) else term, permission
-        )
+        term = contract(term) if can_contract(module) else term
+        return replace_unsupported_vectors(term, has_library=loops != GPU)
 
     callees = Callees(module, source_locations, fill)
     for function in functions(module):

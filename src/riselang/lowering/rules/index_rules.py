@@ -21,6 +21,7 @@ from riselang.dialects.rise.types import (
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.translation import (
+    Delayed,
     Environment,
     Lazy,
     Translation,
@@ -28,6 +29,7 @@ from riselang.lowering.translation import (
     result_type,
     size_argument,
 )
+from riselang.nat import Nat
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (
     Bound,
@@ -159,13 +161,18 @@ class IndexRules(Translation):
     @reads("clampIdx")
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Emit `min(max(x, 0), n - 1)` on the integer converted to an index."""
+        number, size = arguments[0], size_argument(pattern, "n")
+        is_known = size.is_constant and size.constant >= 1
+        if is_known and isinstance(number, Delayed) and isinstance(number.term, Literal):
+            clamped = min(max(int(number.term.number), 0), size.constant - 1)
+            return self.as_idx(self.emitter.length_value(Nat.const(clamped)), pattern)
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
-        number = Scalar("arith.maxsi", [_argument_as_index(pattern, 1), zero], index_type)
-        number = Scalar("arith.minsi", [number, last], index_type)
-        limit = self.emitter.length_value(size_argument(pattern, "n") - 1)
-        given = self.force(arguments[0]), self.add(codegen.CastOp([limit], index_type))
-        return self.as_idx(self.builtin_index(number, given), pattern)
+        positive = Scalar("arith.maxsi", [_argument_as_index(pattern, 1), zero], index_type)
+        clamped_number = Scalar("arith.minsi", [positive, last], index_type)
+        limit = self.emitter.length_value(size - 1)
+        given = self.force(number), self.add(codegen.CastOp([limit], index_type))
+        return self.as_idx(self.builtin_index(clamped_number, given), pattern)
 
     @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -48,7 +48,7 @@ _DEFINITION = re.compile(
 )
 _HELPER = re.compile(
     r"^define (?!internal )"
-    r"(?P<rest>.*@rise_(?:index_error|part_[\w.$]+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
+    r"(?P<rest>.*@rise_(?:index_error|part_[\w.$]+|lanes_\w+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
     r"(?P<debug>.*) \{$",
     re.MULTILINE,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.dialects.rise.types import ArrayType, ScalarType, f32
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
@@ -39,7 +39,8 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
 from riselang.support.machine import Machine, this_machine
-from riselang.term.nodes import Lambda, Term
+from riselang.term.mathlib import is_library_call
+from riselang.term.nodes import Lambda, Scalar, Term, subterms
 
 MAX_UNROLLED = 32
 """Iterations of nested reductions that are unrolled."""
@@ -91,6 +92,8 @@ class _InVectors(Strategy):
         if length is None:
             reason = "expected a map of scalars, of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
+        if calls_library(term, setting.float):
+            return self._vectors_one_by_one(length).run(term, setting)
         is_fold = _reduction_of_elements(term) is not None
         vectors = self.vectors_per_block(
             length, self.most if is_fold else min(self.most, MAX_SEPARATE_VECTORS)
@@ -108,6 +111,15 @@ class _InVectors(Strategy):
             return blocks.run(term, setting)
         rest = argument(sequential())
         return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
+
+    def _vectors_one_by_one(self, length: int) -> Strategy:
+        """Vectorizes a map without blocks or unrolling: a call saves all vector registers."""
+        rows = parallel() if self.on_threads else sequential()
+        vectors = vectorize(self.lanes) >> rows @ loop(1)
+        whole = length - length % self.lanes
+        if whole in (0, length):
+            return vectors if whole else rows
+        return seq(peel_map(whole), function(argument(vectors)), argument(sequential()))
 
     def vectors_per_block(self, length: int, most: int) -> int:
         """The number of vectors in a block: many, with few elements left."""
@@ -254,6 +266,15 @@ def match_scalar_nest(term: Term) -> ScalarNest | None:
         lengths.append(at.type.length.constant)
         if isinstance(at.type.element, ScalarType):
             return ScalarNest(tuple(lengths), at.type.element)
+
+
+def calls_library(term: Term, permission: str) -> bool:
+    """Whether the scalar functions of a term call the math library."""
+    return any(
+        isinstance(part, Scalar)
+        and is_library_call(part.op, is_f32=part.type == f32, permission=permission)
+        for part in subterms(term)
+    )
 
 
 def loop_at(term: Term, number: int) -> Term | None:
