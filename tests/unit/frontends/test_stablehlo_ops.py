@@ -291,7 +291,7 @@ def test_chlo_functions_are_those_of_the_math_library() -> None:
 
 @pytest.mark.parametrize(
     ("name", "reference"),
-    zip(CHLO, (np.arccos, np.arcsin, np.arctan, np.cosh, np.sinh, np.tan), strict=True),
+    [*zip(CHLO, (np.arccos, np.arcsin, np.arctan, np.cosh, np.sinh, np.tan), strict=True)],
 )
 def test_other_functions_of_chlo(name: str, reference: Any) -> None:
     text = (
