@@ -19,7 +19,7 @@ from riselang.frontends.stablehlo.registry import (
     lowers_elementwise,
     lowers_op,
 )
-from riselang.frontends.stablehlo.tensors import Tensor, zero_tensor
+from riselang.frontends.stablehlo.tensors import Tensor, whole_tensor, zero_tensor
 from riselang.support.errors import InternalError
 from support import random_stablehlo
 from support.stablehlo_functions import BINARY, CHLO, UNARY, cases
@@ -117,6 +117,17 @@ def test_a_result_of_another_shape_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
     assert imported(monkeypatch, "stablehlo.reverse", shorten) == (
         "the lowering of stablehlo.reverse returns 3.f32, but the op declares 4.f32"
+    )
+
+
+def test_an_array_of_another_shape_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shorten(lower: Any, op: Any, operands: Sequence[Tensor]) -> Tensor:
+        node = zero_tensor(lower.builder, operands[0].element, (3,)).make()
+        return whole_tensor(op.result.element, op.result.shape, node)
+
+    assert imported(monkeypatch, "stablehlo.reverse", shorten) == (
+        "the lowering of stablehlo.reverse returns an array of type 3.f32 for a tensor that needs "
+        "4.f32"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.clusters import cluster_roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
 from riselang.frontends.stablehlo.ops import (
@@ -300,6 +301,16 @@ def _check_results(op: TypedOp, found: Sequence[Tensor]) -> None:
             op.location,
             *location_notes(op.label),
         )
+    for tensor in found:
+        made = tensor.make().type
+        expected = array_type(tensor.element, [tensor.shape[each] for each in tensor.varying])
+        if made != expected:
+            raise InternalError(
+                f"the lowering of {op.name} returns an array of type {format_type(made)} for a "
+                f"tensor that needs {format_type(expected)}",
+                op.location,
+                *location_notes(op.label),
+            )
 
 
 def _format_types(types: Sequence[TensorType]) -> str:
