@@ -1,7 +1,8 @@
 """Write the generated parts of the documentation: tables, what is printed, pictures, and grammars.
 
-    python docs/generate.py
+    python docs/generate.py [FILE ...]
 
+A file is given by its name, or its path in docs/ or the repository: `reference/passes.md`.
 The tests fail where a page differs from what this writes. Look at a difference before you keep it.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from difflib import get_close_matches
 from pathlib import Path
 
 from making import (
@@ -70,8 +72,9 @@ def generated_with_pictures(path: Path, folder: Path) -> tuple[str, dict[str, pi
 
 
 def main(names: list[str]) -> None:
+    wanted = selected(names)
     for path in page_paths():
-        if names and path.name not in names:
+        if path not in wanted:
             continue
         with tempfile.TemporaryDirectory() as folder:
             text, made = generated_with_pictures(path, Path(folder))
@@ -81,8 +84,28 @@ def main(names: list[str]) -> None:
             if not file.exists() or pictures.decoded(file.read_bytes()) != picture:
                 write(file, pictures.encoded(picture))
     for path, make in FILES.items():
-        if not names or path.name in names:
+        if path in wanted:
             write(path, make().encode())
+
+
+def selected(names: list[str]) -> set[Path]:
+    """The files with these names or paths, or all; an error if there is no such file."""
+    known = [*page_paths(), *FILES]
+    found: set[Path] = set()
+    for name in names:
+        matching = {path for path in known if name in _spellings(path)}
+        if not matching:
+            near = get_close_matches(name, [each for path in known for each in _spellings(path)], 1)
+            hint = f"did you mean {near[0]}?" if near else "give a page, such as docs/rules.md"
+            sys.exit(f"error: docs/generate.py does not write {name}; {hint}")
+        found |= matching
+    return found if names else set(known)
+
+
+def _spellings(path: Path) -> set[str]:
+    in_repository = path.relative_to(ROOT)
+    spellings = {path.name, str(path), str(in_repository), f"./{in_repository}"}
+    return spellings | ({str(path.relative_to(DOCS))} if path.is_relative_to(DOCS) else set())
 
 
 def write(path: Path, data: bytes) -> None:

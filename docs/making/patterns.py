@@ -7,6 +7,7 @@ from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.lowering.imperative import compiled_patterns
+from riselang.notation.program import parse_term
 
 HEADER = """# Patterns
 
@@ -49,7 +50,7 @@ def _section(spec: PatternSpec, compiles: bool) -> str:
         f"## {spec.name}\n",
         f"`{_call(spec)} : {format_type(spec.type)}`\n",
         f"{_sentence(spec.description)} In Python: {python}. Becomes {spec.role.value}.{support}\n",
-        *[_law(law) for law in entry.laws],
+        *[_law(spec.name, law) for law in entry.laws],
         _example(entry.example),
     ]
     return "\n".join(parts)
@@ -63,7 +64,10 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _law(law: Law) -> str:
+def _law(pattern: str, law: Law) -> str:
+    for side in (law.left, law.right):
+        where = f"docs/making/pattern_reference.py, a law of {pattern}"
+        parse_term(f"fun(({law.parameters}), {side})", where)
     return f"For all `{law.parameters}`:\n\n```rise\n{law.left}\n  = {law.right}\n```\n"
 
 

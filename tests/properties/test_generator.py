@@ -32,7 +32,10 @@ def test_every_pattern_and_memory_space_occurs() -> None:
     programs = [seeded_program(seed) for seed in SEEDS]
     uses = [use for program in programs for use in patterns_of(program.term)]
     forgotten = PATTERNS.keys() - {use.spec.name for use in uses}
-    assert not forgotten, f"no random program has {', '.join(sorted(forgotten))}"
+    assert not forgotten, (
+        f"no random program has {', '.join(sorted(forgotten))}: add a function that makes it to "
+        "tests/support/generation (views.py, loops.py, arrays.py, ...)"
+    )
     spaces = {use.argument("space") for use in uses if use.spec.name == "toMem"}
     assert spaces == set(KEYWORD_PARAMETERS["space"])
 
@@ -40,7 +43,15 @@ def test_every_pattern_and_memory_space_occurs() -> None:
 def test_programs_to_compile_have_exactly_the_patterns_that_compile() -> None:
     programs = [seeded_program(seed, compiled=True) for seed in SEEDS]
     found = {use.spec.name for program in programs for use in patterns_of(program.term)}
-    assert found == COMPILED_PATTERNS & PATTERNS.keys()
+    wanted = COMPILED_PATTERNS & PATTERNS.keys()
+    assert not wanted - found, (
+        f"no random program to compile has {', '.join(sorted(wanted - found))}: make it also for "
+        "programs to compile, in tests/support/generation"
+    )
+    assert not found - wanted, (
+        f"random programs to compile have {', '.join(sorted(found - wanted))}, which do not "
+        "compile: leave them out there, in tests/support/generation"
+    )
 
 
 def test_operations_work_on_vectors() -> None:
@@ -55,7 +66,10 @@ def test_operations_work_on_vectors() -> None:
 
 
 def test_the_second_evaluation_knows_every_pattern() -> None:
-    assert NUMPY_MEANINGS.keys() == PATTERNS.keys()
+    missing = ", ".join(sorted(PATTERNS.keys() - NUMPY_MEANINGS.keys()))
+    assert not missing, f"add the meaning of {missing} to tests/support/numpy_patterns.py"
+    unknown = ", ".join(sorted(NUMPY_MEANINGS.keys() - PATTERNS.keys()))
+    assert not unknown, f"tests/support/numpy_patterns.py has {unknown}, which are not patterns"
 
 
 def test_reductions_of_small_arrays_are_read_at_run_time_indices() -> None:

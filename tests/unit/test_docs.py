@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths
-from making import pictures, rules
+from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths, selected
+from making import pattern_reference, patterns, pictures, rules
 from making.pages import blocks
 from riselang.rewrite.derivation_checks import law_status
 from riselang.rewrite.glossary import format_conditions, format_rule
 from riselang.rewrite.reports import LawStatus
 from riselang.rewrite.rule import Rule
+from riselang.support.errors import UserError
 from riselang.tools import rise, rise_opt
 from support.fuzzing import IS_NIGHTLY
 from support.site import built_site
@@ -36,10 +37,10 @@ def test_a_page_shows_what_is_printed(
     if path == RULES_PAGE and not IS_NIGHTLY:
         monkeypatch.setattr(rules, "law_status", status_on_the_page)
     found, made = generated_with_pictures(path, tmp_path)
-    assert path.read_text() == found, "make docs-tables writes what is printed now"
+    assert path.read_text() == found, f"{path.name} is out of date; run make docs-tables"
     for name, picture in made.items():
         kept = (PICTURES / f"{name}.png").read_bytes()
-        assert pictures.decoded(kept) == picture, f"make docs-tables draws {name} anew"
+        assert pictures.decoded(kept) == picture, f"{name}.png is out of date; run make docs-tables"
 
 
 def status_on_the_page(rule: Rule) -> LawStatus:
@@ -62,7 +63,40 @@ def test_every_picture_is_on_a_page() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_for_editors_are_made_from_the_registries(path: Path) -> None:
-    assert path.read_text() == FILES[path](), "make docs-tables writes it"
+    is_current = path.read_text() == FILES[path]()
+    assert is_current, f"{path.name} is out of date; run make docs-tables"
+
+
+@pytest.mark.parametrize(
+    ("names", "paths"),
+    [
+        (["passes.md"], ["docs/reference/passes.md"]),
+        (["reference/passes.md"], ["docs/reference/passes.md"]),
+        (["docs/reference/passes.md", "README.md"], ["docs/reference/passes.md", "README.md"]),
+        (["law_cache.json"], ["src/riselang/rewrite/law_cache.json"]),
+    ],
+)
+def test_pages_are_selected_by_name_or_path(names: list[str], paths: list[str]) -> None:
+    assert selected(names) == {ROOT / path for path in paths}
+
+
+def test_all_files_are_selected_without_a_name() -> None:
+    assert selected([]) == {*page_paths(), *FILES}
+
+
+def test_the_name_of_no_page_is_rejected() -> None:
+    with pytest.raises(SystemExit, match=r"does not write nosuch; give a page"):
+        selected(["passes.md", "nosuch"])
+    with pytest.raises(SystemExit, match=r"does not write pases\.md; did you mean passes\.md"):
+        selected(["pases.md"])
+
+
+def test_a_law_of_the_reference_is_notation(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = pattern_reference.Law("x : n.i32", "x |> reverse |> (", "x")
+    entry = pattern_reference.Reference((broken,), pattern_reference.REFERENCE["map"].example)
+    monkeypatch.setitem(pattern_reference.REFERENCE, "map", entry)
+    with pytest.raises(UserError, match=r"pattern_reference\.py, a law of map:1:\d+: error: "):
+        patterns.reference()
 
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -134,3 +135,11 @@ def test_what_make_quick_runs_exists() -> None:
     assert paths
     for path in paths:
         assert (ROOT / path).exists(), path
+
+
+def test_filecheck_tests_run_the_sources_of_this_checkout() -> None:
+    """Also with an environment that has another checkout installed."""
+    path = ROOT / "tests/filecheck/lit.cfg"
+    config = SimpleNamespace(environment={"PATH": "", "PYTHONPATH": "/elsewhere"})
+    exec(compile(path.read_text(), str(path), "exec"), {"config": config, "__file__": str(path)})
+    assert config.environment["PYTHONPATH"] == str(ROOT / "src")

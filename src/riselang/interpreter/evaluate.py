@@ -23,7 +23,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.interpreter import scalar_semantics
 from riselang.interpreter.pattern_semantics import MEANINGS
-from riselang.support.errors import LimitationError, UserError
+from riselang.support.errors import InternalError, LimitationError, UserError
 from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
     Apply,
@@ -76,7 +76,7 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
         case Literal():
             return scalar_semantics.make_constant(term.number, scalar_type(term))
         case Pattern():
-            return _curry(MEANINGS[term.spec.name], term, term.spec.arity, ())
+            return _curry(_meaning(term), term, term.spec.arity, ())
         case Scalar():
             operands: list[Any] = []
             for operand in term.operands:
@@ -101,6 +101,18 @@ def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:
     return scalar_semantics.evaluate_op(
         term.op, operands, source, scalar_type(term), term.predicate
     )
+
+
+def _meaning(pattern: Pattern) -> Callable[..., Any]:
+    """The function that computes a pattern."""
+    meaning = MEANINGS.get(pattern.spec.name)
+    if meaning is None:
+        raise InternalError(
+            f"the interpreter does not know the pattern {pattern.spec.name}; add its meaning to "
+            "MEANINGS in src/riselang/interpreter/pattern_semantics.py",
+            pattern.location,
+        )
+    return meaning
 
 
 def _curry(

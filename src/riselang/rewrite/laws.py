@@ -7,7 +7,7 @@ variables such as `?n` and `?t`, and functions and values are free variables.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
@@ -16,6 +16,8 @@ from riselang.dialects.rise.types import RiseType, variable
 from riselang.nat import Nat
 from riselang.rewrite.eta import eta_expand_arguments
 from riselang.rewrite.law_cache import load_sides
+from riselang.rewrite.law_definition import Definition
+from riselang.rewrite.law_unknowns import UNKNOWN, Unknowns, UnknownsCheck
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import DepLambda, Free, Lambda, Term, spine
@@ -23,7 +25,6 @@ from riselang.term.size_substitution import substitute_names, term_names
 from riselang.term.substitution import instantiate
 
 ARROW = "~>"
-UNKNOWN = "?"
 _TYPE_NAMES = ("s", "t", "u", "v", "w")
 """The names of data types in laws; all other names in types are sizes."""
 
@@ -44,13 +45,22 @@ class Law:
     left: str
     right: str
     form: Form = Form.NORMAL
+    definition: Definition | None = field(default=None, compare=False)
+    """The rule that applies it, which must be able to determine its unknowns."""
 
     @staticmethod
-    def parse(parameters: str, text: str, form: Form = Form.NORMAL) -> Law:
+    def parse(
+        parameters: str, text: str, form: Form = Form.NORMAL, definition: Definition | None = None
+    ) -> Law:
         left, arrow, right = (part.strip() for part in text.partition(ARROW))
+        law = Law(parameters, left, right, form, definition)
         if not arrow:
-            raise UserError(f"a law is written left {ARROW} right, but found {text or 'nothing'}")
-        return Law(parameters, left, right, form)
+            found = repr(text) if text else "no docstring"
+            raise law._error(
+                "the first paragraph of the docstring of a rule is its law, "
+                f"left {ARROW} right, but found {found}"
+            )
+        return law
 
     def __str__(self) -> str:
         return f"{self.left} {ARROW} {self.right}"
@@ -72,11 +82,15 @@ class Law:
             names.append(found[1])
         return tuple(names)
 
+    def check(self) -> None:
+        """Raise an error if the text is wrong, or if its rule cannot determine an unknown."""
+        _ = self._checked_sides
+
     @cached_property
     def closed_sides(self) -> tuple[Term, Term]:
         """Both sides as functions of the parameters, polymorphic in data types and sizes."""
-        names, sides = self._instantiate_sides("")
-        return _strip_lambdas(names, sides[0]), _strip_lambdas(names, sides[1])
+        self.check()
+        return self._close_sides()
 
     @property
     def text(self) -> str:
@@ -89,18 +103,38 @@ class Law:
         return load_sides(self.text) or self.parse_sides()
 
     def parse_sides(self) -> tuple[Term, Term]:
-        """Parse the sides from the text."""
-        names, sides = self._instantiate_sides(UNKNOWN)
-        left, right = (_replace_parameters(names, side) for side in sides)
-        if left.type != right.type:
-            raise UserError(
-                f"both sides of a law have one type, but in {self} the left one is "
-                f"{format_type(self.closed_sides[0].type)} and the right one "
-                f"{format_type(self.closed_sides[1].type)}"
-            )
+        """Parse the sides from the text, and check them."""
+        left, right = self._checked_sides
         if self.form is Form.NORMAL:
             return eta_expand_arguments(left), eta_expand_arguments(right)
         return left, right
+
+    @cached_property
+    def _checked_sides(self) -> tuple[Term, Term]:
+        names, sides = self._instantiate_sides(UNKNOWN)
+        left, right = (_replace_parameters(names, side) for side in sides)
+        if left.type != right.type:
+            closed = self._close_sides()
+            raise self._error(
+                f"both sides of a law have one type, but in {self} the left one is "
+                f"{format_type(closed[0].type)} and the right one {format_type(closed[1].type)}",
+                str(self),
+            )
+        if self.definition is not None:
+            unknowns = Unknowns.of(left), Unknowns.of(right)
+            check = UnknownsCheck(self.definition, self.parameters, str(self), *unknowns)
+            check.run(name for name, _ in names)
+        return left, right
+
+    def _error(self, message: str, text: str = "") -> UserError:
+        """Return an error, located at a text of the definition."""
+        if self.definition is None:
+            return UserError(message)
+        return self.definition.error(message, text, 0, max(1, len(text)))
+
+    def _close_sides(self) -> tuple[Term, Term]:
+        names, sides = self._instantiate_sides("")
+        return _strip_lambdas(names, sides[0]), _strip_lambdas(names, sides[1])
 
     def _instantiate_sides(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
         """Return the parameters with their types, and both sides, with sizes and types marked."""
@@ -132,7 +166,7 @@ class Law:
     def _relocate_error(self, error: UserError, text: str) -> UserError:
         """Translate the location of an error in the generated text to the text of the law."""
         if error.location is None:
-            return error
+            return error if self.definition is None else self._error(error.message)
         start = text.index("fun((") + len("fun((")
         column, shown = error.location.column - 1 - start, self.parameters
         if column >= len(shown):
@@ -141,8 +175,11 @@ class Law:
             if column > len(self.left):
                 column += len(f" {ARROW}") - len(",")
         if not 0 <= column < len(shown):
-            return error
-        location = SourceLocation("the law", 1, column + 1, error.location.length, shown)
+            return error if self.definition is None else self._error(error.message, str(self))
+        length = error.location.length
+        if self.definition is not None:
+            return self.definition.error(error.message, shown, column, length, *error.notes)
+        location = SourceLocation("the law", 1, column + 1, length, shown)
         return UserError(error.message, location, *error.notes)
 
 

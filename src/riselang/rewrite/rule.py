@@ -23,6 +23,7 @@ from riselang.rewrite.core import (
     Strategy,
     Success,
 )
+from riselang.rewrite.law_definition import Definition
 from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.rewrite.laws import UNKNOWN, Form, Law
 from riselang.support.errors import UserError
@@ -251,7 +252,12 @@ class Rule(Strategy):
         """Define the law from right to left as another rule."""
         if self.rewrite is not None:
             raise UserError(f"{self.name} is matched by a function, so it cannot be reversed")
-        law = Law(self.law.parameters, self.law.right, self.law.left, self.law.form)
+        law = replace(
+            self.law,
+            left=self.law.right,
+            right=self.law.left,
+            definition=self.law.definition and replace(self.law.definition, name=name),
+        )
         return _add_rule(replace(self, name=name, law=law, summary=""))
 
 
@@ -326,32 +332,47 @@ def _register(
     head: str | None = None,
 ) -> Rule:
     text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
-    name = function.__name__.rstrip("_")
+    name, chosen = function.__name__.rstrip("_"), tuple(choose.split())
+    definition = Definition(name, function.__code__, chosen, is_matched=rewrite is None)
     made = Rule(
         name,
-        Law.parse(parameters, " ".join(text.split()), form),
+        Law.parse(parameters, " ".join(text.split()), form, definition),
         function.__module__,
-        tuple(choose.split()),
+        chosen,
         tuple(conditions),
         permission,
         rewrite,
         summary=" ".join(rest.split()),
         head=head,
     )
-    if not made.is_built_in:
-        # Built-in laws are parsed when they are used; an error in a user's law is reported at once.
-        _ = made.law.sides
     return _add_rule(made)
 
 
 def _add_rule(made: Rule) -> Rule:
-    """Register a rule, which may replace one of the same name and module, as in notebooks."""
+    """Register a rule; a user's may replace one of the same name and module, as in notebooks."""
+    if not made.is_built_in:
+        # Built-in laws are parsed when they are used; an error in a user's law is reported at once.
+        made.law.check()
     known = RULES.get(made.name)
-    if known is not None and known.module != made.module:
-        raise UserError(f"there is already a rule {made.name}, in {known.family}; its law is "
-                        f"{known.law}; choose another name")  # fmt: skip
+    if known is not None and not _replaces(made, known):
+        raise _duplicate_error(made, known)
     RULES[made.name] = made
     return made
+
+
+def _replaces(made: Rule, known: Rule) -> bool:
+    """Whether a rule is a new version of a known one, not another rule of the same name."""
+    is_same = str(made.law.definition) == str(known.law.definition)
+    return made.module == known.module and (is_same or not made.is_built_in)
+
+
+def _duplicate_error(made: Rule, known: Rule) -> UserError:
+    message = (
+        f"there is already a rule {made.name}, at {known.law.definition}: {known.law}; "
+        "use that rule, or choose another name"
+    )
+    definition = made.law.definition
+    return UserError(message, definition.location if definition is not None else None)
 
 
 def _format_argument(size: Nat) -> str:

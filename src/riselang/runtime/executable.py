@@ -158,11 +158,29 @@ class Executable:
 
     def leading_shapes(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
         """Return the shapes of the first `count` parameters, given the arrays for all others."""
-        sizes: Mapping[str, Nat] = {}
-        if self._shapes is not None:
-            shapes = {at: array.shape for at, array in enumerate(arrays, count)}
-            sizes = self._shapes.sizes(shapes, [each.name for each in self.parameters])
+        sizes = self.sizes({at: array.shape for at, array in enumerate(arrays, count)})
         return [self._parameter_shape(position, sizes) for position in range(count)]
+
+    @property
+    def size_names(self) -> frozenset[str]:
+        """The names of the sizes of dynamic dimensions."""
+        return frozenset() if self._shapes is None else self._shapes.names
+
+    def sizes(
+        self, shapes: Mapping[int, tuple[int, ...]], given: Mapping[str, Nat] | None = None
+    ) -> Mapping[str, Nat]:
+        """Return the given sizes, and those that the shapes of some parameters determine."""
+        if self._shapes is None:
+            return {}
+        return self._shapes.sizes(shapes, [each.name for each in self.parameters], given)
+
+    def lengths(self, position: int) -> tuple[Nat, ...] | None:
+        """Return the symbolic shape of a buffer; None if a dimension is dynamic and has no name."""
+        shape = self.parameters[position].shape
+        assert shape is not None
+        if DYNAMIC_INDEX not in shape:
+            return tuple(map(Nat.const, shape))
+        return None if self._shapes is None else self._shapes.lengths_at(position)
 
     def _parameter_shape(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
         shape = self.parameters[position].shape
@@ -250,10 +268,7 @@ class Executable:
     def _check_sizes(self, arrays: Sequence[Array]) -> None:
         """Raise an error for inconsistent shapes and for indices out of range."""
         positions = self._buffers
-        sizes: Mapping[str, Nat] = {}
-        if self._shapes is not None:
-            shapes = {at: array.shape for at, array in zip(positions, arrays, strict=True)}
-            sizes = self._shapes.sizes(shapes, [parameter.name for parameter in self.parameters])
+        sizes = self.sizes({at: array.shape for at, array in zip(positions, arrays, strict=True)})
         for at, array in zip(positions, arrays, strict=True):
             bound = self.parameters[at].bound
             if bound is not None:

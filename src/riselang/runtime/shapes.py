@@ -14,9 +14,9 @@ from riselang.term.size_substitution import check_sizes
 class SizeBinding:
     """The sizes that are bound so far, and the dimension that determined each."""
 
-    def __init__(self) -> None:
-        self.sizes: dict[str, Nat] = {}
-        self._origins: dict[str, str] = {}
+    def __init__(self, given: Mapping[str, Nat] | None = None) -> None:
+        self.sizes: dict[str, Nat] = dict(given or {})
+        self._origins: dict[str, str] = dict.fromkeys(self.sizes, "the given sizes")
         self._deferred: list[tuple[Nat, int, str]] = []
 
     def bind(self, lengths: Sequence[Nat], shape: Sequence[int], name: str) -> None:
@@ -71,16 +71,19 @@ class DynamicShapes:
         self._sizes_by_shape: dict[tuple[tuple[int, ...] | None, ...], Mapping[str, Nat]] = {}
 
     def sizes(
-        self, shapes: Mapping[int, tuple[int, ...]], names: Sequence[str]
+        self,
+        shapes: Mapping[int, tuple[int, ...]],
+        names: Sequence[str],
+        given: Mapping[str, Nat] | None = None,
     ) -> Mapping[str, Nat]:
-        """Return the sizes that all or some of the shapes determine.
+        """Return the sizes that are given, and those that all or some of the shapes determine.
 
         Raise an error for sizes that a program does not permit.
         """
         key = tuple(shapes.get(position) for position, _ in self._dimensions)
-        if key in self._sizes_by_shape:
+        if not given and key in self._sizes_by_shape:
             return self._sizes_by_shape[key]
-        binding = SizeBinding()
+        binding = SizeBinding(given)
         for position, lengths in self._dimensions:
             shape = shapes.get(position, ())
             if len(shape) == len(lengths):
@@ -88,12 +91,24 @@ class DynamicShapes:
         sizes = binding.finish()
         for term in self._terms:
             check_sizes(term, sizes)
-        self._sizes_by_shape[key] = sizes
+        if not given:
+            self._sizes_by_shape[key] = sizes
         return sizes
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the sizes."""
+        lengths = (length for _, lengths in self._dimensions for length in lengths)
+        return frozenset(name for length in lengths for name in length.variables)
+
+    def lengths_at(self, position: int) -> tuple[Nat, ...] | None:
+        """Return the symbolic shape of a parameter; None if no program reads or writes it."""
+        return next((lengths for at, lengths in self._dimensions if at == position), None)
 
     def shape_at(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
         """Return the shape of a parameter at these sizes."""
-        lengths = next(lengths for at, lengths in self._dimensions if at == position)
+        lengths = self.lengths_at(position)
+        assert lengths is not None
         return tuple(_constant_length(length, sizes) for length in lengths)
 
 

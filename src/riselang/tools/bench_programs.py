@@ -67,7 +67,7 @@ def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> B
 def _function_program(
     file: str, executable: Executable, options: argparse.Namespace
 ) -> BenchProgram:
-    arguments = function_arguments(executable, options.inputs)
+    arguments = function_arguments(executable, options.inputs, options.size)
     executable(*arguments)
     inputs: list[Array] = []
     results: list[Array] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
 from riselang.support.counts import format_count
@@ -19,7 +21,7 @@ from riselang.tools.inputs import (
 
 if TYPE_CHECKING:
     from riselang.api.kernel import Kernel
-    from riselang.runtime.executable import Executable, Parameter
+    from riselang.runtime.executable import Executable
 
 T = TypeVar("T")
 
@@ -60,18 +62,71 @@ def select_function(file: str, asked: str | None, functions: Mapping[str, T]) ->
     return functions[name]
 
 
-def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[Any]:
-    """Return arrays for a function of a module; `inputs` are for the buffers that are only read."""
-    texts = list(inputs)
-    arguments: list[Any] = []
-    for position, parameter in enumerate(executable.parameters):
-        text = "zeros" if parameter.is_written else None
-        if text is None:
-            text = texts.pop(0) if texts else f"random:{position}"
-        arguments.append(_make_argument(parameter, text))
-    if texts:
-        raise UserError(f"{executable.name} takes fewer inputs; too many: {' '.join(texts)}")
-    return arguments
+def function_arguments(
+    executable: Executable, inputs: Sequence[str], size_texts: Sequence[str] = ()
+) -> list[Any]:
+    """Return arrays for a function of a module; `inputs` are for the buffers that are only read.
+
+    Arrays without an input are generated. Their dynamic dimensions follow from the other arrays and
+    the given sizes; otherwise, `inputs` has an array for each of them, too.
+    """
+    texts = _argument_texts(executable, inputs)
+    parameters = executable.parameters
+    given = {
+        position: read_array(text, parameters[position].type, parameters[position].name)
+        for position, text in enumerate(texts)
+        if not is_generated(text)
+    }
+    shapes = {position: array.shape for position, array in given.items()}
+    sizes = executable.sizes(shapes, _function_sizes(executable, size_texts))
+    return [
+        given[position]
+        if position in given
+        else _generate_argument(executable, position, text, sizes)
+        for position, text in enumerate(texts)
+    ]
+
+
+def _argument_texts(executable: Executable, inputs: Sequence[str]) -> list[str]:
+    """Return the text of each argument: an input, or how to generate it."""
+    parameters = executable.parameters
+    texts = [
+        "zeros" if each.is_written else f"random:{position}"
+        for position, each in enumerate(parameters)
+    ]
+    read = [at for at, each in enumerate(parameters) if not each.is_written]
+    dynamic = _read_or_dynamic(executable)
+    if len(inputs) > len(read) and len(inputs) != len(dynamic):
+        expected = dict.fromkeys(_format_inputs(executable, each) for each in (read, dynamic))
+        raise UserError(
+            f"{executable.name} takes {', or '.join(expected)}, but found {len(inputs)}"
+        )
+    for position, text in zip(read if len(inputs) <= len(read) else dynamic, inputs, strict=False):
+        texts[position] = text
+    return texts
+
+
+def _read_or_dynamic(executable: Executable) -> list[int]:
+    """Return the positions of the parameters that are only read, or have a dynamic dimension."""
+    return [
+        position
+        for position, each in enumerate(executable.parameters)
+        if not each.is_written or DYNAMIC_INDEX in (each.shape or ())
+    ]
+
+
+def _format_inputs(executable: Executable, positions: Sequence[int]) -> str:
+    names = ", ".join(executable.parameters[position].name for position in positions)
+    return f"{format_count(len(positions), 'input')}{f' ({names})' if names else ''}"
+
+
+def _function_sizes(executable: Executable, texts: Sequence[str]) -> dict[str, Nat]:
+    sizes = parse_sizes(texts)
+    for name in sizes:
+        if name not in executable.size_names:
+            known = ", ".join(sorted(executable.size_names)) or "none"
+            raise UserError(f"{executable.name} has no size {name}; it has: {known}")
+    return {name: Nat.const(size) for name, size in sizes.items()}
 
 
 def written_arguments(
@@ -88,9 +143,26 @@ def written_arguments(
     ]
 
 
-def _make_argument(parameter: Parameter, text: str) -> Any:
-    if not is_generated(text):
-        return read_array(text, parameter.type, parameter.name)
-    if parameter.shape is None or min(parameter.shape, default=0) < 0:
-        raise UserError(f"parameter {parameter.name} has no known shape; give a literal or a file")
-    return generate_values(text, parameter.shape, parameter.type, parameter.name)
+def _generate_argument(
+    executable: Executable, position: int, text: str, sizes: Mapping[str, Nat]
+) -> Any:
+    parameter = executable.parameters[position]
+    if parameter.shape is None:
+        raise UserError(f"parameter {parameter.name} is a scalar; give its value")
+    lengths = executable.lengths(position)
+    taken = [executable.parameters[each].name for each in _read_or_dynamic(executable)]
+    remedy = f"a literal or a .npy file for {' and '.join(taken)}"
+    if lengths is None:
+        raise UserError(
+            f"parameter {parameter.name} has a dynamic dimension that no other array determines; "
+            f"give {remedy}"
+        )
+    known = [length.substitute(sizes) for length in lengths]
+    for length in known:
+        if not length.is_constant:
+            raise UserError(
+                f"parameter {parameter.name}: the size {length} is not known; give --size "
+                f"{min(length.variables)}=..., or {remedy}"
+            )
+    shape = [length.constant for length in known]
+    return generate_values(text, shape, parameter.type, parameter.name)

@@ -233,7 +233,7 @@ def _run(options: argparse.Namespace) -> None:
     with progress(f"compiling {options.file}"):
         functions = source.compilation(None, {}).functions
     executable = select_function(options.file, options.function, functions)
-    arguments = function_arguments(executable, options.inputs)
+    arguments = function_arguments(executable, options.inputs, options.size)
     before = deepcopy(arguments)
     with progress(f"running {executable.name}"), time_span("run"):
         executable(*arguments)

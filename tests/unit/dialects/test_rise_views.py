@@ -83,7 +83,7 @@ def found(value: Any, place: Place) -> Any:
 
 def led(pattern: Pattern, function: Any, place: Place) -> Place:
     """Where a route leads to from a path."""
-    path = make_route(pattern.spec.parameters, function)
+    path = make_route(pattern.spec.name, pattern.spec.parameters, function)
     parts: Path = tuple(part if isinstance(part, Side) else Nat.const(part) for part in place)
     sizes = [pattern.argument(name) for name in path.sizes]
     assert all(isinstance(size, Nat) for size in sizes)
@@ -147,5 +147,16 @@ def test_a_step_prints_as_it_is_read_and_knows_its_sizes(
 
 
 def test_sizes_come_before_the_parts_of_a_path() -> None:
-    with pytest.raises(AssertionError, match="sizes must come before the parts of a path"):
-        make_route(("n", "t"), lambda i, n: n - i)
+    with pytest.raises(
+        AssertionError, match=r"reverse: .* takes \(i, n\), but sizes must come before"
+    ):
+        make_route("reverse", ("n", "t"), lambda i, n: n - i)
+
+
+def test_a_misspelt_size_of_a_route_is_named() -> None:
+    with pytest.raises(AssertionError) as caught:
+        make_route("reverse", ("n", "t"), lambda m, i: m - 1 - i)
+    assert str(caught.value) == (
+        "reverse: the function of its view takes m, which is neither a parameter of the pattern "
+        "(n, t) nor a part of a path (i, j, side)"
+    )

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.frontends.stablehlo.lowering import OP_MODULES
-from riselang.frontends.stablehlo.ops.bitwise import BITCAST_PARTS
-from riselang.frontends.stablehlo.registry import ELEMENTWISE_LOWERINGS, TENSOR_LOWERINGS
 from riselang.native.mlir.stablehlo import dtype_of
-from support import random_stablehlo
 from support.model_examples import as_list
+from support.stablehlo_functions import BINARY, CHLO, UNARY, cases
 from support.stablehlo_reference import evaluate
 
 FLOATS = np.array([-np.inf, -7.5, -2.5, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.5, 3.0, 9.25,
@@ -22,25 +19,7 @@ FLOATS = np.array([-np.inf, -7.5, -2.5, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1
 TAME = np.array([-0.9, -0.5, -0.25, 0.1, 0.3, 0.7, 0.9, 0.5], np.float32)
 INTEGERS = np.array([-(2**31), -7, -2, -1, 0, 1, 2, 3, 9, 31, 2**31 - 1], np.int32)
 BOOLEANS = np.array([False, True])
-UNARY = {
-    "f32": "abs negate sign floor ceil round_nearest_afz round_nearest_even is_finite",
-    "tame": "exponential exponential_minus_one log log_plus_one logistic sqrt rsqrt cbrt sine "
-    "cosine tan tanh",
-    "i32": "abs negate sign not popcnt count_leading_zeros",
-    "i1": "not",
-}
-BINARY = {
-    "f32": "add subtract multiply maximum minimum remainder",
-    "tame": "divide atan2 power",
-    "i32": "add subtract multiply maximum minimum and or xor shift_left shift_right_arithmetic "
-    "shift_right_logical power",
-    "i1": "and or xor add multiply maximum minimum",
-}
 VALUES = {"f32": FLOATS, "tame": TAME, "i32": INTEGERS, "i1": BOOLEANS}
-
-
-def cases(table: dict[str, str]) -> list[tuple[str, str]]:
-    return [(kind, name) for kind, names in table.items() for name in names.split()]
 
 
 def run(text: str, arguments: Sequence[Any], backend: str) -> list[Any]:
@@ -310,37 +289,10 @@ def test_chlo_functions_are_those_of_the_math_library() -> None:
     np.testing.assert_allclose(rest, [erfc(each) for each in x], rtol=1e-5)
 
 
-def test_each_op_is_in_a_test() -> None:
-    """By a table of this file, a random op, or one of its texts."""
-    assert len(OP_MODULES) > 1
-    with open(__file__) as file:
-        own = file.read()
-    tested = {name for table in (UNARY, BINARY) for _, name in cases(table)}
-    tested |= {name.rstrip("_") for name in random_stablehlo.MAKERS}
-    missing = [
-        name
-        for name in (*TENSOR_LOWERINGS, *ELEMENTWISE_LOWERINGS)
-        if name.partition(".")[2] not in tested and name not in own and name not in ELSEWHERE
-    ]
-    assert not missing
-
-
-ELSEWHERE = ("chlo.acos", "chlo.asin", "chlo.atan", "chlo.cosh", "chlo.sinh", "chlo.tan",
-             "arith.constant", "stablehlo.custom_call @shape_assertion",
-             "stablehlo.bitcast_convert", "stablehlo.optimization_barrier", "stablehlo.dot",
-             "stablehlo.broadcast", "stablehlo.map", "stablehlo.reduce_precision", BITCAST_PARTS,
-             "stablehlo.rng", "stablehlo.rng_bit_generator", "stablehlo.cholesky",
-             "stablehlo.triangular_solve",
-             *(f"stablehlo.custom_call @lapack_{kind}{name}_ffi"
-               for kind in "sd" for name in ("potrf", "trsm", "getrf")))  # fmt: skip
-"""Ops that the tests below are for, and those of files beside this one."""
-
-
 @pytest.mark.parametrize(
     ("name", "reference"),
-    [("acos", np.arccos), ("asin", np.arcsin), ("atan", np.arctan), ("cosh", np.cosh),
-     ("sinh", np.sinh), ("tan", np.tan)],
-)  # fmt: skip
+    [*zip(CHLO, (np.arccos, np.arcsin, np.arctan, np.cosh, np.sinh, np.tan), strict=True)],
+)
 def test_other_functions_of_chlo(name: str, reference: Any) -> None:
     text = (
         f"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{\n"

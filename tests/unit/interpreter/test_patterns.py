@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.interpreter import evaluate
+from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.lowering.imperative import compiled_patterns
 
 X = np.array([3, 1, 4, 1, 5, 9], np.int64)
@@ -230,3 +232,17 @@ def test_the_compiler_refuses_by_name_what_only_a_gpu_does() -> None:
 
     with pytest.raises(rl.LimitationError, match='mapBlock is compiled with loops="gpu"'):
         turn(np.ones(3, np.float32))
+
+
+def test_a_pattern_without_a_meaning_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: meaning for name, meaning in MEANINGS.items() if name != "reverse"}
+    monkeypatch.setattr(evaluate, "MEANINGS", known)
+
+    @rl.jit(backend="interpret")
+    def turned(x: rl.Array[6, rl.i64]) -> Any:
+        return x | rl.reverse
+
+    with pytest.raises(rl.InternalError, match="does not know the pattern reverse; add") as caught:
+        turned(X)
+    assert "src/riselang/interpreter/pattern_semantics.py" in caught.value.message
+    assert caught.value.location is not None

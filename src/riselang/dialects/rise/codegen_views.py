@@ -163,14 +163,14 @@ def _make_view_op(spec: PatternSpec, is_store: bool) -> type[ViewOp]:
         if view.size_attribute is None
         else f"`{view.size_attribute.keyword}` ${view.size_attribute.attribute} "
     )
-    path, sizes = make_route(spec.parameters, function), _size_readers(spec, is_store)
+    path, sizes = make_route(spec.name, spec.parameters, function), _size_readers(spec, is_store)
     constants: dict[str, object] = {
         "SPEC": spec,
         "VIEW": view,
         "IS_STORE": is_store,
         "ROUTE": path,
         "ROUTE_SIZES": tuple(sizes[name] for name in path.sizes),
-        "HEADROOM": make_route(spec.parameters, view.headroom)
+        "HEADROOM": make_route(spec.name, spec.parameters, view.headroom)
         if is_store and view.headroom
         else None,
         "SIZES": sizes,

@@ -25,6 +25,8 @@ class Side(Enum):
 
 
 Path: TypeAlias = "tuple[Nat | Side, ...]"
+PARTS = ("i", "j", "side")
+"""The names of the parts of a path in the functions of views."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class View:
     """The effect of a view on paths, and the descriptions of its ops in access paths.
 
     The functions take the pattern parameters that they need, by name, and then the parts of the
-    path: the one of `split` is `lambda m, i, j: i * m + j`.
+    path, which are called `i`, `j` and `side`: the one of `split` is `lambda m, i, j: i * m + j`.
     """
 
     read: Callable[..., Any]
@@ -77,14 +79,22 @@ class View:
     """Whether the result contains the argument unchanged, after `l` other elements."""
 
 
-def make_route(parameters: Sequence[str], function: Callable[..., Any]) -> Route:
+def make_route(pattern: str, parameters: Sequence[str], function: Callable[..., Any]) -> Route:
     """The route of a pattern with these parameters; the names of the function's parameters tell
     which sizes it takes, before the parts of a path.
     """
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     sizes = tuple(name for name in names if name in parameters)
-    assert names[: len(sizes)] == sizes, f"{names}: sizes must come before the parts of a path"
+    for name in names:
+        assert name in parameters or name in PARTS, (
+            f"{pattern}: the function of its view takes {name}, which is neither a parameter of "
+            f"the pattern ({', '.join(parameters)}) nor a part of a path ({', '.join(PARTS)})"
+        )
+    assert names[: len(sizes)] == sizes, (
+        f"{pattern}: the function of its view takes ({', '.join(names)}), but sizes must come "
+        "before the parts of a path"
+    )
     return Route(function, sizes, len(names) - len(sizes))
 
 

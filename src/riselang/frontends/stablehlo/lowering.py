@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from xdsl.utils.exceptions import VerifyException
 
+from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.clusters import cluster_roots
 from riselang.frontends.stablehlo.elements import TensorType, tensor_type
 from riselang.frontends.stablehlo.ops import (
@@ -49,7 +51,7 @@ from riselang.native.mlir.stablehlo_graph import (
     GraphValue,
     TensorKind,
 )
-from riselang.support.errors import LimitationError, RiseError
+from riselang.support.errors import InternalError, LimitationError, RiseError
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.finish import finish
@@ -74,6 +76,11 @@ class Program:
     constants: tuple[np.ndarray[Any, Any], ...]
 
 
+_DEFECTS = (
+    LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError,
+    VerifyException,
+)  # fmt: skip
+"""The exceptions of a wrong lowering function."""
 IDENTITY_CALLS = ("Sharding", "annotate_device_placement")
 """Custom calls without an effect."""
 
@@ -205,6 +212,8 @@ class FunctionLowering:
             raise UnsupportedOp(error, _unsupported_op(error, op)) from None
         except RiseError as error:
             raise error.with_location(op.location) from None
+        except _DEFECTS as error:
+            raise _defect(op, error) from error
         finally:
             self.builder.location = outer
         for value, tensor in zip(op.results, found, strict=True):
@@ -212,6 +221,11 @@ class FunctionLowering:
 
     def _lower_to_tensors(self, op: GraphOp) -> list[Tensor]:
         read = replace(_make_op(op), stream=self._streams.get(op))
+        found = self._lower_typed_op(op, read)
+        _check_results(read, found)
+        return found
+
+    def _lower_typed_op(self, op: GraphOp, read: TypedOp) -> list[Tensor]:
         is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
         if is_empty and read.name != "stablehlo.while":
             return [self._empty_tensor(each) for each in read.results]
@@ -250,6 +264,8 @@ class FunctionLowering:
             return ELEMENTWISE_LOWERINGS[named.name](self.builder, named, operands)
         except LimitationError as error:
             raise UnsupportedOp(error, op) from None
+        except _DEFECTS as error:
+            raise _defect(op, error) from error
 
     def _cluster_members(self, root: GraphOp) -> list[GraphOp]:
         """Return an op and the pending ops of its cluster, in topological order."""
@@ -264,6 +280,41 @@ class FunctionLowering:
                 continue
             found.setdefault(stack.pop())
         return list(found)
+
+
+def _defect(op: GraphOp, error: Exception) -> InternalError:
+    """Return the error for an exception in the lowering function of an op."""
+    return InternalError(
+        f"the lowering of {op_name(op)} failed with {type(error).__name__}: {error}",
+        op.location,
+        *location_notes(op.label),
+    )
+
+
+def _check_results(op: TypedOp, found: Sequence[Tensor]) -> None:
+    """Raise an error if the lowering of an op returns tensors of other types than it declares."""
+    returned = tuple(TensorType(each.shape, each.element) for each in found)
+    if returned != op.results:
+        raise InternalError(
+            f"the lowering of {op.name} returns {_format_types(returned)}, but the op declares "
+            f"{_format_types(op.results)}",
+            op.location,
+            *location_notes(op.label),
+        )
+    for tensor in found:
+        made = tensor.make().type
+        expected = array_type(tensor.element, [tensor.shape[each] for each in tensor.varying])
+        if made != expected:
+            raise InternalError(
+                f"the lowering of {op.name} returns an array of type {format_type(made)} for a "
+                f"tensor that needs {format_type(expected)}",
+                op.location,
+                *location_notes(op.label),
+            )
+
+
+def _format_types(types: Sequence[TensorType]) -> str:
+    return ", ".join(map(str, types)) or "nothing"
 
 
 def _broadcast_scalar(tensor: Tensor, shape: Sequence[int]) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.tensors import Tensor
 from riselang.frontends.term_builder import Builder
-from riselang.support.errors import LimitationError, SourceLocation
+from riselang.support.errors import InternalError, LimitationError, SourceLocation
 from riselang.term.build import Node
 
 if TYPE_CHECKING:
@@ -100,7 +100,13 @@ TENSOR_LOWERINGS: dict[str, TensorLowering] = {}
 SUPPORTED_OPS: dict[str, SupportedOp] = {}
 
 
-def _register(name: str, summary: str) -> None:
+def _register(name: str, summary: str, function: Callable[..., Any]) -> None:
+    known = TENSOR_LOWERINGS.get(name) or ELEMENTWISE_LOWERINGS.get(name)
+    if known is not None:
+        raise InternalError(
+            f"{function.__module__}.{function.__name__} lowers {name}, but so does "
+            f"{known.__module__}.{known.__name__}; an op has one lowering function: remove one"
+        )
     SUPPORTED_OPS[name] = SupportedOp(name, summary)
 
 
@@ -111,8 +117,8 @@ def lowers_elementwise(
 
     def register(function: ScalarLowering) -> ScalarLowering:
         for name in names:
+            _register(name, summary or "`map` over `zip`", function)
             ELEMENTWISE_LOWERINGS[name] = function
-            _register(name, summary or "`map` over `zip`")
         return function
 
     return register
@@ -123,8 +129,8 @@ def lowers_op(*names: str, summary: str) -> Callable[[TensorLowering], TensorLow
 
     def register(function: TensorLowering) -> TensorLowering:
         for name in names:
+            _register(name, summary, function)
             TENSOR_LOWERINGS[name] = function
-            _register(name, summary)
         return function
 
     return register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.nat import Facts, NatError, is_nonnegative
 from riselang.rewrite.proving.equations import Equation
@@ -39,7 +40,10 @@ def prove(
     load_z3()
     left, right = strip_type_parameters(left, right)
     if left.type != right.type:
-        raise UserError(f"the sides of a law differ in type: {left.type} and {right.type}")
+        raise UserError(
+            f"both sides of a law have one type, but the left one is {format_type(left.type)} and "
+            f"the right one {format_type(right.type)}"
+        )
     return Proof(left, right, assumptions, timeout_ms).verdict()
 
 

@@ -141,7 +141,7 @@ def _pad_reflect(pattern: Pattern, array: Value) -> Value:
 
 def _view_meaning(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
     """Return the meaning of a view, from the route that reads it."""
-    path = make_route(spec.parameters, view.read)
+    path = make_route(spec.name, spec.parameters, view.read)
     _, result = uncurry(spec.type)
 
     def meaning(pattern: Pattern, argument: Value) -> Value:

@@ -103,7 +103,7 @@ def at_of_generate() -> None:
     """generate(f) |> at(i) ~> f(i)"""
 
 
-@law("f : s -> t, c : idx[n] -> idx[n], x : n.s")
+@law("c : idx[n] -> idx[n], x : n.s")
 def reorder_as_generate() -> None:
     """x |> reorder(c) ~> generate(fun(i, x |> at(c(i))))"""
 
