@@ -100,20 +100,10 @@ func.func @numbers(%out: memref<5xf32>, %x: memref<5xf32>) {
 // CHECK-NEXT:         [[V28:%\w+]] = scf.if [[V27]] -> (i1) {
 // CHECK-NEXT:           [[V29:%\w+]] = memref.load [[V11]][[[V24]]] : memref<5xindex>
 // CHECK-NEXT:           [[V30:%\w+]] = memref.load [[V11]][[[V23]]] : memref<5xindex>
-// CHECK-NEXT:           [[V31:%\w+]] = arith.constant 1 : index
-// CHECK-NEXT:           [[V32:%\w+]] = arith.constant 0 : i32
-// CHECK-NEXT:           [[V33:%\w+]] = arith.index_cast [[V32]] : i32 to index
-// CHECK-NEXT:           [[V34:%\w+]] = arith.constant 0 : index
-// CHECK-NEXT:           [[V35:%\w+]] = arith.maxsi [[V33]], [[V34]] : index
-// CHECK-NEXT:           [[V36:%\w+]] = arith.minsi [[V35]], [[V31]] : index
-// CHECK-NEXT:           [[V37:%\w+]] = memref.load %x[[[V29]], [[V36]]] : memref<5x2xf32>
-// CHECK-NEXT:           [[V38:%\w+]] = arith.constant 1 : index
-// CHECK-NEXT:           [[V39:%\w+]] = arith.constant 0 : i32
-// CHECK-NEXT:           [[V40:%\w+]] = arith.index_cast [[V39]] : i32 to index
-// CHECK-NEXT:           [[V41:%\w+]] = arith.constant 0 : index
-// CHECK-NEXT:           [[V42:%\w+]] = arith.maxsi [[V40]], [[V41]] : index
-// CHECK-NEXT:           [[V43:%\w+]] = arith.minsi [[V42]], [[V38]] : index
-// CHECK-NEXT:           [[V44:%\w+]] = memref.load %x[[[V30]], [[V43]]] : memref<5x2xf32>
+// CHECK-NEXT:           [[V31:%\w+]] = arith.constant 0 : index
+// CHECK-NEXT:           [[V37:%\w+]] = memref.load %x[[[V29]], [[V31]]] : memref<5x2xf32>
+// CHECK-NEXT:           [[V33:%\w+]] = arith.constant 0 : index
+// CHECK-NEXT:           [[V44:%\w+]] = memref.load %x[[[V30]], [[V33]]] : memref<5x2xf32>
 // CHECK-NEXT:           [[V45:%\w+]] = arith.cmpf olt, [[V37]], [[V44]] : f32
 // CHECK-NEXT:           scf.yield [[V45]] : i1
 // CHECK-NEXT:         } else {
