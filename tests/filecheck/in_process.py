@@ -29,7 +29,7 @@ PIPELINE = re.compile(r"rise-opt (?P<passes>[^|<>&;]*)\| filecheck (?P<checks>[^
 class InProcess(lit.formats.ShTest):
     """Runs the pipelines of a test in this process if it has no other commands."""
 
-    def execute(self, test: Any, litConfig: Any) -> Any:  # noqa: N803
+    def execute(self, test: Any, litConfig: Any) -> Any:
         path = test.getSourcePath()
         with open(path) as file:
             commands = RUN.findall(file.read())
