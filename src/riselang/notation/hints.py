@@ -129,7 +129,7 @@ def _parenthesis_hint(found: str, expected: frozenset[str], before: str) -> str 
         line, column = _last_unclosed(before)
         return f"the '(' at {line}:{column} is not closed"
     if found == ")" and "$END" in expected:
-        return "it closes no parenthesis"
+        return "there is no matching '('"
     if "PLUS" in expected and re.match(r"\w", found) and re.search(r"(?<!\w)[^\W\d]\w*\Z", before):
         return "a function is applied by f(a, b)"
     return None

@@ -46,7 +46,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "compose": "function composition is x |> f |> g",
     "where": "a choice is if c then a else b",
     "mul": "a product is mult",
-    "embed": 'foreign ops are embed[f32]("...", a), with the type they give in brackets',
+    "embed": 'foreign ops are embed[f32]("...", a), with their result type in brackets',
 }
 """Hints for the names of other languages."""
 

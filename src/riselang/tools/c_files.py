@@ -117,7 +117,7 @@ def _emit(program: CProgram, options: argparse.Namespace) -> bytes:
     match options.emit:
         case "obj":
             if options.output is None and sys.stdout.isatty():
-                raise UserError("machine code is not text; give a file with -o")
+                raise UserError("machine code is not text; specify a file with -o")
             return program.object_code()
         case "header":
             return program.header(Path(options.output or options.file).stem).encode()

@@ -33,7 +33,7 @@ def kernel_inputs(
     if len(texts) != len(kernel.names):
         raise UserError(
             f"{kernel.__name__} takes {format_count(len(kernel.names), 'input')} "
-            f"({', '.join(kernel.names)}), but found {len(texts)}"
+            f"({', '.join(kernel.names)}), but got {len(texts)}"
         )
     parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
     given = {
@@ -53,10 +53,14 @@ def select_function(file: str, asked: str | None, functions: Mapping[str, T]) ->
     """Return the requested function of a module, or its only one."""
     name = asked or (next(iter(functions)) if len(functions) == 1 else None)
     if not functions:
-        raise UserError(f"{file} has no function")
+        raise UserError(f"{file} contains no functions")
     if name is None or name not in functions:
-        missing = f"no function {name}" if name else "several functions; give --function"
-        raise UserError(f"{file} has {missing}; it has: {', '.join(functions)}")
+        names = ", ".join(functions)
+        if name is None:
+            raise UserError(
+                f"{file} contains several functions: {names}; select one with --function"
+            )
+        raise UserError(f"{file} contains no function '{name}'; it contains: {names}")
     return functions[name]
 
 
@@ -70,7 +74,7 @@ def function_arguments(executable: Executable, inputs: Sequence[str]) -> list[An
             text = texts.pop(0) if texts else f"random:{position}"
         arguments.append(_make_argument(parameter, text))
     if texts:
-        raise UserError(f"{executable.name} takes fewer inputs; too many: {' '.join(texts)}")
+        raise UserError(f"too many inputs for {executable.name}; not used: {', '.join(texts)}")
     return arguments
 
 
@@ -92,5 +96,5 @@ def _make_argument(parameter: Parameter, text: str) -> Any:
     if not is_generated(text):
         return read_array(text, parameter.type, parameter.name)
     if parameter.shape is None or min(parameter.shape, default=0) < 0:
-        raise UserError(f"parameter {parameter.name} has no known shape; give a literal or a file")
+        raise UserError(f"parameter {parameter.name} has no known shape; pass a literal or a file")
     return generate_values(text, parameter.shape, parameter.type, parameter.name)

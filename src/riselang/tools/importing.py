@@ -43,7 +43,7 @@ def import_file(options: argparse.Namespace) -> None:
         sys.stdout.write(format_supported_ops())
         return
     if options.file is None:
-        raise UserError("give a StableHLO module, or --supported")
+        raise UserError("pass a StableHLO module, or --supported")
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
         model = read_static_model(

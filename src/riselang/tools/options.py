@@ -125,7 +125,7 @@ def add_inputs_argument(command: argparse.ArgumentParser) -> None:
 def parse_count(text: str) -> int:
     """Parse a count, which is at least 1."""
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, but found {text!r}")
     return int(text)
 
 
@@ -135,5 +135,5 @@ def parse_positive(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, but found {text!r}")
     return number

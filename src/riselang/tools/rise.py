@@ -229,7 +229,9 @@ def _run(options: argparse.Namespace) -> None:
         print(result)
         return
     if options.backend == "interpret":
-        raise UserError("an MLIR file is compiled; --backend interpret takes .rise and .py files")
+        raise UserError(
+            "MLIR files can only be compiled; --backend interpret accepts .rise and .py files"
+        )
     with progress(f"compiling {options.file}"):
         functions = source.compilation(None, {}).functions
     executable = select_function(options.file, options.function, functions)
