@@ -94,9 +94,9 @@ class Law:
         left, right = (_replace_parameters(names, side) for side in sides)
         if left.type != right.type:
             raise UserError(
-                f"both sides of a law have one type, but in {self} the left one is "
-                f"{format_type(self.closed_sides[0].type)} and the right one "
-                f"{format_type(self.closed_sides[1].type)}"
+                f"both sides of a law must have the same type, but in {self} the left-hand side "
+                f"has the type {format_type(self.closed_sides[0].type)} and the right-hand side "
+                f"has the type {format_type(self.closed_sides[1].type)}"
             )
         if self.form is Form.NORMAL:
             return eta_expand_arguments(left), eta_expand_arguments(right)
