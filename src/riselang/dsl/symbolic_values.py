@@ -262,7 +262,7 @@ OPERATOR_ALTERNATIVES = {
     "floordiv": "use / and rl.math.floor",
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
-    "bitxor": "a power is a ** b",
+    "bitxor": "use a ** b for a power",
     "pow": "multiply, or rl.cast the operands to a float",
 }
 

@@ -23,7 +23,7 @@ def add_import_options(command: argparse.ArgumentParser) -> None:
         "file", nargs="?", help="a StableHLO module, text or bytecode, or - for stdin"
     )
     command.add_argument(
-        "--supported", action="store_true", help="list the ops and what they become"
+        "--supported", action="store_true", help="list the supported ops and their translations"
     )
     command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="notation")
     command.add_argument("-o", "--output", help="the file to write; default: standard output")

@@ -167,7 +167,7 @@ def test_options_of_a_program() -> None:
         assert f"{loops}.for" in notation(mapped, loops=loops).as_text("affine")
     with pytest.raises(rl.UserError, match="backend must be one of"):
         notation(text, backend="gpu")
-    with pytest.raises(rl.UserError, match="MLIR, which is compiled"):
+    with pytest.raises(rl.UserError, match="an MLIR file, which can only be compiled"):
         rl.loads(SCALE, backend="interpret")
 
 

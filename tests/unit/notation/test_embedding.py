@@ -88,8 +88,7 @@ ERRORS = {
     'embed[f32](»"")': "embed: expected one block in the region of the embed, but found 0",
     '1 + »"a"': 'a string is not a value; it is the first argument of embed[f32]("...", a)',
     '»embed("a")': (
-        "unknown name 'embed'; foreign ops are embed[f32](\"...\", a), with their result type in "
-        "brackets"
+        "unknown name 'embed'; use embed[f32](\"...\", a), with the result type in brackets"
     ),
     'embed[f32](»"abc': (
         "unexpected character '\"'; a string ends with \" and is the region of an embed: "

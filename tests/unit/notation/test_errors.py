@@ -20,7 +20,7 @@ ERRORS = {
     ),
     "fun((x, y) «y»)": "expected ',' or '=>', but found 'y'",
     "fun(x : 4 «*» f32, x)": (
-        "expected '.', but found '*'; lengths stand before the type of the elements: N.f32"
+        "expected '.', but found '*'; write the length before the type of the elements: N.f32"
     ),
     "fun(x : «*», x)": "expected a type, but found '*'",
     "def «let» = 1": "expected a name, but found 'let'",
@@ -37,7 +37,9 @@ ERRORS = {
     "fun(x : 8.f32, «x»@4)": "expected a function of a size before '@', but found 8.f32",
     "«depFun»(n : nat, fun(x : n.f32, x))@[f32]": "expected a function of a type before '@', but "
     "found (n : nat) -> n.f32 -> n.f32",
-    "fun(«x» : N.t, x)": "unknown type 't'; lengths stand before the type of the elements: N.f32",
+    "fun(«x» : N.t, x)": (
+        "unknown type 't'; write the length before the type of the elements: N.f32"
+    ),
     "«»": "expected an expression or 'def', but found the end of the input",
     "1 + «/*» 2": "this comment does not end; expected '*/'",
     "«neg»()": "expected an argument between the parentheses",
