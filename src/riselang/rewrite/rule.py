@@ -189,8 +189,8 @@ class Rule(Strategy):
             if wanted != name:
                 return Failure(self, f"expected {wanted}", term, closeness=HEAD)
         if self.is_relaxed_only and setting.float != "relaxed":
-            return Failure(self, 'it may change floats, which only float="relaxed" permits', term,
-                           closeness=CONDITION)  # fmt: skip
+            reason = 'it may change float results, which only float="relaxed" permits'
+            return Failure(self, reason, term, closeness=CONDITION)
         try:
             after = self._apply(term, setting)
         except NoMatch as error:

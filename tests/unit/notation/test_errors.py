@@ -129,11 +129,11 @@ ERRORS = {
         "split, argument 1: expected (_ * 3)._, but found 5.f32; the lengths _ * 3 and 5 differ"
     ),
     "fun(x : 4.f32, x |> split(«1.5»))": (
-        "split, m: this is not a size: expected numbers, size names and "
+        "split, m: this is not a size: a size consists of numbers, names and "
         "+ - * floordiv mod min max"
     ),
     "fun((x : 4.f32, n : i32), x |> split(«n»))": (
-        "split, m: this is not a size: 'n' is a value here"
+        "split, m: this is not a size: 'n' is a run-time value"
     ),
     "fun(x : 4.f32, x |> toMem(«disk»))": (
         "toMem, space: expected one of heap, stack, register, shared, but found 'disk'"

@@ -158,7 +158,7 @@ REFUSED = [
         "partial_reduce(2)",
         "fun((x : 4.f32), x |> reduce(add, 0.0))",
         CONDITION,
-        'arith.addf on floats is only regrouped with float="relaxed"',
+        'arith.addf on floats may be reassociated only with float="relaxed"',
     ),
     (
         "partial_reduce(2)",

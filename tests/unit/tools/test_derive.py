@@ -160,7 +160,7 @@ def test_a_derivation_of_another_program_is_refused(derive: Command) -> None:
     derive("dot.rise", "--strategy", "fuse()", "--save", "fused.json")
     other = derive("twice.py", "--replay", "fused.json")
     assert other.code == 1
-    assert "fused.json is a derivation of another program than twice.py" in other.errors
+    assert "fused.json is a derivation of a different program, not of twice.py" in other.errors
     other = derive("dot.rise", "--replay", "fused.json", "--float", "strict")
     assert other.errors == "error: fused.json was derived with --float contract, not strict\n"
 

@@ -182,7 +182,7 @@ class ListOp(RiseOperation):
         assert isinstance(type, ArrayType)
         if type.length != Nat.const(len(self.elements)):
             raise VerifyException(
-                f"has {len(self.elements)} elements, but {type} has another length"
+                f"has {len(self.elements)} elements, but {type} has a different length"
             )
         for element in self.elements:
             if element.type != type.element:

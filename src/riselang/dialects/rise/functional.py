@@ -214,7 +214,7 @@ def _declared_type(parser: Parser, names: Sequence[_Parameter], result: Attribut
         if type is None:
             parser.raise_error(
                 f"parameter {name.name.text} has no type; write ({name.name.text} : !rise...), "
-                "or the whole type after a ':'",
+                "or the type of the lambda after a ':'",
                 name.name,
             )
         parts.append(type)
