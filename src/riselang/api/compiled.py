@@ -76,7 +76,7 @@ class Compiled:
             names = ", ".join(each.name for each in self.inputs)
             raise UserError(
                 f"{self.function.name} takes {format_count(len(self.inputs), 'argument')} "
-                f"({names}), but found {len(arguments)}"
+                f"({names}), but got {len(arguments)}"
             )
         arrays = [_argument_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
         if out is not None:
@@ -109,9 +109,8 @@ class Compiled:
         buffers = _flatten_buffers(out)
         if len(buffers) != sum(self.groups):
             raise UserError(
-                f"out: expected {format_count(sum(self.groups), 'array')}, as "
-                f"{self.function.name} returns, "
-                f"but found {len(buffers)}"
+                f"out: expected {format_count(sum(self.groups), 'array')}, as {self.function.name} "
+                f"returns, but got {len(buffers)}"
             )
         with locate_errors(self.origin.source if self.origin is not None else None):
             self.function(*buffers, *arrays)

@@ -227,7 +227,7 @@ class Kernel(ABC):
         self, arguments: Sequence[Any], sizes: Mapping[str, int]
     ) -> Mapping[str, Nat]:
         if sizes and arguments:
-            raise UserError("give arrays or sizes by name, not both", user_location())
+            raise UserError("pass either arrays or sizes by name, not both", user_location())
         if not arguments:
             return self.named_sizes(sizes)
         if all(isinstance(argument, ArraySpec) for argument in arguments):
@@ -253,7 +253,7 @@ class Kernel(ABC):
             raise UserError(
                 f"{self.__name__} takes {format_count(len(self.types), 'argument')} "
                 f"({', '.join(self.names)}), "
-                f"but found {len(arguments)}"
+                f"but got {len(arguments)}"
             )
         arrays: list[Array] = []
         for name, type, argument in zip(self.names, self.types, arguments, strict=True):

@@ -220,7 +220,10 @@ def load_text(
         kernels = program_kernels(program, options, backend, resolve_strategy(strategy, DEFAULT))
         return LoadedProgram(program, kernels, name)
     if backend != "compile":
-        raise UserError(f"{name} is MLIR, which is compiled; backend='interpret' takes .rise files")
+        raise UserError(
+            f"{name} is an MLIR file, which can only be compiled; backend='interpret' "
+            "accepts .rise files"
+        )
     options = default_options(DEFAULT_MLIR_LOOPS).with_changes(**choices)
     chosen = resolve_strategy(strategy)
     if chosen is not None:

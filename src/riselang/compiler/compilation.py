@@ -103,7 +103,7 @@ class Compilation:
 
     def _check_stage(self, stage: str) -> None:
         if stage not in STAGES:
-            raise UserError(f"expected a stage of {', '.join(STAGES)}, but found {stage!r}")
+            raise UserError(f"expected one of the stages {', '.join(STAGES)}, but found {stage!r}")
         if stage == "obj":
             raise UserError("obj is not text; use stage asm, or 'rise compile --emit obj'")
         if self._is_for_gpu and stage in CPU_STAGES:

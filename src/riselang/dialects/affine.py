@@ -200,7 +200,9 @@ class ParallelOp(affine.ParallelOp):
             inputs = bounds.map.num_dims + bounds.map.num_symbols
             if len(bounds.operands) != inputs:
                 found = len(bounds.operands)
-                raise VerifyException(f"expected {inputs} operands of {name} bounds, found {found}")
+                raise VerifyException(
+                    f"expected {inputs} operands of {name} bounds, but found {found}"
+                )
 
     def print(self, printer: Printer) -> None:
         lower, upper = self.bounds

@@ -163,11 +163,12 @@ class LocatingParser(Parser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if known is None:
-            start = self.lexer.input.content.find(name, self._operation_start)
+            start, quoted = self.lexer.input.content.find(name, self._operation_start), f"'{name}'"
             if start < 0:
                 # The name of an op in quotes may contain escapes.
-                start, name = self._operation_start, repr(name)
-            self.raise_error(f"no operation is called {name}", start, start + len(name))
+                start, quoted = self._operation_start, repr(name)
+                name = quoted
+            self.raise_error(f"unknown op {quoted}", start, start + len(name))
         return known
 
     def parse_operation(self) -> Operation:

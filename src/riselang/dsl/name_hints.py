@@ -6,30 +6,29 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 FOREIGN_NAMES: Mapping[str, str] = {
-    "select": "a choice is rl.where(condition, a, b)",
-    "if_": "a choice is rl.where(condition, a, b)",
-    "cond": "a choice is rl.where(condition, a, b)",
-    "mul": "a product is rl.mult",
-    "multiply": "a product is rl.mult",
-    "fold": "a reduction is rl.reduce(f, start)",
-    "foldl": "a reduction is rl.reduce(f, start)",
-    "sum": "a sum is x | rl.reduce(rl.add, 0.0)",
-    "prod": "a product is x | rl.reduce(rl.mult, 1.0)",
-    "dot": "a dot product is rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
-    "matmul": "a matrix multiplication is written with rl.map, rl.zip and rl.reduce; see the "
-    "tutorial",
+    "select": "use rl.where(condition, a, b)",
+    "if_": "use rl.where(condition, a, b)",
+    "cond": "use rl.where(condition, a, b)",
+    "mul": "use rl.mult",
+    "multiply": "use rl.mult",
+    "fold": "use rl.reduce(f, start)",
+    "foldl": "use rl.reduce(f, start)",
+    "sum": "use x | rl.reduce(rl.add, 0.0)",
+    "prod": "use x | rl.reduce(rl.mult, 1.0)",
+    "dot": "use rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
+    "matmul": "write a matrix multiplication with rl.map, rl.zip and rl.reduce; see the tutorial",
     "filter": "lengths are part of types, so no element can be removed; use rl.map with rl.where",
     "reshape": "rl.split(m) cuts an array into chunks, and rl.join flattens it",
     "flatten": "rl.join flattens one level",
     "concatenate": "rl.concat joins two arrays",
-    "arange": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
-    "range": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
-    "iota": "the integers from 0 are rl.generate(lambda i: rl.from_idx(i))",
-    "flip": "a reversed array is x | rl.reverse",
-    "float32": "the type is rl.f32",
-    "float64": "the type is rl.f64",
-    "int32": "the type is rl.i32",
-    "int64": "the type is rl.i64",
+    "arange": "for the integers from 0, use rl.generate(lambda i: rl.from_idx(i))",
+    "range": "for the integers from 0, use rl.generate(lambda i: rl.from_idx(i))",
+    "iota": "for the integers from 0, use rl.generate(lambda i: rl.from_idx(i))",
+    "flip": "use x | rl.reverse",
+    "float32": "use rl.f32",
+    "float64": "use rl.f64",
+    "int32": "use rl.i32",
+    "int64": "use rl.i64",
 }
 
 
@@ -41,6 +40,6 @@ def missing_attribute_message(
     if module == "riselang" and name in FOREIGN_NAMES:
         return f"{message}; {FOREIGN_NAMES[name]}"
     if name in math:
-        return f"{message}; it is rl.math.{name}"
+        return f"{message}; use rl.math.{name}"
     near = get_close_matches(name, known, 1)
     return f"{message}; did you mean '{near[0]}'?" if near else message

@@ -22,6 +22,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl.tracing import Trace, broadcast_hint, current_trace, type_text, value_text
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.inference import parameter_order_note
@@ -159,7 +160,8 @@ def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.No
         if isinstance(node, build.Constant) and isinstance(type, VectorType):
             raise UserError(
                 f"{spec.name}, argument {position + 1}: expected {type_text(type)}, but found the "
-                f"number {node.number}; write {broadcast_hint(type, str(node.number))}",
+                f"number {node.number}; broadcast it with "
+                f"{broadcast_hint(type, str(node.number))}",
                 user_location(),
             )
 
@@ -325,9 +327,10 @@ def spread_pairs(
         result.append(value)
     if missing != 0:
         types = ", ".join(type_text(trace.inference.resolve(value.node.type)) for value in values)
+        noun = "type" if len(values) == 1 else "types"
         raise UserError(
-            f"{spec.name} gives its function {len(values)} argument(s) of type {types}, but the "
-            f"function takes {len(names)}",
+            f"the function passed to {spec.name} takes {format_count(len(names), 'argument')}, but "
+            f"{spec.name} passes it {len(values)}, of {noun} {types}",
             user_location(),
         )
     return result

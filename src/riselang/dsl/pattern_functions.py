@@ -18,6 +18,7 @@ from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, build_operation
 from riselang.dsl.tracing import value_text
 from riselang.dsl.user_locations import user_location
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalar_ops import OVERLOADS
@@ -54,7 +55,7 @@ class PatternFunction:
     def __call__(self, *arguments: Any, to: str | None = None, **inferred: Any) -> Any:
         if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
             raise UserError(
-                f"{self.spec.name}: to={to!r} is not possible; loops take 'affine' or 'scf'",
+                f"{self.spec.name}: to={to!r} is not supported; loops accept 'affine' or 'scf'",
                 user_location(),
             )
         missing = self.spec.explicit[len(self._sizes) :]
@@ -65,8 +66,8 @@ class PatternFunction:
         given = (*self._arguments, *arguments[len(missing) :])
         if len(given) > self.spec.arity:
             raise UserError(
-                f"{self.spec.name} takes {self.spec.arity} argument(s)"
-                f"{self._sizes_hint()}, but found {len(given)}",
+                f"{self.spec.name} takes {format_count(self.spec.arity, 'argument')}"
+                f"{self._sizes_hint()}, but got {len(given)}",
                 user_location(),
             )
         to = to or self._to
@@ -113,7 +114,8 @@ class PatternFunction:
 
     def _sizes_hint(self) -> str:
         names = ", ".join(self.spec.explicit)
-        return f" after the size(s) {names}" if names else ""
+        noun = "size" if len(self.spec.explicit) == 1 else "sizes"
+        return f" after the {noun} {names}" if names else ""
 
     def _convert_size(self, name: str, size: Any) -> Argument:
         if name in KEYWORD_PARAMETERS:
@@ -128,7 +130,8 @@ class PatternFunction:
             raise self._missing_sizes_error(f"found {value!r}")
         if value not in known:
             raise UserError(
-                f"{self.spec.name}({name}): expected one of {', '.join(known)}, found {value!r}",
+                f"{self.spec.name}({name}): expected one of {', '.join(known)}, but found "
+                f"{value!r}",
                 user_location(),
             )
         return value
@@ -148,7 +151,7 @@ class ScalarFunction:
     def __call__(self, *operands: Any) -> Value:
         if len(operands) != self.arity:
             raise UserError(
-                f"{self.name} takes {self.arity} operand(s), but found {len(operands)}",
+                f"{self.name} takes {format_count(self.arity, 'operand')}, but got {len(operands)}",
                 user_location(),
             )
         return build_operation(self.name, *operands)
@@ -167,7 +170,7 @@ _BINARY = {
 def scalar_function(name: str) -> ScalarFunction:
     arity = 2 if name in _BINARY else 3 if name in _TERNARY else 1
     ops = " or ".join(op for op in OVERLOADS[name] if op is not None)
-    return ScalarFunction(name, arity, f"`{name}` of {arity} scalar(s): {ops}")
+    return ScalarFunction(name, arity, f"`{name}` of {format_count(arity, 'scalar')}: {ops}")
 
 
 class Helper:
@@ -182,7 +185,8 @@ class Helper:
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) > self._arity:
             raise UserError(
-                f"{self.__name__} takes {self._arity} argument(s), but found {len(arguments)}",
+                f"{self.__name__} takes {format_count(self._arity, 'argument')}, but got "
+                f"{len(arguments)}",
                 user_location(),
             )
         if len(arguments) == self._arity:

@@ -220,7 +220,7 @@ def _value_hint(value: Any, expected: RiseType | None) -> str:
     if isinstance(expected, IdxType):
         return "; rl.clamp_idx(n, i) converts a number to an index"
     if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
-        return f"; write {broadcast_hint(expected, str(value))}"
+        return f"; broadcast it with {broadcast_hint(expected, str(value))}"
     if isinstance(value, np.ndarray | list):
         return "; pass arrays as arguments of the traced function"
     return ""
@@ -262,7 +262,7 @@ OPERATOR_ALTERNATIVES = {
     "floordiv": "use / and rl.math.floor",
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
-    "bitxor": "a power is a ** b",
+    "bitxor": "use a ** b for a power",
     "pow": "multiply, or rl.cast the operands to a float",
 }
 
@@ -323,12 +323,15 @@ def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[Ris
     if mixed := build.mixed_operands(nodes, types):
         vector, scalar = mixed
         found, text = build.describe_scalar(scalar)
-        refuse(f"'{name}' of {type_text(vector)} and {found}; write {broadcast_hint(vector, text)}")
+        refuse(
+            f"'{name}' cannot be applied to {type_text(vector)} and {found}; broadcast the scalar "
+            f"with {broadcast_hint(vector, text)}"
+        )
 
 
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
     ArrayType: "; use rl.map to apply it to every element, and rl.zip(x, y) | rl.map(...) for two "
     "arrays",
     TupleType: "; unpack the pair with a, b = p, or with a lambda of two arguments",
-    IdxType: "; rl.from_idx(i) is the number",
+    IdxType: "; rl.from_idx(i) converts it to an integer",
 }

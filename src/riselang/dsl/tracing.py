@@ -23,6 +23,7 @@ from riselang.dialects.rise.types import (
     pair,
 )
 from riselang.dsl.user_locations import function_location, user_location
+from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
@@ -73,9 +74,9 @@ def _mismatch_hint(error: TypeMismatch) -> str:
         if isinstance(error.expected, IdxType):
             return "; rl.clamp_idx(n, i) converts an integer to an index"
         if isinstance(error.expected, ScalarType):
-            return f"; rl.cast(a, rl.{format_type(error.expected)}) converts"
+            return f"; use rl.cast(a, rl.{format_type(error.expected)}) to convert it"
         if isinstance(error.expected, VectorType):
-            return f"; write {broadcast_hint(error.expected, 'a')}"
+            return f"; broadcast the scalar with {broadcast_hint(error.expected, 'a')}"
     return f"; {_hide_unknowns(error.detail)}" if error.detail else ""
 
 
@@ -154,7 +155,9 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
     """Reject a result that is not a value, with an error at the function's definition."""
     if callable(value):
         missing = getattr(value, "arity", None)
-        lacks = f", which lacks {missing} argument(s)" if isinstance(missing, int) else ""
+        lacks = (
+            f", which lacks {format_count(missing, 'argument')}" if isinstance(missing, int) else ""
+        )
         problem = f"{value_text(value)}{lacks}; apply it to its arguments"
     elif isinstance(value, str | dict | list | set):
         problem = f"{value!r}; return one value, or several as in return a, b"

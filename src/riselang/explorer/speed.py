@@ -209,8 +209,8 @@ def _random_array(source: np.random.Generator, type: RiseType, position: int) ->
             shape.append(element.length.constant)
         except NatError:
             raise UserError(
-                f"to be measured, a program needs its sizes: {element.length} is not known; give "
-                "it a value, as in N=1024 or --size N=1024"
+                f"to be measured, a program needs its sizes: {element.length} is not known; set "
+                "it, as in N=1024 or --size N=1024"
             ) from None
         element = element.element
     if not isinstance(element, ScalarType):

@@ -55,8 +55,8 @@ def _input_spec(tensor: Any, backend: str) -> ArraySpec:
     """Return the type of a model input; the batch is dynamic if the backend supports that."""
     if None in tensor.shape and backend != "jax":
         raise UserError(
-            f"{FRONT_END}: the batch of {tensor.name} is dynamic; give the types of inputs, as in "
-            "rl.from_keras(model, rl.Array[1, 784, rl.f32])"
+            f"{FRONT_END}: the batch of {tensor.name} is dynamic; specify the types of the "
+            "inputs, as in rl.from_keras(model, rl.Array[1, 784, rl.f32])"
         )
     lengths = ["B" if length is None else length for length in tensor.shape]
     return array_spec(lengths, tensor.dtype)

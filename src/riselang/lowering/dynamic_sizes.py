@@ -40,7 +40,7 @@ class Sizes:
             if name not in self._values:
                 raise UserError(
                     f"the size {name} is not determined by the shapes of the arrays; "
-                    "give it a value"
+                    "specify its value"
                 )
         return self._lengths.value(length)
 

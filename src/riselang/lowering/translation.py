@@ -211,8 +211,8 @@ class Translation:
         rule = self.read_rules.get(pattern.spec.name)
         if rule is None:
             raise LimitationError(
-                f'{pattern.spec.name} is compiled with loops="gpu"; without a GPU, the interpreter '
-                'runs it (backend="interpret")',
+                f'{pattern.spec.name} compiles only with loops="gpu"; without a GPU, run it with '
+                'the interpreter (backend="interpret")',
                 pattern.location,
             )
         with self.emitter.located_at(pattern):

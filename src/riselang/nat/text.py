@@ -40,7 +40,7 @@ def parse_nat(text: str) -> Nat:
     parser = _Parser(_tokenize(text))
     nat = parser.parse_sum()
     if parser.token.text:
-        raise parser.error("an operator or the end")
+        raise parser.error("an operator or the end of the text")
     return nat
 
 
@@ -134,8 +134,8 @@ class _Parser:
         return self._tokens[self._index]
 
     def error(self, expected: str) -> NatSyntaxError:
-        found = f"'{_shorten(self.token.text)}'" if self.token.text else "the end"
-        return NatSyntaxError(f"expected {expected}, found {found}", self.token.position)
+        found = f"'{_shorten(self.token.text)}'" if self.token.text else "the end of the text"
+        return NatSyntaxError(f"expected {expected}, but found {found}", self.token.position)
 
     def parse_sum(self) -> Nat:
         return self._parse_binary(_SUMS, self._parse_product)
@@ -173,13 +173,13 @@ class _Parser:
             return self._parse_call()
         if self.token.text == "(":
             return self._parse_arguments(1)[0]
-        raise self.error("a natural")
+        raise self.error("a number, a name or '('")
 
     def _parse_integer(self) -> Nat:
         token = self._take()
         if len(token.text) > MAX_DIGITS:
             raise NatSyntaxError(
-                f"expected an integer of at most {MAX_DIGITS} digits, found {len(token.text)}",
+                f"expected an integer of at most {MAX_DIGITS} digits, but found {len(token.text)}",
                 token.position,
             )
         return Nat.const(int(token.text))

@@ -25,6 +25,7 @@ from riselang.notation.lookup import Argument, Closure, EmbedChoice, Head, Patte
 from riselang.notation.operators import ScalarFunction
 from riselang.notation.size_expressions import evaluate_size, is_size_like
 from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.foreign import ForeignRegion
@@ -64,7 +65,8 @@ class ApplicationElaborator(FunctionElaborator):
         region, types = self.check_region(first.syntax, choice.type)
         if len(types) != len(operands):
             raise self.error(
-                f"embed: the region takes {len(types)} value(s), but found {len(operands)}",
+                f"embed: the region takes {format_count(len(types), 'value')}, but got "
+                f"{len(operands)}",
                 span,
             )
         nodes: list[build.Node] = []
@@ -108,7 +110,7 @@ class ApplicationElaborator(FunctionElaborator):
         if takes == 0:
             hint = "; an element is at(i, x)" if isinstance(type, ArrayType) else ""
             return f"{name} has the type {show_type(type)} and is not a function{hint}"
-        return f"{name} takes {takes} argument(s), but found {count}"
+        return f"{name} takes {format_count(takes, 'argument')}, but got {count}"
 
     def scalar_application(
         self, function: ScalarFunction, arguments: list[Argument], span: Span
@@ -119,7 +121,8 @@ class ApplicationElaborator(FunctionElaborator):
             )
         if len(arguments) > function.arity:
             raise self.error(
-                f"'{function.name}' takes {function.arity} operand(s), but found {len(arguments)}",
+                f"'{function.name}' takes {format_count(function.arity, 'operand')}, but got "
+                f"{len(arguments)}",
                 span,
             )
         nodes: list[build.Node] = []
@@ -144,8 +147,8 @@ class ApplicationElaborator(FunctionElaborator):
             return self.let_application(arguments, span)
         if len(arguments) > spec.arity:
             raise self.error(
-                f"{spec.name} takes {spec.arity} argument(s){_sizes_suffix(spec)}, but "
-                f"found {len(arguments)}",
+                f"{spec.name} takes {format_count(spec.arity, 'argument')}{_sizes_suffix(spec)}, "
+                f"but got {len(arguments)}",
                 span,
             )
         parameters = self.inference.instantiate(spec, given)
@@ -247,7 +250,10 @@ class ApplicationElaborator(FunctionElaborator):
         known = KEYWORD_PARAMETERS[name]
         if isinstance(syntax, Name) and syntax.text in known:
             return syntax.text
-        raise self.error(f"{what}: expected {' or '.join(known)}", syntax.span)
+        found = self.source.text[slice(*syntax.span)]
+        raise self.error(
+            f"{what}: expected one of {', '.join(known)}, but found '{found}'", syntax.span
+        )
 
     def let_application(self, arguments: list[Argument], span: Span) -> build.Node:
         """Elaborate `let(value, function)`, where the function may return a function."""
@@ -274,7 +280,8 @@ class ApplicationElaborator(FunctionElaborator):
 
 
 def _sizes_suffix(spec: PatternSpec) -> str:
-    return f" after the size(s) {', '.join(spec.explicit)}" if spec.explicit else ""
+    noun = "size" if len(spec.explicit) == 1 else "sizes"
+    return f" after the {noun} {', '.join(spec.explicit)}" if spec.explicit else ""
 
 
 def _partial_application_note(spec: PatternSpec, count: int) -> str:

@@ -36,6 +36,7 @@ from riselang.nat import Nat
 from riselang.notation.operators import ScalarFunction, operand_problem
 from riselang.notation.source import Source
 from riselang.notation.syntax import Span
+from riselang.support.counts import format_count
 from riselang.support.errors import SourceLocation, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
@@ -43,9 +44,9 @@ from riselang.term.inference import Inference, TypeMismatch
 NodeT = TypeVar("NodeT", bound=build.Node)
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
     ArrayType: "; use map to apply it to every element, and zip(x, y) |> map(...) for two arrays",
-    TupleType: "; fst and snd give its parts, and fun((a, b), ...) takes both",
+    TupleType: "; fst and snd return its components, and fun((a, b), ...) binds both",
     FunType: "; apply it to its arguments",
-    IdxType: "; fromIdx gives the number",
+    IdxType: "; fromIdx converts it to an integer",
 }
 
 
@@ -188,8 +189,8 @@ class Context:
         if len(result) != count:
             types = ", ".join([show_type(self.resolve(value.type)) for value in values])
             raise self.error(
-                f"{what}: the function gets {len(values)} argument(s) of type {types}, but takes "
-                f"{count}",
+                f"{what}: the function takes {format_count(count, 'argument')}, but is passed "
+                f"{len(values)}, of {'type' if len(values) == 1 else 'types'} {types}",
                 span,
             )
         return result
@@ -243,8 +244,9 @@ class Context:
         if mixed := build.mixed_operands(operands, types):
             vector, scalar = mixed
             found, text = build.describe_scalar(scalar)
-            message = f"'{function.name}' of {show_type(vector)} and {found}"
-            raise self.error(f"{message}; write {broadcast_text(vector, text)}", span)
+            message = f"'{function.name}' cannot be applied to {show_type(vector)} and {found}"
+            hint = f"broadcast the scalar with {broadcast_text(vector, text)}"
+            raise self.error(f"{message}; {hint}", span)
 
     # At the end
 
@@ -280,12 +282,12 @@ class Context:
         names = [*nat_variables(type), *type_variables(type)]
         if not any(name.startswith("?") for name in names):
             return
-        known = "" if isinstance(type, TypeVariable) else f", only {show_type(type)}"
-        hint = f"write it, as in {name} : {format_type(_example_type(type))}"
+        known = "" if isinstance(type, TypeVariable) else f" beyond {show_type(type)}"
+        hint = f"annotate it, as in {name} : {format_type(_example_type(type))}"
         if isinstance(node, build.PatternUse):
-            hint = "give it all its arguments, or write the types of the parameters around it"
+            hint = "pass all its arguments, or annotate the parameters of the functions around it"
         raise UndeterminedType(
-            f"the type of '{name}' is not determined{known}; {hint}", node.location
+            f"the type of '{name}' cannot be inferred{known}; {hint}", node.location
         )
 
 
@@ -301,10 +303,11 @@ def mismatch_message(error: TypeMismatch) -> str:
     elif expected == i1 and isinstance(found, ScalarType):
         detail = "; compare it with something, as in a != 0"
     elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
-        detail = f"; cast[{format_type(expected)}](...) converts"
+        detail = f"; use cast[{format_type(expected)}](...) to convert it"
     elif isinstance(expected, VectorType) and isinstance(found, ScalarType):
-        detail = f"; write {broadcast_text(expected, 'a')}"
-    return f"expected {show_type(expected)}, but found {kind}{show_type(found)}{detail}"
+        detail = f"; broadcast the scalar with {broadcast_text(expected, 'a')}"
+    wanted = "data" if kind and isinstance(expected, TypeVariable) else show_type(expected)
+    return f"expected {wanted}, but found {kind}{show_type(found)}{detail}"
 
 
 def broadcast_text(type: VectorType, scalar: str) -> str:
@@ -318,7 +321,7 @@ def unexpected_number_message(expected: RiseType, number: str) -> str:
     if isinstance(expected, IdxType):
         hint = "; clampIdx(n, i) converts it to an index"
     elif isinstance(expected, VectorType):
-        hint = f"; write {broadcast_text(expected, number)}"
+        hint = f"; broadcast it with {broadcast_text(expected, number)}"
     return f"expected {show_type(expected)}, but found the number {number}{hint}"
 
 

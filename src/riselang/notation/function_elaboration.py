@@ -219,7 +219,7 @@ class FunctionElaborator(Lookup, ABC):
         with self.inner_scope() as inner:
             variables = self.bind(parameters, inputs[: len(parameters)], frame)
             closure = Closure(function.body, frame)
-            body = self.check(closure, result, f"{what}, its result", function.body.span)
+            body = self.check(closure, result, _result_of(what), function.body.span)
         return self.function(variables, body, inner, span)
 
     def check_body_over_pairs(
@@ -231,7 +231,7 @@ class FunctionElaborator(Lookup, ABC):
                 self.unify(parameter.type, value.type, name, parameter.span)
             frame.values[parameter] = value
         closure = Closure(function.body, frame)
-        return self.check(closure, output, f"{what}, its result", function.body.span)
+        return self.check(closure, output, _result_of(what), function.body.span)
 
     def check_expansion(
         self, head: PatternChoice | ScalarFunction, arguments: list[Argument], expected: FunType,
@@ -241,8 +241,8 @@ class FunctionElaborator(Lookup, ABC):
         inputs, output = uncurry(expected)
         if isinstance(head, ScalarFunction) and len(arguments) >= head.arity:
             raise self.error(
-                f"{what}: expected a function {show_type(self.resolve(expected))}, but this is "
-                f"'{head.name}' with all its arguments; write {head.name}, or fun(x, ...)",
+                f"{what}: expected a function of type {show_type(self.resolve(expected))}, but "
+                f"this is '{head.name}' with all its arguments; write {head.name}, or fun(x, ...)",
                 span,
             )
 
@@ -268,8 +268,14 @@ class FunctionElaborator(Lookup, ABC):
             ]
             result = body(self.spread_pairs(variables, count, what, span))
             if output is not None:
-                self.unify(output, result.type, f"{what}, its result", span)
+                self.unify(output, result.type, _result_of(what), span)
         return self.function(variables, result, inner, span)
+
+
+def _result_of(what: str) -> str:
+    """Return the words for the result of a function: `map, argument 1` has `map, result of ...`."""
+    owner, comma, function = what.rpartition(", ")
+    return f"{owner}{comma}result of {function}"
 
 
 def _flatten_lambda(function: Fun) -> Fun:

@@ -12,15 +12,15 @@ from riselang.notation.operators import INFIX
 FUNCTION = "a function is written fun(x, body), or fun((x, y), body)"
 _LET = "a let is written let x = value; body"
 _AND = "write & for and, | for or, and put comparisons in parentheses"
-_PARTS = "the parts of a pair are fst(p) and snd(p)"
+_PARTS = "the components of a pair are fst(p) and snd(p)"
 _ELEMENT = "an element is x |> at(i), where clampIdx(n, i) converts a number to an index"
-_LENGTHS = "lengths stand before the type of the elements: N.f32"
+_LENGTHS = "write the length before the type of the elements: N.f32"
 CHARACTER_HINTS: Mapping[str, str] = {
     "#": "a comment starts with //",
     "\\": FUNCTION,
     "{": "parentheses group expressions, and options are in brackets: mapSeq[affine]",
     '"': 'a string ends with " and is the region of an embed: embed[f32]("...", a)',
-    "!": "not a is a == false, and not equal is !=",
+    "!": "for not a, write a == false; for not equal, write !=",
 }
 WORD_HINTS: Mapping[str, str] = {
     "in": _LET,
@@ -31,7 +31,7 @@ WORD_HINTS: Mapping[str, str] = {
 }
 PRECEDING_WORD_HINTS: Mapping[str, str] = {
     "lambda": FUNCTION,
-    "not": "not a is written a == false",
+    "not": "for not a, write a == false",
     "import": "a file in notation contains only definitions: def name = ...",
     "return": "the value of a function is its body, without a keyword before it",
 }
@@ -108,11 +108,11 @@ def _operator_hint(found: str, expected: frozenset[str], before: str) -> str | N
     if found == "&" and before.endswith("&"):
         return _AND
     if found == "=" and "COMPARISON" in expected:
-        return "equality is =="
+        return "write == for equality"
     if found in ("<", "<=", ">", ">=", "==", "!="):
         return "put each comparison in parentheses"
     if found == "*" and before.endswith("*"):
-        return "a power is pow(a, b)"
+        return "use pow(a, b) for a power"
     if found == "." and "PLUS" in expected:
         return _PARTS
     if found == "]" and re.search(r"\w\s*\[[^\[\]]*\Z", before):
@@ -129,7 +129,7 @@ def _parenthesis_hint(found: str, expected: frozenset[str], before: str) -> str 
         line, column = _last_unclosed(before)
         return f"the '(' at {line}:{column} is not closed"
     if found == ")" and "$END" in expected:
-        return "it closes no parenthesis"
+        return "there is no matching '('"
     if "PLUS" in expected and re.match(r"\w", found) and re.search(r"(?<!\w)[^\W\d]\w*\Z", before):
         return "a function is applied by f(a, b)"
     return None

@@ -30,23 +30,23 @@ from riselang.notation.syntax import (
 from riselang.support.errors import UserError
 
 FOREIGN_NAMES: Mapping[str, str] = {
-    "fold": "a reduction is reduce(f, start)",
-    "foldl": "a reduction is reduce(f, start)",
+    "fold": "use reduce(f, start)",
+    "foldl": "use reduce(f, start)",
     "filter": "lengths are part of types, so no element can be removed; use map with if",
-    "sum": "a sum is reduce(add, 0.0)",
+    "sum": "use reduce(add, 0.0)",
     "flatten": "join flattens one level",
     "concatMap": "use map, then join",
     "reshape": "split(m) cuts an array into chunks, and join flattens it",
-    "length": "sizeOf(x) is the length of an array",
-    "len": "sizeOf(x) is the length of an array",
-    "range": "the integers from 0 are generate(fun(i : idx[N], fromIdx(i)))",
-    "iota": "the integers from 0 are generate(fun(i : idx[N], fromIdx(i)))",
+    "length": "sizeOf(x) returns the length of an array",
+    "len": "sizeOf(x) returns the length of an array",
+    "range": "for the integers from 0, use generate(fun(i : idx[N], fromIdx(i)))",
+    "iota": "for the integers from 0, use generate(fun(i : idx[N], fromIdx(i)))",
     "True": "Booleans are true and false",
     "False": "Booleans are true and false",
-    "compose": "function composition is x |> f |> g",
-    "where": "a choice is if c then a else b",
-    "mul": "a product is mult",
-    "embed": 'foreign ops are embed[f32]("...", a), with the type they give in brackets',
+    "compose": "to compose functions, use x |> f |> g",
+    "where": "use if c then a else b",
+    "mul": "use mult",
+    "embed": 'use embed[f32]("...", a), with the result type in brackets',
 }
 """Hints for the names of other languages."""
 
@@ -204,7 +204,7 @@ class _Resolver:
         if text in SCALARS:
             return f"; this is a type, and cast[{text}](x) converts x to it"
         if text in self.sizes:
-            return "; this is a size, and sizeOf(x) is the length of an array as a number"
+            return "; this is a size; sizeOf(x) returns the length of an array as an integer"
         if text in FOREIGN_NAMES:
             return f"; {FOREIGN_NAMES[text]}"
         near = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)

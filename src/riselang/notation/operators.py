@@ -79,7 +79,7 @@ def comparison_function(operator: str) -> ScalarFunction:
 OVERLOAD_ALTERNATIVES: Mapping[str, str] = {
     "div": "use //, or cast the operands",
     "floordiv": "use / and floor",
-    "bitxor": "a power is pow(a, b)",
+    "bitxor": "use pow(a, b) for a power",
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
 }

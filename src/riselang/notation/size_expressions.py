@@ -49,7 +49,7 @@ def evaluate_size(syntax: Syntax, bindings: Bindings, source: Source, what: str)
                     parts.append(size(argument))
                 return EXTREMES[text](*parts)
             case _:
-                raise NatError("expected numbers, size names and + - * floordiv mod min max")
+                raise NatError("a size consists of numbers, names and + - * floordiv mod min max")
 
     def name(name: Name) -> Nat:
         binder = bindings.get(name)
@@ -59,7 +59,7 @@ def evaluate_size(syntax: Syntax, bindings: Bindings, source: Source, what: str)
             return size(binder.value)
         if isinstance(binder, DepFun) and binder.kind == "nat":
             return Nat.var(binder.internal)
-        raise NatError(f"'{name.text}' is a value here")
+        raise NatError(f"'{name.text}' is a run-time value")
 
     try:
         return size(syntax)

@@ -24,7 +24,7 @@ TERMINAL_NAMES = {
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "DOT": "'.'",
     "COLON": "':'", "SEMICOLON": "';'", "EQUAL": "'='", "_THEN": "'then'", "_ELSE": "'else'",
     "_TIMES_TYPE": "'x'", "_PIPE": "'|>'", "_ARROW": "'->'", "_DOUBLE_ARROW": "'=>'",
-    "$END": "the end", "LET": "'let'", "AT": "'@'", "KIND": "nat or data",
+    "$END": "the end of the input", "LET": "'let'", "AT": "'@'", "KIND": "nat or data",
 }  # fmt: skip
 MAXIMUM_QUOTED = 20
 
@@ -41,7 +41,7 @@ def explain_syntax_error(error: UnexpectedInput, source: Source) -> UserError:
         found = source.text[position]
         message = f"unexpected character {_quote_text(found)}{character_hint(found)}"
         return source.error(message, span, *_notes(source, span))
-    return source.error("expected more, but found the end", source.end)
+    return source.error("unexpected end of the input", source.end)
 
 
 def _explain_token(error: UnexpectedToken, source: Source) -> UserError:
@@ -51,7 +51,7 @@ def _explain_token(error: UnexpectedToken, source: Source) -> UserError:
     is_end = token.type == "$END"
     span = source.end if is_end else (token.start_pos or 0, token.end_pos or 0)
     before = source.text[: len(source.text) if is_end else span[0]]
-    found = "the end" if is_end else _quote_text(str(token))
+    found = "the end of the input" if is_end else _quote_text(str(token))
     notes = () if "//" in found else _notes(source, span)
     hint = "" if notes else token_hint("" if is_end else str(token), terminals, before)
     return source.error(f"expected {expected}, but found {found}{hint}", span, *notes)

@@ -190,16 +190,16 @@ class Match:
             assert isinstance(found, RiseType)
             self.match_type(law, found)
         elif law != found:
-            raise NoMatch(f"expected {law}, found {found}")
+            raise NoMatch(f"expected {law}, but found {found}")
 
     def match_type(self, law: RiseType, found: RiseType) -> None:
         match law, found:
             case TypeVariable(), _:
                 if isinstance(found, FunType):
-                    raise NoMatch("expected data, found a function")
+                    raise NoMatch("expected data, but found a function")
                 if self.types.setdefault(law.label.data, found) != found:
                     expected = self.types[law.label.data]
-                    raise NoMatch("expected {}, found {}", expected, found)
+                    raise NoMatch("expected {}, but found {}", expected, found)
             case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
                 self._match_size(law.length, found.length)
                 self.match_type(law.element, found.element)
@@ -214,7 +214,7 @@ class Match:
             case _ if law == found:
                 return
             case _:
-                raise NoMatch("expected {}, found {}", law, found)
+                raise NoMatch("expected {}, but found {}", law, found)
 
     def _match_size(self, law: Nat, found: Nat) -> None:
         name = _plain_variable(law)

@@ -116,8 +116,9 @@ class Law:
         if left.type != right.type:
             closed = self._close_sides()
             raise self._error(
-                f"both sides of a law have one type, but in {self} the left one is "
-                f"{format_type(closed[0].type)} and the right one {format_type(closed[1].type)}",
+                f"both sides of a law must have the same type, but in {self} the left-hand side "
+                f"has the type {format_type(closed[0].type)} and the right-hand side has the type "
+                f"{format_type(closed[1].type)}",
                 str(self),
             )
         if self.definition is not None:

@@ -76,11 +76,11 @@ class CheckReport:
     def _summary(self) -> str:
         wrong = sum(each.difference is not None for each in self.steps)
         ran = [each for each in self.steps if each.runs]
-        same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
+        same = f"{len(ran) - wrong} of {len(self.steps)} steps compute the same values"
         where = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
-        whole = "so does the whole program" if not self.whole.difference else ""
+        whole = "the entire program computes the same values" if not self.whole.difference else ""
         if not self.whole.runs:
-            whole = f"the whole program was not run, since {self.whole.obstacle}"
+            whole = f"the entire program was not run, since {self.whole.obstacle}"
         skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps
                    if not each.runs]  # fmt: skip
         return "\n".join([*skipped, f"{same}{where}", *([whole] if whole else [])])

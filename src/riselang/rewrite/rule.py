@@ -26,6 +26,7 @@ from riselang.rewrite.core import (
 from riselang.rewrite.law_definition import Definition
 from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.rewrite.laws import UNKNOWN, Form, Law
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Apply, Free, Term, subterms
@@ -97,7 +98,7 @@ class Rule(Strategy):
         """Return the rule with arguments for its parameters."""
         if len(values) > len(self.parameters):
             raise UserError(
-                f"{self.name} takes {_format_parameters(self.parameters)}, found {len(values)}"
+                f"{self.name} takes {_format_parameters(self.parameters)}, but got {len(values)}"
             )
         for name in named:
             if name not in self.parameters:
@@ -189,8 +190,8 @@ class Rule(Strategy):
             if wanted != name:
                 return Failure(self, f"expected {wanted}", term, closeness=HEAD)
         if self.is_relaxed_only and setting.float != "relaxed":
-            return Failure(self, 'it may change floats, which only float="relaxed" permits', term,
-                           closeness=CONDITION)  # fmt: skip
+            reason = 'it may change float results, which only float="relaxed" permits'
+            return Failure(self, reason, term, closeness=CONDITION)
         try:
             after = self._apply(term, setting)
         except NoMatch as error:
@@ -380,4 +381,8 @@ def _format_argument(size: Nat) -> str:
 
 
 def _format_parameters(names: Sequence[str]) -> str:
-    return f"{len(names)} parameters ({', '.join(names)})" if names else "no parameters"
+    return (
+        f"{format_count(len(names), 'parameter')} ({', '.join(names)})"
+        if names
+        else "no parameters"
+    )

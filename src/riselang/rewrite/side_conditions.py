@@ -55,7 +55,7 @@ def check_regroups(function: Term, name: str, setting: Setting) -> str:
     if op is None:
         raise Unmet(f"{name} is not known to be associative")
     if op in RELAXED and setting.float != "relaxed":
-        raise Unmet(f'{op} on floats is only regrouped with float="relaxed"')
+        raise Unmet(f'{op} on floats may be reassociated only with float="relaxed"')
     return op
 
 

@@ -113,7 +113,7 @@ class _Reader:
             return value
         if callable(value):
             raise self.error(node, f"{self.source_text(node)} needs its arguments in parentheses")
-        raise self.error(node, f"expected a strategy, found {self.source_text(node)}")
+        raise self.error(node, f"expected a strategy, but found {self.source_text(node)}")
 
     def value(self, node: ast.expr) -> Any:
         match node:
@@ -183,7 +183,9 @@ class _Reader:
         for each in values:
             if allowed and (not isinstance(each, allowed) or isinstance(each, bool)):
                 words = " or ".join(TYPE_NAMES[part] for part in expected if part in TYPE_NAMES)
-                raise self.error(node, f"{called}: expected {words}, found {_format_value(each)}")
+                raise self.error(
+                    node, f"{called}: expected {words}, but found {_format_value(each)}"
+                )
 
 
 def _chain_operands(node: ast.BinOp) -> list[ast.expr]:

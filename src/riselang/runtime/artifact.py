@@ -106,7 +106,7 @@ class Artifact:
             raise ValueError(f"there is no {min(missing)}")
         for name, buffers in wanted.items():
             if buffers is not None and not known[name].accepts(buffers):
-                raise ValueError(f"{name} takes other buffers")
+                raise ValueError(f"{name} takes different buffers")
         if self.kernels is not None:
             if self.objects or known.keys() != {each.function for each in self.kernels.plans}:
                 raise ValueError("kernels for other functions")

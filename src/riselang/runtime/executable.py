@@ -194,7 +194,7 @@ class Executable:
         if len(arguments) != len(self.parameters):
             raise UserError(
                 f"{self.name} takes {format_count(len(self.parameters), 'argument')}, "
-                f"but found {len(arguments)}"
+                f"but got {len(arguments)}"
             )
         passed: list[Any] = []
         arrays: list[Array] = []

@@ -117,6 +117,6 @@ def _constant_length(length: Nat, sizes: Mapping[str, Nat]) -> int:
     if not length.is_constant:
         raise UserError(
             f"the size {min(length.variables)} is not determined by the shapes of the arrays; "
-            "give its value"
+            "specify its value"
         )
     return length.constant

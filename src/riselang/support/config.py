@@ -29,7 +29,7 @@ NUM_THREADS = Setting(
     "num_threads",
     "RISE_NUM_THREADS",
     "0",
-    "number of threads of parallel loops; 0 means one for each core that the process may use",
+    "number of threads for parallel loops; 0 means one for each core that the process may use",
 )
 FLOAT = Setting(
     "float",

@@ -1,7 +1,7 @@
 """The three base classes of all errors, and how errors are formatted.
 
 `UserError`: the program or the call is wrong (exit code 1). `LimitationError`: the program is
-right, but not supported yet (exit code 1). `InternalError`: a defect of riselang (exit code 70).
+right, but not supported yet (exit code 1). `InternalError`: a bug in riselang (exit code 70).
 Messages are one paragraph, lower case, without a full stop: expected, found, what to do.
 """
 
@@ -71,7 +71,7 @@ class MissingSymbolsError(UserError):
     """Compiled code calls functions that nothing in this process defines."""
 
     def __init__(self, names: Sequence[str]):
-        listed = ", ".join(names)
+        listed = ", ".join(f"'{name}'" for name in names)
         super().__init__(
             f"compiled code calls {listed}, which no library in this process defines; load the "
             "library first (ctypes.CDLL(path, ctypes.RTLD_GLOBAL)), or define the function in the "
@@ -85,7 +85,7 @@ class LimitationError(RiseError):
 
 
 class InternalError(RiseError):
-    """A defect of riselang."""
+    """A bug in riselang."""
 
     exit_code = 70
 

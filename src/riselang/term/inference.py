@@ -45,7 +45,7 @@ class TypeMismatch(Exception):
     """Two types that must be equal differ; `detail` says why, if that is known."""
 
     def __init__(self, expected: RiseType, found: RiseType, detail: str = ""):
-        super().__init__(f"expected {format_type(expected)}, found {format_type(found)}")
+        super().__init__(f"expected {format_type(expected)}, but found {format_type(found)}")
         self.expected = expected
         self.found = found
         self.detail = detail

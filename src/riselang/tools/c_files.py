@@ -32,14 +32,14 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE",
                          help="define a macro")  # fmt: skip
     command.add_argument("--autodetect", action="store_true",
-                         help="find regions without #pragma scop, too")  # fmt: skip
+                         help="also find regions without #pragma scop")  # fmt: skip
     command.add_argument("--function", help="the function to compile; default: all")
     command.add_argument("--emit", choices=EMIT_CHOICES, default="affine")
     command.add_argument("--schedule", choices=("source", "isl"), default="source",
                          help="isl: tiled loops, in an order that isl computes")  # fmt: skip
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument("--library", choices=LIBRARIES,
-                         help="blas: replace loops by calls to BLAS routines")  # fmt: skip
+                         help="blas: replace loops with calls to BLAS routines")  # fmt: skip
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
@@ -117,7 +117,7 @@ def _emit(program: CProgram, options: argparse.Namespace) -> bytes:
     match options.emit:
         case "obj":
             if options.output is None and sys.stdout.isatty():
-                raise UserError("machine code is not text; give a file with -o")
+                raise UserError("machine code is not text; specify a file with -o")
             return program.object_code()
         case "header":
             return program.header(Path(options.output or options.file).stem).encode()

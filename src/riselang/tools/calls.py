@@ -35,7 +35,7 @@ def kernel_inputs(
     if len(texts) != len(kernel.names):
         raise UserError(
             f"{kernel.__name__} takes {format_count(len(kernel.names), 'input')} "
-            f"({', '.join(kernel.names)}), but found {len(texts)}"
+            f"({', '.join(kernel.names)}), but got {len(texts)}"
         )
     parameters = list(zip(texts, kernel.types, kernel.names, strict=True))
     given = {
@@ -55,10 +55,14 @@ def select_function(file: str, asked: str | None, functions: Mapping[str, T]) ->
     """Return the requested function of a module, or its only one."""
     name = asked or (next(iter(functions)) if len(functions) == 1 else None)
     if not functions:
-        raise UserError(f"{file} has no function")
+        raise UserError(f"{file} contains no functions")
     if name is None or name not in functions:
-        missing = f"no function {name}" if name else "several functions; give --function"
-        raise UserError(f"{file} has {missing}; it has: {', '.join(functions)}")
+        names = ", ".join(functions)
+        if name is None:
+            raise UserError(
+                f"{file} contains several functions: {names}; select one with --function"
+            )
+        raise UserError(f"{file} contains no function '{name}'; it contains: {names}")
     return functions[name]
 
 
@@ -98,9 +102,7 @@ def _argument_texts(executable: Executable, inputs: Sequence[str]) -> list[str]:
     dynamic = _read_or_dynamic(executable)
     if len(inputs) > len(read) and len(inputs) != len(dynamic):
         expected = dict.fromkeys(_format_inputs(executable, each) for each in (read, dynamic))
-        raise UserError(
-            f"{executable.name} takes {', or '.join(expected)}, but found {len(inputs)}"
-        )
+        raise UserError(f"{executable.name} takes {', or '.join(expected)}, but got {len(inputs)}")
     for position, text in zip(read if len(inputs) <= len(read) else dynamic, inputs, strict=False):
         texts[position] = text
     return texts
@@ -148,20 +150,20 @@ def _generate_argument(
 ) -> Any:
     parameter = executable.parameters[position]
     if parameter.shape is None:
-        raise UserError(f"parameter {parameter.name} is a scalar; give its value")
+        raise UserError(f"parameter {parameter.name} is a scalar; pass its value")
     lengths = executable.lengths(position)
     taken = [executable.parameters[each].name for each in _read_or_dynamic(executable)]
     remedy = f"a literal or a .npy file for {' and '.join(taken)}"
     if lengths is None:
         raise UserError(
             f"parameter {parameter.name} has a dynamic dimension that no other array determines; "
-            f"give {remedy}"
+            f"pass {remedy}"
         )
     known = [length.substitute(sizes) for length in lengths]
     for length in known:
         if not length.is_constant:
             raise UserError(
-                f"parameter {parameter.name}: the size {length} is not known; give --size "
+                f"parameter {parameter.name}: the size {length} is not known; pass --size "
                 f"{min(length.variables)}=..., or {remedy}"
             )
     shape = [length.constant for length in known]

@@ -32,7 +32,7 @@ def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
 
     sizes = parse_sizes(options.size)
     if options.emit in BINARY_OUTPUTS and options.output is None and sys.stdout.isatty():
-        raise UserError("machine code is not text; give a file with -o")
+        raise UserError("machine code is not text; specify a file with -o")
     with progress(f"compiling {options.file}"):
         data = _emit(options, source, sizes)
     if options.output is None and options.emit in BINARY_OUTPUTS:

@@ -83,8 +83,8 @@ def _replay_file(options: argparse.Namespace) -> Derivation:
         program = _contracted_term(_read_program(options, derivation.float))
         if program != derivation.start:
             raise UserError(
-                f"{options.replay} is a derivation of another program than {options.file} at "
-                "these sizes",
+                f"{options.replay} is a derivation of a different program, not of {options.file} "
+                "at these sizes",
                 None,
                 f"the derivation begins with\n{derivation.start}",
             )

@@ -143,7 +143,7 @@ def settings() -> Iterator[Finding]:
         detail = f"{setting.value() or '(empty)'}, from the {origin}: {setting.summary}"
         problem = _setting_problem(setting)
         if problem:
-            advice = f"unset {setting.variable}, or give it another value"
+            advice = f"unset {setting.variable}, or set it to a valid value"
             yield Finding(setting.variable, State.BROKEN, problem, advice)
         else:
             yield Finding(setting.variable, State.OK, detail)

@@ -38,7 +38,7 @@ class CLoops:
 def read_subject(options: argparse.Namespace) -> Subject | CLoops:
     """Read the selected program of a file; or C loops, if none is lifted to patterns."""
     if options.default and options.strategy is not None:
-        raise UserError("--default and --strategy exclude each other; give one of them")
+        raise UserError("--default and --strategy are mutually exclusive; pass only one of them")
     options = argparse.Namespace(**{**vars(options), "strategy": strategy_option(options)})
     return READERS[_language(options.file)](options)
 

@@ -45,4 +45,4 @@ def _load_python_function(file: str, function: str) -> Callable[..., Any]:
     if function in values and callable(values[function]):
         return values[function]
     known = ", ".join(found) or "no kernel"
-    raise UserError(f"--against {file}: name a function as {file}:name; it has {known}")
+    raise UserError(f"--against {file}: name a function as {file}:name; it contains {known}")

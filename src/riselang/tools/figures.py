@@ -147,9 +147,11 @@ class _FormatError(Exception):
 def _parse_report(document: Any) -> Report:
     fields = _check_object(document, "the document")
     if fields.get("format") != FORMAT:
-        raise _FormatError(f"expected the format {FORMAT!r}, found {fields.get('format')!r:.40}")
+        raise _FormatError(
+            f"expected the format {FORMAT!r}, but found {fields.get('format')!r:.40}"
+        )
     if fields.get("version") != VERSION:
-        raise _FormatError(f"expected version {VERSION}, found {fields.get('version')!r:.40}")
+        raise _FormatError(f"expected version {VERSION}, but found {fields.get('version')!r:.40}")
     figures = fields.get("figures")
     if not isinstance(figures, list):
         raise _FormatError("expected a list of figures")
@@ -193,20 +195,20 @@ def _parse_number(value: Any, location: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # JSON integers may exceed the range of floats.
     if not is_number or not 0 < value < 1e300 or not math.isfinite(value):
-        raise _FormatError(f"{location}: expected a number above 0, found {value!r:.40}")
+        raise _FormatError(f"{location}: expected a number above 0, but found {value!r:.40}")
     return float(value)
 
 
 def _check_object(value: Any, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _FormatError(f"{location}: expected an object, found {type(value).__name__}")
+        raise _FormatError(f"{location}: expected an object, but found {type(value).__name__}")
     return cast(dict[str, Any], value)
 
 
 def _text_field(fields: Mapping[str, Any], name: str, location: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise _FormatError(f"{location}: expected a text as {name}, found {value!r:.40}")
+        raise _FormatError(f"{location}: expected a text as {name}, but found {value!r:.40}")
     return value
 
 

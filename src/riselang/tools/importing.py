@@ -23,7 +23,7 @@ def add_import_options(command: argparse.ArgumentParser) -> None:
         "file", nargs="?", help="a StableHLO module, text or bytecode, or - for stdin"
     )
     command.add_argument(
-        "--supported", action="store_true", help="list the ops and what they become"
+        "--supported", action="store_true", help="list the supported ops and their translations"
     )
     command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="notation")
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
@@ -43,7 +43,7 @@ def import_file(options: argparse.Namespace) -> None:
         sys.stdout.write(format_supported_ops())
         return
     if options.file is None:
-        raise UserError("give a StableHLO module, or --supported")
+        raise UserError("pass a StableHLO module, or --supported")
     name = "<stdin>" if options.file == "-" else options.file
     with progress(f"reading {name}"):
         model = read_static_model(

@@ -67,7 +67,7 @@ def generate_values(text: str, shape: Sequence[int], element: ScalarType, name: 
     check_memory(prod(shape) * made, "an input")
     if kind == "random":
         if seed and not seed.isdecimal():
-            raise UserError(f"input {name}: expected random:SEED with a number, found {text!r}")
+            raise UserError(f"input {name}: expected random:SEED with a number, but found {text!r}")
         return _random_array(np.random.default_rng(int(seed or 0)), shape, dtype)
     if kind == "arange":
         return np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
@@ -99,7 +99,7 @@ def _known_shape(type: RiseType, sizes: Mapping[str, Nat], name: str) -> list[in
             shape.append(length.constant)
         except NatError:
             raise UserError(
-                f"input {name}: the size {length} is not known; give --size "
+                f"input {name}: the size {length} is not known; pass --size "
                 f"{min(length.variables)}=..."
             ) from None
         type = type.element

@@ -27,7 +27,7 @@ def add_compiler_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument(
         "--library", choices=LIBRARIES,
-        help="blas: replace matrix multiplications by calls to BLAS routines",
+        help="blas: replace matrix multiplications with calls to BLAS routines",
     )  # fmt: skip
     command.add_argument(
         "--strategy", metavar="S",
@@ -100,7 +100,7 @@ def add_explore_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--against", action="append", default=[], metavar="FILE[:FUNCTION]",
-        help="with --bench: a program or a Python function of the same inputs to compare with",
+        help="with --bench: a program or a Python function to compare with, on the same inputs",
     )  # fmt: skip
     command.add_argument(
         "--rounds", type=parse_count, default=15, help="with --bench: samples per version"
@@ -112,7 +112,7 @@ def add_explore_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_name_argument(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", nargs="?", help="the one to describe; default: list all")
+    command.add_argument("name", nargs="?", help="the name to describe; default: list all")
 
 
 def add_inputs_argument(command: argparse.ArgumentParser) -> None:
@@ -125,7 +125,7 @@ def add_inputs_argument(command: argparse.ArgumentParser) -> None:
 def parse_count(text: str) -> int:
     """Parse a count, which is at least 1."""
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, but found {text!r}")
     return int(text)
 
 
@@ -135,5 +135,5 @@ def parse_positive(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, but found {text!r}")
     return number

@@ -92,15 +92,15 @@ def _commands() -> tuple[_Command, ...]:
                  (add_import_options, add_compiler_options, add_timing_option)),
         _Command("c", compile_c_file, "translate C loops to MLIR, patterns or machine code",
                  (add_c_options, add_timing_option)),
-        _Command("derive", _derive, "rewrite a program by a strategy, step by step",
+        _Command("derive", _derive, "rewrite a program with a strategy, step by step",
                  (add_derive_options, add_program_options, add_timing_option)),
-        _Command("explore", _explore, "make a page with every step and stage of a program",
+        _Command("explore", _explore, "write an HTML page with every step and stage of a program",
                  (add_explore_options, add_program_options, add_compiler_options,
                   add_timing_option)),
         _Command("rules", _rules, "list the rewrite rules", (add_name_argument,)),
         _Command("strategies", _strategies, "list the schedules and strategies",
                  (add_name_argument,)),
-        _Command("bench", bench, "measure how long a program takes",
+        _Command("bench", bench, "measure the run time of a program",
                  (add_file_argument, add_inputs_argument, add_bench_options, add_program_options,
                   add_compiler_options)),
         _Command("benchcmp", benchcmp, "compare two benchmark reports", (add_benchcmp_options,)),
@@ -229,7 +229,9 @@ def _run(options: argparse.Namespace) -> None:
         print(result)
         return
     if options.backend == "interpret":
-        raise UserError("an MLIR file is compiled; --backend interpret takes .rise and .py files")
+        raise UserError(
+            "MLIR files can only be compiled; --backend interpret accepts .rise and .py files"
+        )
     with progress(f"compiling {options.file}"):
         functions = source.compilation(None, {}).functions
     executable = select_function(options.file, options.function, functions)

@@ -94,11 +94,14 @@ class KernelFile:
         if function is None and len(self.kernels) == 1:
             return next(iter(self.kernels.values()))
         if not self.kernels:
-            raise UserError(f"{self.file} has no program")
+            raise UserError(f"{self.file} contains no programs")
         if function is None or function not in self.kernels:
             known = ", ".join(self.kernels)
-            asked = f"no program {function}" if function else "several programs; give --function"
-            raise UserError(f"{self.file} has {asked}; it has: {known}")
+            raise UserError(
+                f"{self.file} contains several programs: {known}; select one with --function"
+                if function is None
+                else f"{self.file} contains no program '{function}'; it contains: {known}"
+            )
         return self.kernels[function]
 
     def text(self, stage: str, function: str | None, sizes: Mapping[str, int]) -> str:

@@ -33,7 +33,7 @@ def _strategy_file_for(file: str) -> str:
     if path is None or not path.exists():
         where = f", or write one into {path}" if path is not None else ""
         raise UserError(
-            f"there is no strategy for {file}; give --strategy 'tile(32, 32)', a {EXTENSION} file "
+            f"there is no strategy for {file}; pass --strategy 'tile(32, 32)', a {EXTENSION} file "
             f"or file.py:name{where}"
         )
     return str(path)

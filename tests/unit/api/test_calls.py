@@ -78,7 +78,7 @@ def test_masked_arrays_are_refused_everywhere() -> None:
 
 def test_another_number_of_arguments() -> None:
     axpy(X, Y)
-    with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but found 3"):
+    with pytest.raises(UserError, match=r"axpy takes 2 arguments \(x, y\), but got 3"):
         axpy(X, Y, Y)
 
 
@@ -183,7 +183,7 @@ def test_results_in_given_arrays() -> None:
     for wrong, message in (
         (np.zeros(5, np.float32), "argument out: expected shape"),
         (np.zeros(6, np.float64), "argument out: expected dtype float32"),
-        ((out, out), "out: expected 1 array, as axpy returns, but found 2"),
+        ((out, out), "out: expected 1 array, as axpy returns, but got 2"),
         (X, "arguments out and x share memory"),
         (np.broadcast_to(np.float32(0), (6,)), "argument out: "),
     ):

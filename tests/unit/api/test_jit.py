@@ -72,12 +72,12 @@ def test_stages_are_text() -> None:
     assert "rise." not in program.as_text("affine")
     assert "define void @matmul" in program.as_text("llvm")
     assert "matmul" in program.as_text("asm")
-    with pytest.raises(rl.UserError, match="expected a stage"):
+    with pytest.raises(rl.UserError, match="expected one of the stages"):
         program.as_text("nonsense")
 
 
 BAD_CALLS: list[tuple[tuple[Any, ...], str]] = [
-    ((random(2, 3),), "matmul takes 2 arguments (A, B), but found 1"),
+    ((random(2, 3),), "matmul takes 2 arguments (A, B), but got 1"),
     ((random(2, 3), random(4, 5)), "dimension 0 of B is 4, but expected K (K = 3 from dimension 1"),
     (
         (random(2, 3), random(3)),

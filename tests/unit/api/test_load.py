@@ -65,7 +65,7 @@ def test_bad_calls(module: LoadedModule) -> None:
     read_only = np.zeros(4, np.float32)
     read_only.flags.writeable = False
     for arguments, message in [
-        ((x,), "scale takes 2 arguments, but found 1"),
+        ((x,), "scale takes 2 arguments, but got 1"),
         ((np.zeros(5, np.float32), x), "argument out: expected shape (4,), but found (5,)"),
         ((np.zeros(4), x), "argument out: expected dtype float32"),
         ((read_only, x), "argument out: results are written to it, but it is read-only"),
@@ -149,7 +149,7 @@ def test_the_main_or_only_definition_is_the_program() -> None:
 
 def test_a_definition_without_types_is_explained_where_it_is_called() -> None:
     program = notation(PROGRAM)
-    with pytest.raises(rl.UserError, match=r"the type of 'x' is not determined") as raised:
+    with pytest.raises(rl.UserError, match=r"the type of 'x' cannot be inferred") as raised:
         program.square(np.float32(1))
     assert raised.value.location is not None
     assert raised.value.location.line == 2
@@ -167,7 +167,7 @@ def test_options_of_a_program() -> None:
         assert f"{loops}.for" in notation(mapped, loops=loops).as_text("affine")
     with pytest.raises(rl.UserError, match="backend must be one of"):
         notation(text, backend="gpu")
-    with pytest.raises(rl.UserError, match="MLIR, which is compiled"):
+    with pytest.raises(rl.UserError, match="an MLIR file, which can only be compiled"):
         rl.loads(SCALE, backend="interpret")
 
 

@@ -54,7 +54,7 @@ def test_results_in_arrays_of_the_caller() -> None:
     out = np.zeros(6, np.float32)
     assert compiled(X, 2.0, out=out) is out
     assert np.array_equal(out, X * 2 + 1)
-    with pytest.raises(UserError, match="scaled takes 2 arguments \\(x, factor\\), but found 1"):
+    with pytest.raises(UserError, match="scaled takes 2 arguments \\(x, factor\\), but got 1"):
         compiled(X)
     with pytest.raises(UserError, match="argument x: expected shape \\(6,\\), but found \\(5,\\)"):
         compiled(X[:5], 2.0)

@@ -204,7 +204,7 @@ def test_a_name_is_defined_once() -> None:
 
 
 def test_an_unknown_op_whose_name_has_quotes_is_shown_where_it_stands() -> None:
-    with pytest.raises(UserError, match="no operation is called") as caught:
+    with pytest.raises(UserError, match="unknown op") as caught:
         parse_module('\n"no.such\\"op"() : () -> ()')
     assert caught.value.location is not None
     assert (caught.value.location.line, caught.value.location.column) == (2, 1)

@@ -101,7 +101,7 @@ def test_a_literal_that_rounds_is_the_nearest_number() -> None:
         ("#rise.lit<1, ¦f32>", "expected one of scalar"),
         ("#rise.lit<¦>", "expected"),
         ("¦42 : i32", "expected a literal such as #rise.lit<0.0>"),
-        ("#rise.lit<0.0> : ¦!rise.scalar<f64>", "!rise.scalar<f64> is written here"),
+        ("#rise.lit<0.0> : ¦!rise.scalar<f64>", "this type is !rise.scalar<f64>, but"),
     ],
 )
 def test_refused(text: str, message: str) -> None:

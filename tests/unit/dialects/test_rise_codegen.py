@@ -322,8 +322,9 @@ def test_refusals_say_what_is_wrong() -> None:
         "zipAcc1: no pairs": "expected an array of pairs, but found !rise.array<4, scalar<f32>>",
         "idx: wrong result": "expected a result of type !rise.array<4, scalar<f32>>",
         "assign: other types": "stores a value of type !rise.scalar<f32> to a target of type",
-        "mapread: region takes another element": "its region must take one element of",
-        "mapread: no return": "the region of the mapread must end in 'rise.return' with one value",
+        "mapread: region takes another element": "expected a region that takes one element of",
+        "mapread: no return": "expected the region of the mapread to end in 'rise.return' with one "
+        "value",
         "cast: to another scalar": "cannot cast",
     }
     for name, message in messages.items():

@@ -88,17 +88,17 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
         (
             '%x = "test.op"() : () -> !rise.scalar<f32>\n¦%f = rise.depLambda (n : nat) -> '
             "!rise.scalar<i32> {\n  rise.return %x : !rise.scalar<f32>\n}",
-            "it is declared as !rise.depfun<n : nat, scalar<i32>>, but what it returns makes it "
+            "is declared as !rise.depfun<n : nat, scalar<i32>>, but its result makes it "
             "!rise.depfun<n : nat, scalar<f32>>",
         ),
         (
             '%x = "test.op"() : () -> !rise.array<n, scalar<f32>>\n¦%f = rise.depLambda (n : nat) '
             "-> !rise.array<n, scalar<f32>> {\n  rise.return %x : !rise.array<n, scalar<f32>>\n}",
-            "mentions another n; rename the one that is bound here",
+            "mentions another n; rename one of them",
         ),
         (
             f"%i = rise.iterate #rise.nat<n> #rise.scalar<f32>\n¦{REVERSED.strip()}",
-            "another n is in scope; rename the one that is bound here",
+            "binds n, but another n is in scope; rename one of them",
         ),
         (
             '%f = "test.op"() : () -> !rise.scalar<f32>\n%g = rise.depApply %f, ¦#rise.nat<4>',
@@ -112,7 +112,7 @@ def test_types_do_not_depend_on_the_names_of_variables() -> None:
             f"{ANY_REVERSED}\n%g = rise.depApply %any, ¦#rise.nat<4>",
             "expected a data type such as #rise.scalar<f32>, but found #rise.nat<4>",
         ),
-        ("¦%r = rise.reverse #rise.nat<4> #rise.var<\"t\">", "attribute t is the open type"),
+        ("¦%r = rise.reverse #rise.nat<4> #rise.var<\"t\">", "a closed type for attribute t"),
     ],
 )  # fmt: skip
 def test_refused(text: str, message: str) -> None:

@@ -234,7 +234,7 @@ REFUSED_CUSTOM = {
           rise.return %a : !rise.scalar<f32>
         }
         """,
-        "a lambda has a function type, but !rise.scalar<f32> is not",
+        "expected a function type for the lambda, but found !rise.scalar<f32>",
     ),
     "lambda: more parameters than the type has": (
         """
@@ -242,7 +242,7 @@ REFUSED_CUSTOM = {
           rise.return %a : !rise.scalar<f32>
         }
         """,
-        "2 parameters are named, but !rise.fun<scalar<f32> -> scalar<f32>> takes 1",
+        "found 2 parameters, but !rise.fun<scalar<f32> -> scalar<f32>> takes 1",
     ),
     "lambda: parameter and function type differ": (
         """
@@ -258,8 +258,8 @@ REFUSED_CUSTOM = {
           rise.return %a : !rise.scalar<f32>
         }
         """,
-        "'rise.lambda' op it is declared as !rise.fun<scalar<f32> -> scalar<i32>>, but its "
-        "parameters and the value it returns make it !rise.fun<scalar<f32> -> scalar<f32>>",
+        "'rise.lambda' op is declared as !rise.fun<scalar<f32> -> scalar<i32>>, but its "
+        "parameters and its result make it !rise.fun<scalar<f32> -> scalar<f32>>",
     ),
     "lambda: no return": (
         """
@@ -267,7 +267,7 @@ REFUSED_CUSTOM = {
           %1 = rise.literal #rise.lit<0.0>
         }
         """,
-        "the region of the lambda must end in 'rise.return' with one value",
+        "expected the region of the lambda to end in 'rise.return' with one value",
     ),
     "lambda: return without a value": (
         """
@@ -275,7 +275,7 @@ REFUSED_CUSTOM = {
           rise.return
         }
         """,
-        "the region of the lambda must end in 'rise.return' with one value",
+        "expected the region of the lambda to end in 'rise.return' with one value",
     ),
     "return: type differs from the value's": (
         """
@@ -292,7 +292,7 @@ REFUSED_CUSTOM = {
     "apply: no argument": ("%0 = rise.apply ¦%f", "'rise.apply' needs at least one argument"),
     "apply: too many arguments": (
         "%0 = rise.apply ¦%f, %i, %x, %x",
-        "gives 3 arguments to a function that takes at most 2",
+        "passes 3 arguments to a function that takes at most 2",
     ),
     "apply: wrong argument": (
         "%0 = rise.apply ¦%f, %x",
@@ -313,7 +313,7 @@ REFUSED_CUSTOM = {
     "apply: no such result": ("%0 = rise.apply %f, ¦%i#1", "%i has 1 results, not 2"),
     "apply: wrong trailing type": (
         "%0 = rise.apply %f, %i, %x : ¦!rise.scalar<i32>",
-        "the type !rise.scalar<i32> is written here, but the value has !rise.scalar<f32>",
+        "this type is !rise.scalar<i32>, but the value has the type !rise.scalar<f32>",
     ),
     "apply: foreign argument": (
         "%0 = rise.apply ¦%f, %p",
@@ -350,7 +350,7 @@ REFUSED_CUSTOM = {
           rise.return %x : f32
         } : !rise.scalar<f64>
         """,
-        "'rise.embed' op its region returns f32, but its result is !rise.scalar<f64>",
+        "'rise.embed' op expected a region that returns f64, but found one that returns f32",
     ),
     "embed: uses a value it does not list": (
         """
@@ -380,11 +380,11 @@ REFUSED_CUSTOM = {
     ),
     "in: too few buffers": (
         "¦%0 = rise.in %m : !rise.array<4, tuple<scalar<f32>, scalar<i32>>>",
-        "is stored in 2 buffers, one for each scalar in it, but found 1",
+        "one for each scalar in it, but found 1",
     ),
     "in: too many buffers": (
         "¦%0 = rise.in %m, %mi : !rise.array<4, scalar<f32>>",
-        "is stored in 1 buffers",
+        "expected 1 buffer for",
     ),
     "in: undefined buffer": (
         "%0 = rise.in ¦%nowhere : !rise.scalar<f32>",
@@ -402,7 +402,7 @@ REFUSED_CUSTOM = {
         "¦rise.out %mi, %m <- %ps",
         "expected memref<4xf32> for !rise.array<4, tuple<scalar<f32>, scalar<i32>>>",
     ),
-    "out: too few buffers": ("¦rise.out %m <- %ps", "is stored in 2 buffers"),
+    "out: too few buffers": ("¦rise.out %m <- %ps", "expected 2 buffers for"),
     "out: a function": ("¦rise.out %m <- %f", "'rise.out' op"),
     "out: a plain value": ("¦rise.out %m <- %p", "'rise.out' op"),
     "out: not a buffer": ("¦rise.out %xs <- %xs", "'rise.out' op"),
@@ -413,7 +413,7 @@ REFUSED_CUSTOM = {
           rise.return %x : !rise.scalar<f32>
         }
         """,
-        "a lowering unit must end in 'rise.return' without a value",
+        "must end in 'rise.return' without a value",
     ),
 }
 
@@ -433,7 +433,7 @@ REFUSED_GENERIC = {
         %f, %x = "test.op"() : () -> (!rise.fun<scalar<f32> -> scalar<f32>>, {F32})
         ¦%0 = "rise.apply"(%f, %x) : (!rise.fun<scalar<f32> -> scalar<f32>>, {F32}) -> {I32}
         """,
-        "the application has type !rise.scalar<f32>, but its result has !rise.scalar<i32>",
+        "expected a result of type !rise.scalar<f32>, but found !rise.scalar<i32>",
     ),
     "apply: wrong argument": (
         f"""
@@ -484,7 +484,7 @@ REFUSED_GENERIC = {
         ¦%0 = "rise.apply"(%f, %x, %x) : (!rise.fun<scalar<f32> -> scalar<f32>>, {F32}, {F32}) \
 -> {F32}
         """,
-        "gives 2 arguments to a function that takes at most 1",
+        "passes 2 arguments to a function that takes at most 1",
     ),
     "lambda: no parameters": (
         f"""
@@ -493,7 +493,7 @@ REFUSED_GENERIC = {
           rise.return %1 : {F32}
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "a lambda needs at least one parameter",
+        "needs at least one parameter",
     ),
     "lambda: parameter of a foreign type": (
         f"""
@@ -503,7 +503,7 @@ REFUSED_GENERIC = {
           rise.return %1 : {F32}
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "a lambda takes and returns RISE types, but f32 is not",
+        "must take and return RISE types, but f32 is not one",
     ),
     "lambda: gives a foreign value": (
         f"""
@@ -513,7 +513,7 @@ REFUSED_GENERIC = {
           rise.return %1 : f32
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "a lambda takes and returns RISE types, but f32 is not",
+        "must take and return RISE types, but f32 is not one",
     ),
     "lambda: wrong type": (
         f"""
@@ -522,7 +522,7 @@ REFUSED_GENERIC = {
           rise.return %a : {F32}
         }}) : () -> !rise.fun<scalar<i32> -> scalar<f32>>
         """,
-        "it is declared as !rise.fun<scalar<i32> -> scalar<f32>>",
+        "is declared as !rise.fun<scalar<i32> -> scalar<f32>>",
     ),
     "lambda: two blocks": (
         f"""
@@ -533,7 +533,7 @@ REFUSED_GENERIC = {
           rise.return %b : {F32}
         }}) : () -> !rise.fun<scalar<f32> -> scalar<f32>>
         """,
-        "the lambda has a region of 2 blocks, expected one",
+        "expected one block in the region of the lambda, but found 2",
     ),
     "lambda: empty region": (
         """
@@ -565,7 +565,7 @@ REFUSED_GENERIC = {
           "rise.return"(%a, %b) : ({F32}, {F32}) -> ()
         }}) : () -> !rise.fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>
         """,
-        "must end in 'rise.return' with one value",
+        "to end in 'rise.return' with one value",
     ),
     "return: not at the end": (
         f"""
@@ -585,7 +585,7 @@ REFUSED_GENERIC = {
           rise.return %a : f64
         }}) : ({F32}) -> !rise.scalar<f64>
         """,
-        "its block takes (f64)",
+        "found one that takes (f64)",
     ),
     "embed: too few block arguments": (
         f"""
@@ -595,7 +595,7 @@ REFUSED_GENERIC = {
           rise.return %a : f32
         }}) : ({F32}, {F32}) -> {F32}
         """,
-        "its block takes (f32)",
+        "found one that takes (f32)",
     ),
     "embed: operand that is no scalar": (
         f"""
@@ -613,7 +613,7 @@ REFUSED_GENERIC = {
           %1 = arith.constant 0.0 : f32
         }}) : () -> {F32}
         """,
-        "the region of the embed must end in 'rise.return' with one value",
+        "expected the region of the embed to end in 'rise.return' with one value",
     ),
     "embed: two blocks": (
         f"""
@@ -626,7 +626,7 @@ REFUSED_GENERIC = {
           rise.return %2 : f32
         }}) : () -> {F32}
         """,
-        "the embed has a region of 2 blocks, expected one",
+        "expected one block in the region of the embed, but found 2",
     ),
     "embed: uses a value around it": (
         f"""
@@ -641,7 +641,7 @@ REFUSED_GENERIC = {
         f"""
         ¦%0 = "rise.literal"() <{{value = #rise.lit<0.0>}}> : () -> {I32}
         """,
-        "the literal has type !rise.scalar<f32>, but its result !rise.scalar<i32>",
+        "expected a result of type !rise.scalar<f32>, but found !rise.scalar<i32>",
     ),
     "literal: no value": (
         f"""
@@ -661,7 +661,7 @@ REFUSED_GENERIC = {
           %1 = rise.literal #rise.lit<0.0>
         }) : () -> ()
         """,
-        "a lowering unit must end in 'rise.return' without a value",
+        "must end in 'rise.return' without a value",
     ),
     "lowering unit: empty region": (
         """
@@ -695,7 +695,7 @@ REFUSED_GENERIC = {
         f"""
         ¦%0 = "rise.in"() : () -> {F32}
         """,
-        "is stored in 1 buffers, one for each scalar in it, but found 0",
+        "one for each scalar in it, but found 0",
     ),
     "in: not a buffer": (
         """

@@ -87,12 +87,12 @@ def test_an_embed_on_vectors_prints_and_reads_back() -> None:
     [
         (
             "¦%0 = rise.embed(%v) { rise.return %v : vector<4xf32> } : !rise.scalar<f32>",
-            "its region returns vector<4xf32>, but its result is !rise.scalar<f32>",
+            "expected a region that returns f32, but found one that returns vector<4xf32>",
         ),
         (
             "¦%0 = rise.embed(%v) { rise.return %v : vector<4xf32> } "
             ": !rise.vector<2, scalar<f32>>",
-            "but its result is !rise.vector<2, scalar<f32>>",
+            "expected a region that returns vector<2xf32>",
         ),
         (
             "¦%0 = rise.embed(%w) { rise.return %w : vector<4xf32> } : !rise.scalar<f32>",

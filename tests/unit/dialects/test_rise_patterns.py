@@ -217,7 +217,7 @@ def test_attributes_with_hash_in_generic_form(name: str) -> None:
 def test_a_wrong_type_behind_a_pattern_is_refused() -> None:
     assert_refused(
         "%0 = rise.fst #rise.scalar<f32> #rise.scalar<i32> : ¦!rise.scalar<f32>",
-        "the type !rise.scalar<f32> is written here",
+        "this type is !rise.scalar<f32>, but",
     )
 
 
@@ -241,7 +241,7 @@ def test_a_wrong_type_behind_a_pattern_is_refused() -> None:
             "%0 = rise.map #rise.nat<4> #rise.fun¦<scalar<f32> -> scalar<f32>> #rise.scalar<f32>",
             "attribute s of rise.map must be a data type",
         ),
-        ("%0 = rise.split #rise.nat<¦> #rise.nat<4> #rise.scalar<f32>", "expected a size"),
+        ("%0 = rise.split #rise.nat<¦> #rise.nat<4> #rise.scalar<f32>", "this is not a size"),
         ("%0 = rise.fst #rise.scalar¦<i3> #rise.scalar<f32>", "i3 is not a scalar type"),
         ("%0 = rise.fst ¦#rise.unknown<i3> #rise.scalar<f32>", "but found #rise.unknown"),
     ],
@@ -252,14 +252,14 @@ def test_refused_while_parsing(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_pattern_without_a_loop_takes_no_loop_dialect(name: str) -> None:
-    error = f"rise.{name} makes no loop, so it takes no 'to'"
+    error = f"rise.{name} generates no loop, so it has no attribute 'to'"
     assert_refused(f'%0 = rise.{name} {{to = "affine"}} {PATTERN_TEXTS[name]}¦', error)
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_unknown_loop_dialects_are_refused(name: str) -> None:
     text = f'¦%0 = rise.{name} {{to = "gpu"}} {PATTERN_TEXTS[name]}'
-    assert_refused(text, 'expected to = "affine" or to = "scf", but found to = "gpu"')
+    assert_refused(text, 'expected the attribute \'to\' to be "affine" or "scf", but found "gpu"')
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -288,11 +288,11 @@ def test_a_loop_dialect_is_a_string(name: str) -> None:
         ),
         (
             "¦%0 = rise.pad #rise.nat<9> #rise.nat<-1> #rise.nat<1> #rise.scalar<f32>",
-            "'rise.pad' op l is a length and cannot be negative, but is -1",
+            "'rise.pad' op l is a length, which cannot be negative, but is -1",
         ),
         (
             '¦%0 = rise.fst #rise.var<"a"> #rise.scalar<f32>',
-            "'rise.fst' op attribute s is the open type",
+            "'rise.fst' op expected a closed type for attribute s",
         ),
     ],
 )
@@ -316,8 +316,8 @@ F32_TO_F32 = "!rise.fun<tuple<scalar<f32>, scalar<f32>> -> scalar<f32>>"
         (
             '¦%0 = "rise.fst"() <{s = !rise.scalar<f32>, t = !rise.scalar<i32>}> '
             f": () -> {F32_TO_F32}",
-            "its attributes give it the type "
-            "!rise.fun<tuple<scalar<f32>, scalar<i32>> -> scalar<f32>>, but its result has",
+            "expected a result of type "
+            "!rise.fun<tuple<scalar<f32>, scalar<i32>> -> scalar<f32>>, but found",
         ),
         (f'¦%0 = "rise.fst"() <{{s = !rise.scalar<f32>}}> : () -> {F32_TO_F32}', "'rise.fst' op"),
         (
@@ -351,7 +351,7 @@ F32_TO_F32 = "!rise.fun<tuple<scalar<f32>, scalar<f32>> -> scalar<f32>>"
         (
             '¦%0 = "rise.split"() <{m = #rise.nat<4>, n = #rise.nat<3>, t = !rise.scalar<f32>}> '
             ": () -> !rise.fun<array<12, scalar<f32>> -> array<4, array<3, scalar<f32>>>>",
-            "'rise.split' op its attributes give it the type",
+            "'rise.split' op expected a result of type",
         ),
         (
             '¦%0 = "rise.join"() <{n = #rise.nat<-4>, m = #rise.nat<-3>, t = !rise.scalar<f32>}> '
@@ -362,7 +362,7 @@ F32_TO_F32 = "!rise.fun<tuple<scalar<f32>, scalar<f32>> -> scalar<f32>>"
             '¦%0 = "rise.mapSeq"() <{n = #rise.nat<4>, s = !rise.scalar<f32>, '
             't = !rise.scalar<f32>, to = "cuda"}> : () -> !rise.fun<fun<scalar<f32> -> '
             "scalar<f32>> -> fun<array<4, scalar<f32>> -> array<4, scalar<f32>>>>",
-            'but found to = "cuda"',
+            'but found "cuda"',
         ),
         (
             '¦%0 = "rise.map"() <{n = #rise.nat<4>, s = '

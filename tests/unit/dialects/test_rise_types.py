@@ -73,7 +73,7 @@ def test_other_spellings(written: str, canonical: str) -> None:
         ("!rise.scalar¦<!rise.scalar<f32>>", "is not a scalar type"),
         ("!rise.array<4¦>", "expected"),
         ("!rise.array<scalar¦<f32>>", "between an array's length and its element type"),
-        ("!rise.array<¦, scalar<f32>>", "expected a size, but expected a natural"),
+        ("!rise.array<¦, scalar<f32>>", "this is not a size: expected a number"),
         ("!rise.array<4 ¦/ 2, scalar<f32>>", "unexpected character '/'"),
         ("!rise.array¦<-1, scalar<f32>>", "negative length -1"),
         (

@@ -13,8 +13,8 @@ from riselang.dsl.name_hints import FOREIGN_NAMES
 @pytest.mark.parametrize(
     ("module", "name", "hint"),
     [
-        ("riselang", "select", "a choice is rl.where(condition, a, b)"),
-        ("riselang", "exp", "it is rl.math.exp"),
+        ("riselang", "select", "use rl.where(condition, a, b)"),
+        ("riselang", "exp", "use rl.math.exp"),
         ("riselang", "transposed", "did you mean 'transpose'?"),
         ("riselang.strategy", "tiles", "did you mean 'tile'?"),
     ],

@@ -73,11 +73,12 @@ def test_operators_on_vectors_of_floats(name: str) -> None:
 
 
 MIXED: dict[str, tuple[Unary, str]] = {
-    "a number": (lambda v: v * 2, "'*' of vec[4, i32] and the number 2; write rl.vector_from_scal"),
-    "a number first": (lambda v: 2 - v, "'-' of vec[4, i32] and the number 2; write rl.vector_f"),
+    "a number": (lambda v: v * 2, "'*' cannot be applied to vec[4, i32] and the number 2; broad"),
+    "a number first": (lambda v: 2 - v, "'-' cannot be applied to vec[4, i32] and the number 2; "),
     "a condition": (
         lambda v: rl.where(rl.literal(1, rl.i32) < 2, v, v),
-        "'where' of vec[4, i32] and a scalar; write rl.vector_from_scalar(4, a)",
+        "'where' cannot be applied to vec[4, i32] and a scalar; broadcast the scalar with "
+        "rl.vector_from_scalar(4, a)",
     ),
     "another type": (
         lambda v: v + rl.cast(v, rl.f32),

@@ -230,7 +230,7 @@ def adding_arrays(x: rl.Array[3, rl.f32]):
     return x + x
 
 
-@mistake("map gives its function 1 argument(s) of type f32, but the function takes 2")
+@mistake("the function passed to map takes 2 arguments, but map passes it 1, of type f32")
 def a_function_with_too_many_parameters(x: rl.Array[3, rl.f32]):
     return x | rl.map(lambda a, b: a)
 
@@ -245,7 +245,7 @@ def a_number_where_a_function_goes(x: rl.Array[3, rl.f32]):
     return x | rl.map(3)
 
 
-@mistake("map takes 2 argument(s), but found 3")
+@mistake("map takes 2 arguments, but got 3")
 def too_many_arguments(x: rl.Array[3, rl.f32]):
     return rl.map(lambda a: a, x, x)
 
@@ -277,7 +277,7 @@ def a_function_without_result(x: rl.Array[3, rl.f32]):
     x | rl.map(lambda a: a)  # pyright: ignore[reportUnusedExpression]
 
 
-@mistake("a_partial_application returns the function map, which lacks 1 argument(s)")
+@mistake("a_partial_application returns the function map, which lacks 1 argument;")
 def a_partial_application(x: rl.Array[3, rl.f32]):
     return rl.map(lambda a: a)
 

@@ -117,7 +117,7 @@ def test_a_module_of_mlir(server: Server) -> None:
         assert await editor.formatted() is None
         editor.type(text.replace("rise.zip", "rise.zipp"))
         (problem,) = await editor.diagnostics()
-        assert problem.message == "no operation is called rise.zipp"
+        assert problem.message == "unknown op 'rise.zipp'"
 
     server.edit("matmul.mlir", text, use)
 

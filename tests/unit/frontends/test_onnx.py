@@ -56,7 +56,7 @@ def test_a_conversion_that_dies_names_the_node() -> None:
         kernel_shape=numbers(2, 2, 2),
     )  # fmt: skip
     message = refusal(model)
-    assert "crash on AveragePool of the node 'pool' (SIGSEGV)" in message
+    assert "crashed on the op AveragePool of the node 'pool' (SIGSEGV)" in message
     # The process is there, and so are conversions.
     x = np.ones(3, np.float32)
     np.testing.assert_array_equal(run(node("Neg", [tensor((3,))], tensor((3,))), x), -x)
@@ -232,5 +232,7 @@ def test_what_is_not_a_valid_model_is_a_users_error(source: Any, message: str) -
 
 @pytest.mark.usefixtures("fake_onnx")
 def test_an_op_of_another_domain_is_refused_by_name() -> None:
-    with pytest.raises(rl.LimitationError, match="the op Foo of the node 'y' is of the domain com"):
+    with pytest.raises(
+        rl.LimitationError, match="the op Foo of the node 'y' is from the domain com"
+    ):
         rl.from_onnx(b"com.acme")

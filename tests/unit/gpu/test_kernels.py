@@ -95,7 +95,7 @@ def test_sizes_must_be_known(map: str) -> None:
 
 def test_a_processor_does_not_take_the_patterns_of_a_gpu() -> None:
     text = "fun((x : 8.f32), x |> mapBlock(0, fun(e, e)))"
-    with pytest.raises(LimitationError, match='mapBlock is compiled with loops="gpu"'):
+    with pytest.raises(LimitationError, match='mapBlock compiles only with loops="gpu"'):
         TermKernel("f", parse_term(text)).lower().as_text("llvm")
 
 

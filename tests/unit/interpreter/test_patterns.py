@@ -230,7 +230,7 @@ def test_the_compiler_refuses_by_name_what_only_a_gpu_does() -> None:
     def turn(x: rl.Array["N", rl.f32]):
         return x | rl.map_block(0, lambda a: a)
 
-    with pytest.raises(rl.LimitationError, match='mapBlock is compiled with loops="gpu"'):
+    with pytest.raises(rl.LimitationError, match='mapBlock compiles only with loops="gpu"'):
         turn(np.ones(3, np.float32))
 
 

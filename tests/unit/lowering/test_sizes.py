@@ -71,7 +71,7 @@ def test_one_kernel_gives_what_the_interpreter_gives(name: str) -> None:
             "dimension 0 of y is 4, but expected N (N = 3 from dimension 0 of x)",
         ),
         ("fun(x : N.f32, x |> split(4))", [(6,)], "dimension 0 of x is 6, but expected N_by_4 * 4"),
-        ("fun(x : N.f32, x |> take(4))", [(3,)], "take: n is a length and cannot be negative"),
+        ("fun(x : N.f32, x |> take(4))", [(3,)], "take: n is a length, which cannot be negative"),
         ("fun(x : N.f32, x |> pad(1, 1))", [(0,)], "n must be at least 1, but is 0 (for N = 0)"),
         ("fun(x : N.f32, x |> padWrap(4, 0))", [(3,)], "padWrap: "),
         ("fun(x : (N * M).f32, x)", [(6,)], "x is 6, which does not determine M * N"),

@@ -142,5 +142,5 @@ def test_a_module_that_mlir_dies_of_is_refused(depth: int) -> None:
         + "}) : () -> ()\n" * depth
         + "return %x : tensor<f32>\n}\n"
     )
-    with pytest.raises(rl.LimitationError, match=r"MLIR crashes while it reads <text> \(SIGSEGV\)"):
+    with pytest.raises(rl.LimitationError, match=r"MLIR crashed while reading <text> \(SIGSEGV\)"):
         rl.from_stablehlo(text)

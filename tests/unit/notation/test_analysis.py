@@ -21,7 +21,10 @@ def messages(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("def a = fun(x : N.f32, x)", []),
-        ("", ["a.rise:1:1: error: expected an expression or 'def', but found the end"]),
+        (
+            "",
+            ["a.rise:1:1: error: expected an expression or 'def', but found the end of the input"],
+        ),
         (
             "def a = fun(x : N.f32, (x)\ndef b = fun(x : N.f32, x + y)",
             [

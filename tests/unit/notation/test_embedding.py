@@ -73,25 +73,22 @@ def test_embeds_are_compiled() -> None:
 # Each text marks where the caret must stand with a guillemet.
 ERRORS = {
     'embed[f32]("rise.return »%a : f32")': "embed: %a is used, but not defined",
-    'embed[f32]("^bb0(%a : f32):\n  »arith.nonsense", 1.0)': (
-        "embed: no operation is called arith.nonsense"
-    ),
+    'embed[f32]("^bb0(%a : f32):\n  »arith.nonsense", 1.0)': ("embed: unknown op 'arith.nonsense'"),
     '»embed[f32]("^bb0(%a : f32):\n  rise.return %a : f32", 1.0, 2.0)': (
-        "embed: the region takes 1 value(s), but found 2"
+        "embed: the region takes 1 value, but got 2"
     ),
     'embed[f64](»"^bb0(%a : f32):\n  rise.return %a : f32", 1.0)': (
-        "embed: its region returns f32, but its result is !rise.scalar<f64>"
+        "embed: expected a region that returns f64, but found one that returns f32"
     ),
     'embed[f32]("^bb0(%a : f32):\n  rise.return %a : f32", »1_i32)': (
-        "embed, operand 1: expected f32, but found i32; cast[f32](...) converts"
+        "embed, operand 1: expected f32, but found i32; use cast[f32](...) to convert it"
     ),
     "»embed[f32](1.0)": 'embed: expected a string first, as in embed[f32]("...", a)',
     '»embed[4.f32]("")': "'embed[4.f32]': expected a scalar type",
-    'embed[f32](»"")': "embed: the embed has a region of 0 blocks, expected one",
+    'embed[f32](»"")': "embed: expected one block in the region of the embed, but found 0",
     '1 + »"a"': 'a string is not a value; it is the first argument of embed[f32]("...", a)',
     '»embed("a")': (
-        "unknown name 'embed'; foreign ops are embed[f32](\"...\", a), with the type they give in "
-        "brackets"
+        "unknown name 'embed'; use embed[f32](\"...\", a), with the result type in brackets"
     ),
     'embed[f32](»"abc': (
         "unexpected character '\"'; a string ends with \" and is the region of an embed: "

@@ -10,20 +10,22 @@ from riselang.support.errors import LimitationError, UserError
 # Each text marks what the caret must stand under with guillemets.
 ERRORS = {
     # The text is not in the language
-    "fun(x : f32, «x»": "expected ')', but found the end; the '(' at 1:4 is not closed",
+    "fun(x : f32, «x»": (
+        "expected ')', but found the end of the input; the '(' at 1:4 is not closed"
+    ),
     "1 + «)»": "expected an expression, but found ')'",
-    "1 «1»": "expected an operator or the end, but found '1'",
+    "1 «1»": "expected an operator or the end of the input, but found '1'",
     "fun «x»": (
         "expected '(', but found 'x'; a function is written fun(x, body), or fun((x, y), body)"
     ),
     "fun((x, y) «y»)": "expected ',' or '=>', but found 'y'",
     "fun(x : 4 «*» f32, x)": (
-        "expected '.', but found '*'; lengths stand before the type of the elements: N.f32"
+        "expected '.', but found '*'; write the length before the type of the elements: N.f32"
     ),
     "fun(x : «*», x)": "expected a type, but found '*'",
     "def «let» = 1": "expected a name, but found 'let'",
     "let x «1»; x": "expected '=', but found '1'",
-    "if 1 < 2 then «3»": "expected 'else', but found the end",
+    "if 1 < 2 then «3»": "expected 'else', but found the end of the input",
     "«1» @ 2": "expected a function of a size before '@', but found _",
     "1 «$» 2": "unexpected character '$'",
     "depFun(n : «f32», 1)": "expected nat or data, but found 'f32'",
@@ -35,8 +37,10 @@ ERRORS = {
     "fun(x : 8.f32, «x»@4)": "expected a function of a size before '@', but found 8.f32",
     "«depFun»(n : nat, fun(x : n.f32, x))@[f32]": "expected a function of a type before '@', but "
     "found (n : nat) -> n.f32 -> n.f32",
-    "fun(«x» : N.t, x)": "unknown type 't'; lengths stand before the type of the elements: N.f32",
-    "«»": "expected an expression or 'def', but found the end",
+    "fun(«x» : N.t, x)": (
+        "unknown type 't'; write the length before the type of the elements: N.f32"
+    ),
+    "«»": "expected an expression or 'def', but found the end of the input",
     "1 + «/*» 2": "this comment does not end; expected '*/'",
     "«neg»()": "expected an argument between the parentheses",
     # Numbers
@@ -60,16 +64,16 @@ ERRORS = {
     "«cast»(1.0)": "'cast' needs a scalar type in brackets: cast[...]",
     "«cmpf»[lt](1.0, 2.0)": "'cmpf[lt]': expected a predicate in brackets",
     # How many arguments
-    "fun(x : 4.f32, x |> «map»(neg, 1, 2))": "map takes 2 argument(s), but found 4",
+    "fun(x : 4.f32, x |> «map»(neg, 1, 2))": "map takes 2 arguments, but got 4",
     "fun(x : 4.f32, x |> «split»(2, 2))": (
-        "split takes 1 argument(s) after the size(s) m, but found 2"
+        "split takes 1 argument after the size m, but got 2"
     ),
-    "«add»(1, 2, 3)": "'add' takes 2 operand(s), but found 3",
+    "«add»(1, 2, 3)": "'add' takes 2 operands, but got 3",
     "«split»": "split needs m first: split(m)",
     "fun(x : f32, «x»(3))": "'x' has the type f32 and is not a function",
-    "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument(s), but found 2",
+    "fun((f : f32 -> f32, x : f32), «f»(x, x))": "'f' takes 1 argument, but got 2",
     "fun(x : 4.f32, x |> map(«fun»((a, b), a)))": (
-        "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
+        "map, argument 1: the function takes 2 arguments, but is passed 1, of type f32"
     ),
     # Types
     "fun((x : 4.f32, y : 5.f32), zip(x, «y»))": (
@@ -84,24 +88,25 @@ ERRORS = {
         "zip(x, y) |> map(...) for two arrays"
     ),
     "fun(x : f32, «x + 1_i32»)": (
-        "operands of '+': expected f32, but found i32; cast[f32](...) converts"
+        "operands of '+': expected f32, but found i32; use cast[f32](...) to convert it"
     ),
     "fun(x : 4.f32, x |> map(fun(«a» : f64, a)))": (
-        "parameter 'a': expected f64, but found f32; cast[f64](...) converts"
+        "parameter 'a': expected f64, but found f32; use cast[f64](...) to convert it"
     ),
     "fun(x : «4.(f32 -> f32»), x)": (
         "an array element must be a data type, but f32 -> f32 is a function type"
     ),
     "fun(x : 4.f32, x |> map(«fun»(a, fun(b, b))))": (
-        "map, argument 1: the function gets 1 argument(s) of type f32, but takes 2"
+        "map, argument 1: the function takes 2 arguments, but is passed 1, of type f32"
     ),
     "fun(x : 4.f32, tuple(x, «neg»))": None,
-    "fun(«x», x)": "the type of 'x' is not determined; write it, as in x : N.f32",
+    "fun(«x», x)": "the type of 'x' cannot be inferred; annotate it, as in x : N.f32",
     "fun(«f», f(1.0))": (
-        "the type of 'f' is not determined, only f32 -> _; write it, as in f : f32 -> f32"
+        "the type of 'f' cannot be inferred beyond f32 -> _; annotate it, as in f : f32 -> f32"
     ),
     "fun(«x», x |> split(4) |> map(reduce(add, 0.0)))": (
-        "the type of 'x' is not determined, only (_ * 4).f32; write it, as in x : (N * 4).f32"
+        "the type of 'x' cannot be inferred beyond (_ * 4).f32; annotate it, as in "
+        "x : (N * 4).f32"
     ),
     "def w = fun(«f», f(f))": "'f' is applied to itself, so it has no type",
     "fun((f, x : N.f32), zip(f, x) |> map(«f»))": (
@@ -111,7 +116,7 @@ ERRORS = {
         "zip, argument 2: expected N._, but found the number 1.0"
     ),
     "(«1.5_f64» : f32)": (
-        "type annotation: expected f32, but found f64; cast[f32](...) converts"
+        "type annotation: expected f32, but found f64; use cast[f32](...) to convert it"
     ),
     "fun(x : i32, «x / 2»)": (
         "'/' is not defined on i32: it takes floats; use //, or cast the operands"
@@ -124,14 +129,14 @@ ERRORS = {
         "split, argument 1: expected (_ * 3)._, but found 5.f32; the lengths _ * 3 and 5 differ"
     ),
     "fun(x : 4.f32, x |> split(«1.5»))": (
-        "split, m: this is not a size: expected numbers, size names and "
+        "split, m: this is not a size: a size consists of numbers, names and "
         "+ - * floordiv mod min max"
     ),
     "fun((x : 4.f32, n : i32), x |> split(«n»))": (
-        "split, m: this is not a size: 'n' is a value here"
+        "split, m: this is not a size: 'n' is a run-time value"
     ),
     "fun(x : 4.f32, x |> toMem(«disk»))": (
-        "toMem, space: expected heap or stack or register or shared"
+        "toMem, space: expected one of heap, stack, register, shared, but found 'disk'"
     ),
 }  # fmt: skip
 

@@ -260,7 +260,7 @@ def test_a_definition_may_leave_its_types_open(text: str) -> None:
     program = parse_program(f"def helper = {text}")
     assert program.names == ()
     problem = program.helpers["helper"]
-    assert "is not determined" in problem.message
+    assert "cannot be inferred" in problem.message
     assert problem.notes == (f"helper works for every {GENERAL[text]}",)
 
 
@@ -275,12 +275,12 @@ def test_a_helper_may_be_right_at_each_use_and_have_no_type_of_its_own() -> None
     def main = fun(x : 2.i32, both(add, x, x))"""
     program = parse_program(text)
     assert run_term(program["main"], [[1, 2]]) == [4, 8]
-    assert "takes 1 argument(s), but found 2" in program.helpers["both"].message
+    assert "takes 1 argument, but got 2" in program.helpers["both"].message
 
 
 @pytest.mark.parametrize("spec", PATTERNS.values(), ids=list(PATTERNS))
 def test_every_pattern_goes_by_its_name(spec: PatternSpec) -> None:
     explicit = ["heap" if name in KEYWORD_PARAMETERS else "2" for name in spec.explicit]
     call = f"({', '.join(explicit)})" if explicit else ""
-    with pytest.raises(rl.UserError, match=f"the type of '{spec.name}' is not determined"):
+    with pytest.raises(rl.UserError, match=f"the type of '{spec.name}' cannot be inferred"):
         parse_term(f"{spec.name}{call}")

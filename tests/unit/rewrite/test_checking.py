@@ -47,7 +47,7 @@ def test_every_step_and_the_whole_program_are_run() -> None:
     assert [each.runs for each in report.comparisons] == [MAX_RUNS] * len(report.comparisons)
     assert len(report.steps) == 2
     assert all("N = " in sizes for sizes in report.sizes)
-    assert "2 of 2 steps give the same values (at N = " in report.show()
+    assert "2 of 2 steps compute the same values (at N = " in report.show()
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
@@ -68,7 +68,7 @@ def test_a_step_that_changes_a_value_is_found() -> None:
     assert "  before: [" in text
     assert "  first at [" in text
     assert "the whole program changes a value\n  x = [[" in text
-    assert "0 of 1 steps give the same values" in text
+    assert "0 of 1 steps compute the same values" in text
 
 
 def test_bits_count_unless_the_rule_is_relaxed() -> None:

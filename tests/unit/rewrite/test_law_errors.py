@@ -59,8 +59,9 @@ def define(tmp_path: Path, text: str, module: str = "my_rules") -> tuple[UserErr
         ('"x : n.t"', "x |> reverse\n    |> revers ~> x", None, "revers"),
         ('"x : n.t"', "x |> reverse\n    |> reverse ~> x |> y", None, "y"),
         ('"x : n.t"', "x |> drop(1) ~> x",
-         "keep: both sides of a law have one type, but in x |> drop(1) ~> x the left one is "
-         "n.t -> (n - 1).t and the right one n.t -> n.t", "x |> drop(1) ~> x"),
+         "keep: both sides of a law must have the same type, but in x |> drop(1) ~> x the "
+         "left-hand side has the type n.t -> (n - 1).t and the right-hand side has the type "
+         "n.t -> n.t", "x |> drop(1) ~> x"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_rule_and_what_is_wrong(
@@ -156,8 +157,9 @@ def test_the_status_of_a_built_in_law_shows_types_in_notation() -> None:
     with pytest.raises(UserError) as caught:
         law_status(built_in("x : n.t", "x |> drop(1) ~> x"))
     assert caught.value.message == (
-        "trial: both sides of a law have one type, but in x |> drop(1) ~> x the left one is "
-        "n.t -> (n - 1).t and the right one n.t -> n.t"
+        "trial: both sides of a law must have the same type, but in x |> drop(1) ~> x the "
+        "left-hand side has the type n.t -> (n - 1).t and the right-hand side has the type "
+        "n.t -> n.t"
     )
 
 

@@ -153,12 +153,12 @@ REFUSED = [
         CONDITION,
         "vector elements must be scalars, but 2.f32 is not one",
     ),
-    ("through_vectors(2)", "fun((x : f32), x)", HEAD, "expected (k * n).t, found f32"),
+    ("through_vectors(2)", "fun((x : f32), x)", HEAD, "expected (k * n).t, but found f32"),
     (
         "partial_reduce(2)",
         "fun((x : 4.f32), x |> reduce(add, 0.0))",
         CONDITION,
-        'arith.addf on floats is only regrouped with float="relaxed"',
+        'arith.addf on floats may be reassociated only with float="relaxed"',
     ),
     (
         "partial_reduce(2)",
@@ -200,7 +200,7 @@ REFUSED = [
         "memory_of_memory",
         "fun((a : f32), a |> toMem(stack) |> toMem(heap))",
         HEAD,
-        "expected heap, found stack",
+        "expected heap, but found stack",
     ),
     (
         "hoist_from_map",

@@ -94,13 +94,13 @@ def test_sizes_that_no_shape_tells(folder: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["programs.rise"], 1, "several programs; give --function"),
-        (["programs.rise", "--function", "dot"], 1, "give --size N=..."),
+        (["programs.rise"], 1, "several programs: "),
+        (["programs.rise", "--function", "dot"], 1, "pass --size N=..."),
         (["programs.rise:dot"], 1, "programs.rise:dot cannot be read"),
         (["copy.mlir", "--against", "missing.rise"], 1, "missing.rise cannot be read"),
         (["copy.mlir", "--json", "no/folder/out.json"], 1, "no/folder is not a folder"),
         (["copy.mlir", "--json", "."], 1, ". cannot be written"),
-        (["copy.mlir", "--rounds", "0"], 2, "expected a number above 0, found '0'"),
+        (["copy.mlir", "--rounds", "0"], 2, "expected a number above 0, but found '0'"),
     ],
 )
 def test_what_is_refused(

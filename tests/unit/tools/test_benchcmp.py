@@ -125,24 +125,24 @@ FOREIGN: list[tuple[str | bytes, str]] = [
     (b"\xff\xfe\xfa", "is not JSON"),
     ("[" * 100_000, "is not JSON"),
     ("1" * 5000, "is not JSON"),
-    ("[]", "the document: expected an object, found list"),
-    ('{"benchmarks": []}', "expected the format 'riselang benchmark', found None"),
-    (document(version=2), "expected version 1, found 2"),
-    (document(machine=None), "machine: expected an object, found NoneType"),
-    (document(machine={"cores": 2}), "machine: expected a text as cores, found 2"),
+    ("[]", "the document: expected an object, but found list"),
+    ('{"benchmarks": []}', "expected the format 'riselang benchmark', but found None"),
+    (document(version=2), "expected version 1, but found 2"),
+    (document(machine=None), "machine: expected an object, but found NoneType"),
+    (document(machine={"cores": 2}), "machine: expected a text as cores, but found 2"),
     (document(figures={}), "expected a list of figures"),
-    (document(figures=[1]), "figure 0: expected an object, found int"),
-    (document(figure_name=3), "figure 0: expected a text as name, found 3"),
+    (document(figures=[1]), "figure 0: expected an object, but found int"),
+    (document(figure_name=3), "figure 0: expected a text as name, but found 3"),
     (document(figure_ours=None), "figure 0, ours: expected an object"),
     (document(figure_ours={"samples": []}), "figure 0, ours: expected a list of samples"),
-    (document(figure_ours={"samples": [0]}), "expected a number above 0, found 0"),
-    (document(figure_ours={"samples": [-1.5]}), "expected a number above 0, found -1.5"),
-    (document(figure_ours={"samples": [True]}), "expected a number above 0, found True"),
-    (document(figure_ours={"samples": [float("nan")]}), "expected a number above 0, found nan"),
-    (document(figure_ours={"samples": [10**400]}), "expected a number above 0, found 1000"),
-    (document(figure_rival=[]), "figure 0, rival: expected an object, found list"),
+    (document(figure_ours={"samples": [0]}), "expected a number above 0, but found 0"),
+    (document(figure_ours={"samples": [-1.5]}), "expected a number above 0, but found -1.5"),
+    (document(figure_ours={"samples": [True]}), "expected a number above 0, but found True"),
+    (document(figure_ours={"samples": [float("nan")]}), "expected a number above 0, but found nan"),
+    (document(figure_ours={"samples": [10**400]}), "expected a number above 0, but found 1000"),
+    (document(figure_rival=[]), "figure 0, rival: expected an object, but found list"),
     (document(figure_rival={"samples": [1]}), "figure 0, rival: expected a text as name"),
-    (document(figure_bound="x"), "figure 0, bound: expected a number above 0, found 'x'"),
+    (document(figure_bound="x"), "figure 0, bound: expected a number above 0, but found 'x'"),
 ]
 
 
@@ -175,7 +175,7 @@ def test_a_limit_that_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as exit:
             rise.main(["benchcmp", "a", "b", f"--fail-above={text}"])
         assert exit.value.code == 2
-        assert f"expected a number above 0, found {text!r}" in capsys.readouterr().err
+        assert f"expected a number above 0, but found {text!r}" in capsys.readouterr().err
 
 
 def test_amounts_have_the_unit_that_fits() -> None:

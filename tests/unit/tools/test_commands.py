@@ -160,10 +160,10 @@ def test_python_and_notation_show_alike(tool: Tool, notation: str, python: str) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--function", "none"], "has no program none; it has: dot, twice"),
-        ([], "has several programs; give --function; it has: dot, twice"),
-        (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but found 1"),
-        (["--function", "twice", "ones"], "the size N is not known; give --size N=..."),
+        (["--function", "none"], "contains no program 'none'; it contains: dot, twice"),
+        ([], "contains several programs: dot, twice; select one with --function"),
+        (["--function", "dot", "ones"], "dot takes 2 inputs (x, y), but got 1"),
+        (["--function", "twice", "ones"], "the size N is not known; pass --size N=..."),
         (["--function", "twice", "what?"], "expected a .npy file, a literal or one of"),
         (["--function", "twice", "missing.npy"], "missing.npy cannot be read"),
         (["--function", "twice", "random:x", "--size", "N=3"], "expected random:SEED"),
@@ -217,8 +217,8 @@ def test_a_definition_without_types_is_checked_but_not_run(tool: Tool, tmp_path:
         code, out, err = tool(rise.main, *command, str(path))
         assert (code, out) == (1, "")
         assert err == (
-            f"{path}:1:22: error: the type of 'f' is not determined, only _ -> _; write it, as in "
-            "f : f32 -> f32\n"
+            f"{path}:1:22: error: the type of 'f' cannot be inferred beyond _ -> _; annotate it, "
+            "as in f : f32 -> f32\n"
             "  def twice_map = fun((f, x), x |> map(f) |> map(f))\n"
             "                       ^\n"
             "note: twice_map works for every (t -> t) -> n.t -> n.t\n"

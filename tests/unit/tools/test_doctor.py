@@ -52,7 +52,7 @@ def test_what_is_broken_is_named_with_what_to_do(
     code, output = run(capsys)
     assert code == 1
     assert "RISE_NUM_THREADS must be a natural number, but is 'many'" in output
-    assert "-> unset RISE_NUM_THREADS, or give it another value" in output
+    assert "-> unset RISE_NUM_THREADS, or set it to a valid value" in output
     assert (
         "RISE_FLAOT          no setting has this name\n        -> did you mean RISE_FLOAT?"
         in output

@@ -134,8 +134,8 @@ def test_loops_of_c_that_are_no_patterns(folder: Path) -> None:
     ("arguments", "said"),
     [
         (["missing.rise"], "missing.rise cannot be read"),
-        (["dot.rise", "--function", "none"], "no program none"),
-        (["dot.rise", "--default", "--strategy", "fuse()"], "give one of them"),
+        (["dot.rise", "--function", "none"], "no program 'none'"),
+        (["dot.rise", "--default", "--strategy", "fuse()"], "pass only one of them"),
         (["dot.rise", "--strategy", "tile(2, 2)"], "does not apply"),
         (["dot.rise", "-o", "no/such/folder.html"], "cannot be written"),
         (["negate.mlir", "--size", "N=4"], "--size is for .rise"),

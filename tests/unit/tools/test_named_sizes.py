@@ -38,7 +38,7 @@ def test_a_size_that_had_to_be_a_multiple(
     assert run(tmp_path, capsys, *function, "N=8") == "[4. 4.]"
     assert run(tmp_path, capsys, *function, "N_by_4=2") == "[4. 4.]"
     assert refusal(tmp_path, capsys, *function, "N=6") == (
-        "error: size N: expected N_by_4 * 4, but found 6"
+        "error: size N: expected N_by_4 * 4, but got 6"
     )
 
 
@@ -108,15 +108,15 @@ def test_buffers_of_mlir_functions_have_the_sizes_of_the_program(
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        (SHIFTED, ["[1, 2]"], "parameter out: the size m + 2 is not known; give --size m=..., or "
+        (SHIFTED, ["[1, 2]"], "parameter out: the size m + 2 is not known; pass --size m=..., or "
          "a literal or a .npy file for out and x and y"),
         (SHIFTED, ["[1, 2]", "[3]", "--size", "n=3"],
          "dimension 0 of x is 2, but expected n (n = 3 from the given sizes)"),
         (SHIFTED, ["[1, 2]", "[3]", "--size", "k=3"], "shifted has no size k; it has: m, n"),
-        (SHIFTED, ["[0]"] * 4, "shifted takes 2 inputs (x, y), or 3 inputs (out, x, y), but found "
+        (SHIFTED, ["[0]"] * 4, "shifted takes 2 inputs (x, y), or 3 inputs (out, x, y), but got "
          "4"),
         (LOOP, ["[1, 2]"], "parameter x has a dynamic dimension that no other array determines; "
-         "give a literal or a .npy file for out and x"),
+         "pass a literal or a .npy file for out and x"),
     ],
 )  # fmt: skip
 def test_a_buffer_of_unknown_size_is_refused(

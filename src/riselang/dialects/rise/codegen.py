@@ -182,7 +182,7 @@ class ListOp(RiseOperation):
         assert isinstance(type, ArrayType)
         if type.length != Nat.const(len(self.elements)):
             raise VerifyException(
-                f"has {len(self.elements)} elements, but {type} has another length"
+                f"has {len(self.elements)} elements, but {type} has a different length"
             )
         for element in self.elements:
             if element.type != type.element:
@@ -294,7 +294,7 @@ class GenerateOp(RiseOperation):
         type = data_type(self.result)
         assert isinstance(type, ArrayType)
         if [argument.type for argument in self.body.block.args] != [idx(type.length)]:
-            raise VerifyException(f"its region must take an index below {type.length}")
+            raise VerifyException(f"expected a region that takes an index below {type.length}")
         value = returned_value(self.body, "the generate")
         _check_result(self, array(type.length, data_type(value)))
 
@@ -354,7 +354,7 @@ class ElementsOp(RiseOperation):
         source = data_type(self.source)
         assert isinstance(source, ArrayType)
         if [argument.type for argument in self.body.block.args] != [source.element]:
-            raise VerifyException(f"its region must take one element of {source}")
+            raise VerifyException(f"expected a region that takes one element of {source}")
         value = returned_value(self.body, f"the {self.name.rpartition('.')[2]}")
         _check_result(self, array(source.length, data_type(value)))
 

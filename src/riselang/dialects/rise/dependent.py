@@ -55,21 +55,23 @@ class DepLambdaOp(RiseOperation):
     def verify_(self) -> None:
         name, kind = self.parameter.data, self.kind.data
         if kind not in KINDS:
-            raise VerifyException(f"a function depends on a nat or on data, but not on '{kind}'")
+            raise VerifyException(f"must depend on a nat or on data, but not on '{kind}'")
         if single_block(self.body, "the dependent lambda").args:
-            raise VerifyException("a dependent lambda takes no values; put a lambda into it")
+            raise VerifyException("must not take values; nest a lambda inside it")
         value = returned_value(self.body, "the dependent lambda")
         if not isinstance(value.type, RiseType):
             raise VerifyException(f"expected to return a RISE type, but found {value.type}")
         actual = dep_fun(kind, name, value.type)
         if actual != self.result.type:
             raise VerifyException(
-                f"it is declared as {self.result.type}, but what it returns makes it {actual}"
+                f"is declared as {self.result.type}, but its result makes it {actual}"
             )
         self._check_scope(name)
         # Passes that do not know about names would merge equal ops inside and outside.
         if name in visible_names(self):
-            raise VerifyException(f"another {name} is in scope; rename the one that is bound here")
+            raise VerifyException(
+                f"binds {name}, but another {name} is in scope; rename one of them"
+            )
 
     def _check_scope(self, name: str) -> None:
         """Reject values from outside whose types mention another size with that name."""
@@ -82,8 +84,8 @@ class DepLambdaOp(RiseOperation):
                     continue
                 if name in free_names(operand.type):
                     raise VerifyException(
-                        f"a value from outside has the type {operand.type}, which mentions "
-                        f"another {name}; rename the one that is bound here"
+                        f"binds {name}, but uses a value from outside with the type "
+                        f"{operand.type}, which mentions another {name}; rename one of them"
                     )
 
     @classmethod
@@ -132,7 +134,7 @@ class DepApplyOp(RiseOperation):
         expected = dep_application_type(self.function.type, self.argument)
         if expected != self.result.type:
             raise VerifyException(
-                f"the application has type {expected}, but its result has {self.result.type}"
+                f"expected a result of type {expected}, but found {self.result.type}"
             )
 
     @classmethod

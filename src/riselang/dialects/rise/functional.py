@@ -110,13 +110,17 @@ def returned_value(region: Region, owner: str) -> SSAValue:
     block = single_block(region, owner)
     last = block.last_op
     if not isinstance(last, ReturnOp) or len(last.values) != 1:
-        raise VerifyException(f"the region of {owner} must end in 'rise.return' with one value")
+        raise VerifyException(
+            f"expected the region of {owner} to end in 'rise.return' with one value"
+        )
     return last.values[0]
 
 
 def single_block(region: Region, owner: str) -> Block:
     if len(region.blocks) != 1:
-        raise VerifyException(f"{owner} has a region of {len(region.blocks)} blocks, expected one")
+        raise VerifyException(
+            f"expected one block in the region of {owner}, but found {len(region.blocks)}"
+        )
     return region.blocks[0]
 
 
@@ -136,16 +140,16 @@ class LambdaOp(RiseOperation):
         block = single_block(self.body, "the lambda")
         value = returned_value(self.body, "the lambda")
         if not block.args:
-            raise VerifyException("a lambda needs at least one parameter")
+            raise VerifyException("needs at least one parameter")
         parts = [*(argument.type for argument in block.args), value.type]
         for part in parts:
             if not isinstance(part, RiseType):
-                raise VerifyException(f"a lambda takes and returns RISE types, but {part} is not")
+                raise VerifyException(f"must take and return RISE types, but {part} is not one")
         actual = fun(*cast("list[RiseType]", parts))
         if actual != self.result.type:
             raise VerifyException(
-                f"it is declared as {self.result.type}, but its parameters and the value it "
-                f"returns make it {actual}"
+                f"is declared as {self.result.type}, but its parameters and its result make it "
+                f"{actual}"
             )
 
     @classmethod
@@ -160,7 +164,9 @@ class LambdaOp(RiseOperation):
             parser.parse_punctuation("->", " and the result type of the lambda")
             declared = _declared_type(parser, names, parser.parse_type())
         if not isinstance(declared, FunType):
-            parser.raise_error(f"a lambda has a function type, but {declared} is not", position)
+            parser.raise_error(
+                f"expected a function type for the lambda, but found {declared}", position
+            )
         arguments = _resolve_parameters(parser, names, declared, position)
         return add_parsed_attributes(parser, cls(parser.parse_region(arguments), declared))
 
@@ -208,7 +214,7 @@ def _declared_type(parser: Parser, names: Sequence[_Parameter], result: Attribut
         if type is None:
             parser.raise_error(
                 f"parameter {name.name.text} has no type; write ({name.name.text} : !rise...), "
-                "or the whole type after a ':'",
+                "or the type of the lambda after a ':'",
                 name.name,
             )
         parts.append(type)
@@ -225,7 +231,7 @@ def _resolve_parameters(
     for name, type in names:
         if not isinstance(rest, FunType):
             parser.raise_error(
-                f"{len(names)} parameters are named, but {declared} takes {len(arguments)}",
+                f"found {len(names)} parameters, but {declared} takes {len(arguments)}",
                 position,
             )
         if type is not None and type != rest.input:
@@ -260,7 +266,7 @@ class ApplyOp(RiseOperation):
         )
         if expected != self.result.type:
             raise VerifyException(
-                f"the application has type {expected}, but its result has {self.result.type}"
+                f"expected a result of type {expected}, but found {self.result.type}"
             )
 
     @classmethod
@@ -293,7 +299,7 @@ def application_type(function: Attribute, arguments: Sequence[Attribute]) -> Ris
                 raise VerifyException(f"expected a function to apply, but found {function}")
             limit = len(uncurry(cast(FunType, function))[0])
             raise VerifyException(
-                f"gives {len(arguments)} arguments to a function that takes at most {limit}"
+                f"passes {len(arguments)} arguments to a function that takes at most {limit}"
             )
         if argument != result.input:
             raise VerifyException(
@@ -319,7 +325,7 @@ class LiteralOp(RiseOperation):
     def verify_(self) -> None:
         if self.result.type != self.value.type:
             raise VerifyException(
-                f"the literal has type {self.value.type}, but its result {self.result.type}"
+                f"expected a result of type {self.value.type}, but found {self.result.type}"
             )
 
     @classmethod

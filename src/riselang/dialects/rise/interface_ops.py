@@ -39,6 +39,7 @@ from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.traits import StoresProgram
 from riselang.dialects.rise.type_binding import type_variables
 from riselang.dialects.rise.types import DataType, RiseType, ScalarType, VectorType, leaves
+from riselang.support.counts import format_count
 
 
 @irdl_op_definition
@@ -64,13 +65,16 @@ class EmbedOp(RiseOperation):
         found = [argument.type for argument in block.args]
         if wanted != found:
             raise VerifyException(
-                f"its block takes ({_format_types(found)}), "
-                f"but its operands are ({_format_types(wanted)})"
+                f"expected a block that takes ({_format_types(wanted)}), but found one that takes "
+                f"({_format_types(found)})"
             )
         value = returned_value(self.body, "the embed")
         result = self.result.type
         if value.type != unwrap_type(result):
-            raise VerifyException(f"its region returns {value.type}, but its result is {result}")
+            raise VerifyException(
+                f"expected a region that returns {unwrap_type(result)}, but found one that returns "
+                f"{value.type}"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -158,10 +162,12 @@ class LoweringUnitOp(RiseOperation):
     def verify_(self) -> None:
         block = single_block(self.body, "the lowering unit")
         if not isinstance(block.last_op, ReturnOp) or block.last_op.values:
-            raise VerifyException("a lowering unit must end in 'rise.return' without a value")
+            raise VerifyException("must end in 'rise.return' without a value")
         for op in block.ops:
             if not op.name.startswith("rise.") or isinstance(op, LoweringUnitOp):
-                raise MisplacedOp(op, "is in a lowering unit, which contains only a RISE program")
+                raise MisplacedOp(
+                    op, "is in a lowering unit, which may contain only ops of the rise dialect"
+                )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -248,12 +254,14 @@ def _parse_buffers(parser: Parser) -> list[SSAValue]:
 def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
     """Check that there is one memref, of the right shape, for each scalar leaf of `type`."""
     if any(True for _ in type_variables(type)):
-        raise VerifyException(f"{type} is not determined, so no buffer can hold it")
+        raise VerifyException(
+            f"stores a value of type {type}, which is not fully known, so no buffer can hold it"
+        )
     expected = list(leaves(type))
     if len(buffers) != len(expected):
         raise VerifyException(
-            f"{type} is stored in {len(expected)} buffers, one for each scalar in it, "
-            f"but found {len(buffers)}"
+            f"expected {format_count(len(expected), 'buffer')} for {type}, one for each "
+            f"scalar in it, but found {len(buffers)}"
         )
     for buffer, (lengths, leaf) in zip(buffers, expected, strict=True):
         if not isinstance(buffer, MemRefType):

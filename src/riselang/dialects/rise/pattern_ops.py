@@ -71,19 +71,21 @@ class PatternOp(RiseOperation):
     def verify_(self) -> None:
         if self.target is not None and self.target not in LOOP_DIALECTS:
             raise VerifyException(
-                f'expected to = "affine" or to = "scf", but found to = "{self.target}"'
+                f'expected the attribute \'to\' to be "affine" or "scf", but found "{self.target}"'
             )
         arguments = self.arguments
         for name in self.SPEC.parameters:
             value = arguments[name]
             if isinstance(value, RiseType) and not self._are_bound(type_variables(value)):
-                raise VerifyException(f"attribute {name} is the open type {value}")
+                raise VerifyException(
+                    f"expected a closed type for attribute {name}, but found {value}"
+                )
         if (problem := argument_error(arguments) or self.SPEC.check(arguments)) is not None:
             raise VerifyException(problem)
         expected = self.SPEC.instantiate_in_dialect(arguments)
         if self.result.type != expected:
             raise VerifyException(
-                f"its attributes give it the type {expected}, but its result has {self.result.type}"
+                f"expected a result of type {expected}, but found {self.result.type}"
             )
 
     def _are_bound(self, variables: Iterable[str]) -> bool:
@@ -111,7 +113,9 @@ class PatternOp(RiseOperation):
             parser.raise_error(str(error), position)
         if to is not None:
             if not cls.SPEC.has_target:
-                parser.raise_error(f"{cls.name} makes no loop, so it takes no 'to'", position)
+                parser.raise_error(
+                    f"{cls.name} generates no loop, so it has no attribute 'to'", position
+                )
             op.properties["to"] = to
         op.attributes.update(attributes)
         _parse_trailing_type(parser, op.result)
@@ -153,7 +157,7 @@ def argument_error(arguments: Mapping[str, Argument]) -> str | None:
     """What is wrong with an argument, independent of the pattern."""
     for name, value in arguments.items():
         if isinstance(value, Nat) and value.is_constant and value.constant < 0:
-            return f"{name} is a length and cannot be negative, but is {value}"
+            return f"{name} is a length, which cannot be negative, but is {value}"
         if isinstance(value, str) and value not in KEYWORD_PARAMETERS[name]:
             known = ", ".join(KEYWORD_PARAMETERS[name])
             return f"{name} must be one of {known}, but is {value}"
@@ -209,7 +213,7 @@ def _parse_trailing_type(parser: Parser, value: SSAValue) -> None:
     written = parser.parse_type()
     if written != value.type:
         parser.raise_error(
-            f"the type {written} is written here, but the value has {value.type}", position
+            f"this type is {written}, but the value has the type {value.type}", position
         )
 
 

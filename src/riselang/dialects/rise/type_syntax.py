@@ -34,7 +34,7 @@ def parse_nat_text(parser: AttrParser) -> Nat:
         result = parse_nat(content[start:end])
     except NatSyntaxError as error:
         parser.raise_error(
-            f"expected a size, but {error}",
+            f"this is not a size: {error}",
             Span(start + error.position, start + error.position + 1, parser.lexer.input),
         )
     parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]

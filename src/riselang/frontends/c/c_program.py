@@ -147,7 +147,7 @@ class CProgram:
             "asm": self.assembly,
         }
         if stage not in texts:
-            raise UserError(f"expected a stage of {', '.join(texts)}, but found {stage!r}")
+            raise UserError(f"expected one of the stages {', '.join(texts)}, but found {stage!r}")
         return texts[stage]()
 
     def _link_module(self, *, is_checked: bool) -> ModuleOp:

@@ -28,6 +28,7 @@ from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import with_short_tracebacks
@@ -131,10 +132,10 @@ class CFunction(ABC):
         unknown = [name for name in named if name not in names[len(arguments) :]]
         missing = [name for name in names[len(arguments) :] if name not in named]
         if len(arguments) > len(names) or unknown or missing:
-            found = [*("..." for _ in arguments), *named]
+            detail = f": {unknown[0]} is not one of them" if unknown else ""
             raise UserError(
-                f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), but found "
-                f"{len(found)}{f': {unknown[0]} is not one of them' if unknown else ''}"
+                f"{self.__name__} takes {format_count(len(names), 'argument')} "
+                f"({', '.join(names)}), but got {len(arguments) + len(named)}{detail}"
             )
         return [*arguments, *(named[name] for name in names[len(arguments) :])]
 

@@ -98,7 +98,7 @@ def tensor_type(
     shape = tuple(length for length in type.shape if length is not None)
     if len(shape) != len(type.shape):
         raise LimitationError(
-            f"{what} has the type {type}, whose shape is dynamic; give shapes, or export "
+            f"{what} has the type {type}, whose shape is dynamic; specify the shapes, or export "
             "the model with static ones",
             location,
         )

@@ -65,7 +65,8 @@ def constant_trip_count(loop: scf.ParallelOp) -> int:
     owner = loop.upperBound[0].owner
     if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
         raise LimitationError(
-            "the size of a kernel must be known when it is compiled; give the sizes of the program",
+            "the size of a kernel must be known when it is compiled; specify the sizes of the "
+            "program",
             location_of(loop),
         )
     return owner.value.value.data

@@ -76,7 +76,7 @@ def _check_static_sizes(function: func.FuncOp) -> None:
     for type in function.function_type.inputs:
         if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
             raise LimitationError(
-                "the sizes of a GPU program must be known when it is compiled; give them",
+                "the sizes of a GPU program must be known when it is compiled; specify them",
                 location_of(function),
             )
 

@@ -48,7 +48,8 @@ class ConvertRiseToImperativePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.loops not in ("scf", "affine", GPU):
             raise UserError(
-                f"{self.name}: expected loops=scf, loops=affine or loops={GPU}, found {self.loops}"
+                f"{self.name}: expected loops=scf, loops=affine or loops={GPU}, but "
+                f"found {self.loops}"
             )
         convert_module(
             op, {function: read_units(function) for function in functions(op)}, self.loops

@@ -61,7 +61,9 @@ class RiseRewritePass(ModulePass):
         permission = self.float or said
         if permission not in FLOAT_PERMISSIONS:
             known = ", ".join(FLOAT_PERMISSIONS)
-            raise UserError(f"{self.name}: expected float to be one of {known}, found {permission}")
+            raise UserError(
+                f"{self.name}: expected float to be one of {known}, but found {permission}"
+            )
         return permission
 
 
@@ -85,7 +87,7 @@ def _own_strategy(function: FuncOp) -> Strategy | None:
     if attribute is None:
         return None
     if not isinstance(attribute, StringAttr):
-        raise op_error(function, f"expected {STRATEGY} to be a text, found {attribute}")
+        raise op_error(function, f"expected {STRATEGY} to be a text, but found {attribute}")
     return parse_strategy(attribute.data, f"<{STRATEGY} of {function.sym_name.data}>")
 
 

@@ -78,7 +78,7 @@ def _load_model(onnx: Any, source: str | bytes) -> Any:
 def _infer_types(onnx: Any, proto: Any, what: str) -> Any:
     """Inline the model's own functions, and infer the types of all values."""
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in proto.graph.initializer):
-        raise UserError(f"{what}: the weights are in another file; give the path of the model")
+        raise UserError(f"{what}: the weights are in another file; pass the path of the model")
     try:
         if proto.functions:
             proto = importlib.import_module("onnx.inliner").inline_local_functions(proto)
@@ -119,7 +119,7 @@ def _check_domains(graph: Any, what: str) -> None:
     for node in _all_nodes(graph):
         if node.domain:
             raise LimitationError(
-                f"{what}: the op {node.op_type} of the node '{node.name}' is of the domain "
+                f"{what}: the op {node.op_type} of the node '{node.name}' is from the domain "
                 f"{node.domain}, and only ONNX's own ops are supported; compute it outside of the "
                 "model, or define it as a function in the model"
             )

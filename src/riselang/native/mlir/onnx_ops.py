@@ -193,7 +193,7 @@ def _rewrite_max_pool(node: Node) -> None:
     if node.text("auto_pad", "NOTSET") != "NOTSET" or None in (*lengths, *results):
         raise LimitationError(
             f"the op {node.label} is not supported with ceil_mode=1 and auto_pad, or lengths that "
-            "are not known; give its pads, and fix the lengths of the inputs of the model"
+            "are not known; specify its pads, and fix the lengths of the inputs of the model"
         )
     ones = [1] * rank
     before, after = given[:rank] or [0] * rank, given[rank:] or [0] * rank

@@ -92,8 +92,8 @@ def parse_to_generic_text(source: str, name: str) -> str:
 
 def _crash_error(name: str, error: WorkerDied) -> LimitationError:
     return LimitationError(
-        f"MLIR crashes while it reads {name} ({error}); check that it is a StableHLO module, whole "
-        "and of a recent version"
+        f"MLIR crashed while reading {name} ({error}); check that it is a complete StableHLO "
+        "module of a recent version"
     )
 
 

@@ -81,7 +81,7 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
     except ConversionFailed as error:
         reason = error.reason
         if error.is_op_unknown and (op := _find_failing_op(module, passes, ConversionFailed)):
-            reason = f"{op} {_NO_CONVERSION}"
+            reason = f"the op {op} {_NO_CONVERSION}"
         message = f"{what}: the model cannot be converted: {reason}"
         raise LimitationError(message, error.location) from None
     except LimitationError as error:
@@ -89,12 +89,12 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
     except WorkerDied as error:
         op = _find_failing_op(module, passes, WorkerDied)
         where, advice = (
-            (f" on {op}", "replace that op or its type in the model")
+            (f" on the op {op}", "replace that op or its type in the model")
             if op
-            else ("", "convert parts of the model to find the ops that they crash on")
+            else ("", "convert parts of the model to find the ops that cause the crash")
         )
         raise LimitationError(
-            f"{what}: the MLIR passes that convert the model crash{where} ({error}); {advice}"
+            f"{what}: the MLIR passes that convert the model crashed{where} ({error}); {advice}"
         ) from None
 
 

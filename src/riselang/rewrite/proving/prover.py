@@ -41,8 +41,9 @@ def prove(
     left, right = strip_type_parameters(left, right)
     if left.type != right.type:
         raise UserError(
-            f"both sides of a law have one type, but the left one is {format_type(left.type)} and "
-            f"the right one {format_type(right.type)}"
+            "both sides of a law must have the same type, but the left-hand side has the type "
+            f"{format_type(left.type)} and the right-hand side has the type "
+            f"{format_type(right.type)}"
         )
     return Proof(left, right, assumptions, timeout_ms).verdict()
 

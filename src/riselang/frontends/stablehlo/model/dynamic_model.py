@@ -20,6 +20,7 @@ from riselang.native.mlir.stablehlo_graph import GraphFunction, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array
 from riselang.support.config import Options
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
@@ -68,8 +69,8 @@ class DynamicModel:
         ]
         if len(given) != len(self.names):
             raise UserError(
-                f"the model takes {len(self.names)} arguments ({', '.join(self.names)}), "
-                f"but found {len(given)}"
+                f"the model takes {format_count(len(self.names), 'argument')} "
+                f"({', '.join(self.names)}), but got {len(given)}"
             )
         found = dict(zip(self.names, given, strict=True))
         shapes = tuple(
@@ -109,8 +110,8 @@ class DynamicModel:
         missing = [name for name in rest if name not in named]
         if missing or len(named) > len(rest):
             raise UserError(
-                f"the model takes {len(self.names)} arguments ({', '.join(self.names)}), "
-                f"but found {len(values) + len(named)}"
+                f"the model takes {format_count(len(self.names), 'argument')} "
+                f"({', '.join(self.names)}), but got {len(values) + len(named)}"
             )
         given = [*values, *(named[name] for name in rest)]
         return self.at(*given)(*given, out=out)

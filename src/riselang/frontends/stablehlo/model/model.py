@@ -23,6 +23,7 @@ from riselang.native.mlir.stablehlo import dtype_of
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.support.config import Options
+from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
@@ -86,8 +87,8 @@ class Model:
         names, values = self.names, array_leaves(values)
         if len(values) > len(names):
             raise UserError(
-                f"{self.__name__} takes {len(names)} arguments ({', '.join(names)}), "
-                f"but found {len(values)}"
+                f"{self.__name__} takes {format_count(len(names), 'argument')} "
+                f"({', '.join(names)}), but got {len(values)}"
             )
         given = dict(zip(names, values, strict=False))
         for name, value in named.items():
@@ -96,7 +97,7 @@ class Model:
                     f"{self.__name__} has no argument {name}; it has: {', '.join(names) or 'none'}"
                 )
             if name in given:
-                raise UserError(f"{self.__name__} is given {name} twice: by position and by name")
+                raise UserError(f"{self.__name__} got {name} twice: by position and by name")
             given[name] = value
         return given
 
