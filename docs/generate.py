@@ -1,8 +1,9 @@
-"""Write the generated parts of the documentation: tables, what is printed, pictures, and grammars.
+"""Write the generated parts of the documentation: tables, outputs, pictures, and grammars.
 
-    python docs/generate.py
+    python docs/generate.py                            # all pages
+    python docs/generate.py passes.md patterns.pyi     # only these, by file name
 
-The tests fail where a page differs from what this writes. Look at a difference before you keep it.
+The tests fail if a page differs from what this writes. Review each difference before you commit it.
 """
 
 from __future__ import annotations

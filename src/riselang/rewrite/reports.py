@@ -78,7 +78,7 @@ class CheckReport:
         ran = [each for each in self.steps if each.runs]
         same = f"{len(ran) - wrong} of {len(self.steps)} steps give the same values"
         where = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
-        whole = "so does the whole program" if not self.whole.difference else ""
+        whole = "the whole program gives the same values" if not self.whole.difference else ""
         if not self.whole.runs:
             whole = f"the whole program was not run, since {self.whole.obstacle}"
         skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps

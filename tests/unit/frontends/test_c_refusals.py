@@ -22,7 +22,7 @@ CASES = {
     "for (int i = 0; i < n; i++) { if (a[i] > 3) break; a[i] = 1; }": "break is not static",
     "for (int i = 0; i < n; i++) { if (i > 3) continue; a[i] = 1; }": "continue is not static",
     "for (int i = 1; i < n; i *= 2) a[i] = 1;": "the step of this loop",
-    "for (int i = 0; ; i++) a[i] = 1;": "a part of the loop head is missing",
+    "for (int i = 0; ; i++) a[i] = 1;": "the loop lacks an initialization",
     "int j = 0; for (j = j; j < n; j++) a[j] = 1;": "j is initialized with its own value",
     "for (int i = 0; i >= 0; i++) a[i] = 1;": "this loop does not terminate",
     "for (int i = 0; i < n; i++) { a[i] = 1; i = 3; }": "i is changed in the body of its loop",

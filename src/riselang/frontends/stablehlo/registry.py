@@ -112,7 +112,7 @@ def lowers_elementwise(
     def register(function: ScalarLowering) -> ScalarLowering:
         for name in names:
             ELEMENTWISE_LOWERINGS[name] = function
-            _register(name, summary or "`map` over `zip`")
+            _register(name, summary or "an elementwise `map`")
         return function
 
     return register

@@ -109,7 +109,7 @@ def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
     if len(factors) == 1:
         is_sum = set(factors[0].loops) - set(plain.target.loops)
         return "reduction" if is_sum else "elementwise"
-    return "contraction"
+    return "tensor contraction"
 
 
 def _sorted_ranks(update: Update) -> list[int]:
