@@ -1,4 +1,4 @@
-"""The pages about commands and passes, made from the parsers and registries that run them."""
+"""The pages about commands and passes, generated from their parsers and registries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ A compilation runs these lists of passes. Passes without a section above are nat
 
 
 def commands() -> str:
-    """A section for each command of `rise`, and one for `rise-opt`."""
+    """Return a section for each command of `rise`, and one for `rise-opt`."""
     parser = rise.make_parser()
     subparsers = next(
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
@@ -83,7 +83,7 @@ def _spelling(action: argparse.Action) -> str:
 
 
 def _meaning(action: argparse.Action) -> str:
-    # xDSL's help lists all that is installed.
+    # xDSL's help texts end with lists of everything that is installed.
     help = (action.help or "").replace("%%", "%").partition(" Available ")[0]
     text = " ".join(help.split()).replace("|", "\\|").replace("<", "&lt;")
     if action.choices is not None:
@@ -100,7 +100,7 @@ def _is_shown(default: object) -> bool:
 
 
 def passes() -> str:
-    """A section for each pass, and the pipelines."""
+    """Return a section for each pass, and the pipelines."""
     parts = [PASSES_HEADER]
     for name, spec in PASSES.items():
         made: Any = spec.load()
@@ -123,7 +123,7 @@ def _options(made: Any) -> Iterator[str]:
 
 
 def _pipelines() -> Iterator[str]:
-    """The lists of passes that `pipelines.py` has, with what it says of each."""
+    """Return a section for each list of passes in `pipelines.py`, with its docstring."""
     source = inspect.getsource(pipelines)
     for name, value in vars(pipelines).items():
         if name.isupper() and name != "LOOPS" and _is_list(value) and f"\n{name} = (" in source:
@@ -137,7 +137,7 @@ def _is_list(value: object) -> bool:
 
 
 def _said_of(name: str, source: str) -> str:
-    """The text behind a definition, in its paragraphs."""
+    """Return the docstring after a definition, as one paragraph."""
     after = source.split(f"\n{name} = ", 1)[1]
     start = after.find('"""')
     between = after[:start]

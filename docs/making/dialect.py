@@ -1,4 +1,4 @@
-"""The page about the dialect, made from the definitions of its ops, types and attributes."""
+"""The page about the dialect, generated from its ops, types and attributes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = [kind for kind in Rise.attributes if "Spelling" not in kind.__name__]
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     patterns, codegen = list(PATTERN_OPS.values()), list(CODEGEN_OPS)
     others = [*BORDERS, *patterns, *codegen]
     calculus = [op for op in Rise.operations if op not in others]
@@ -80,7 +80,7 @@ def _operation(op: type[Operation]) -> str:
 
 
 def _patterns(ops: Sequence[type[Operation]]) -> str:
-    """All of them have no operands and one result, a function; the attributes say which."""
+    """Return the table of patterns, which differ only in their attributes."""
     traits = {_traits(op) for op in ops}
     assert len(traits) == 1
     lines = [
@@ -147,7 +147,7 @@ def _bases(constraint: Any) -> Iterator[str]:
 
 
 def _own_traits() -> Iterator[str]:
-    """What the traits say that are defined here, in the order of their names."""
+    """Return the docstrings of the dialect's own traits, sorted by name."""
     found = {trait.__class__ for op in Rise.operations for trait in _traits_of(op)}
     for trait in sorted(found, key=lambda trait: trait.__name__):
         if trait.__module__.startswith("riselang."):

@@ -1,4 +1,4 @@
-"""The pages about patterns, made from the registry."""
+"""The pages about patterns, generated from the registry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ of arrays is a multidimensional NumPy array, and an array of pairs is a pair of 
 
 
 def table() -> str:
-    """One row for each pattern, with a link to its section."""
+    """Return one row for each pattern, with a link to its section."""
     rows = ["| pattern | type | meaning | compiles |", "|---|---|---|---|"]
     can_compile = compiled_patterns()
     for spec in PATTERNS.values():
@@ -35,7 +35,7 @@ def table() -> str:
 
 
 def reference() -> str:
-    """A section for each pattern."""
+    """Return a section for each pattern."""
     can_compile = compiled_patterns()
     sections = [_section(spec, spec.name in can_compile) for spec in PATTERNS.values()]
     return "\n".join([HEADER, *sections])

@@ -61,7 +61,7 @@ STATUSES = {
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     load_all()
     parts = [
         HEADER,

@@ -1,4 +1,4 @@
-"""The table of settings, made from the one that the code reads."""
+"""The table of settings, generated from the table that the code reads."""
 
 from __future__ import annotations
 
