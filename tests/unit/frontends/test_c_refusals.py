@@ -157,7 +157,7 @@ def test_arguments_are_checked_at_the_call() -> None:
     for arguments, problem in (
         ((4, a), "takes 3 arguments"),
         ((4, a, b[:4].copy()), "element [4] is accessed, but the array has shape (4,)"),
-        ((5, a, b), "dimension 0 is 4, but the declaration says 5"),
+        ((5, a, b), "dimension 0 is 4, but the declaration requires 5"),
         ((4, a.astype(np.float32), b), "expected dtype float64"),
         ((4.5, a, b), "expected a number of type int"),
         ((2**40, a, b), "does not fit into int"),

@@ -185,7 +185,7 @@ LET = pattern(
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
-    "the array of the accumulators of reduce, after each element", step=_STEP,
+    "the array of the accumulators that reduce has after each element", step=_STEP,
     applications=_n,
 )  # fmt: skip
 REVERSE = pattern(
@@ -314,10 +314,10 @@ SIZE_OF = pattern(
 )  # fmt: skip
 
 MAP_SEQ_UNROLL = pattern(
-    "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled", applications=_n
+    "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq with its loop unrolled", applications=_n
 )
 REDUCE_SEQ_UNROLL = pattern(
-    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", step=_STEP,
+    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq with its loop unrolled", step=_STEP,
     applications=_n,
 )  # fmt: skip
 SCAN_SEQ = pattern(
