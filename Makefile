@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 demo: $(VENV)/core
 	$(BIN)/python examples/demo.py
-	$(BIN)/python examples/digits/recognise.py
+	$(BIN)/python examples/digits/recognize.py
 
 # What a change must pass. The parts run beside each other; the output of pytest is shown as it
 # comes, and that of the others where they fail.

@@ -1,9 +1,10 @@
-"""Write the generated parts of the documentation: tables, what is printed, pictures, and grammars.
+"""Write the generated parts of the documentation: tables, outputs, pictures, and grammars.
 
-    python docs/generate.py [FILE ...]
+    python docs/generate.py                            # all pages
+    python docs/generate.py passes.md patterns.pyi     # only these
 
-A file is given by its name, or its path in docs/ or the repository: `reference/passes.md`.
-The tests fail where a page differs from what this writes. Look at a difference before you keep it.
+A file is given by its name, or by its path in docs/ or in the repository. The tests fail if a page
+differs from what this writes. Review each difference before you commit it.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ RETIRED = {
     ),
     r"(lines?) of the cache|the (first|nearest) cache": "cache line, L1 cache",
     r"matrix products?|products? of (two )?matrices": "matrix multiplication",
-    r"sums? of products": "contraction",
+    r"sums? of products": "matrix multiplication, tensor contraction",
     r"memory of (its|their) own": "its own buffer",
     r"(lies|lie|lay|lying) (in|on|at|behind|before|beside)": "is stored in, is at",
     r"bits stay|keeps? (its|their|the) bits": "bitwise identical",

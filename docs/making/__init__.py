@@ -1,1 +1,1 @@
-"""What makes the documentation: running the pages, the tables, the dialect, and the lexers."""
+"""Generators for the documentation: page output, tables, reference pages, pictures and grammars."""

@@ -1,4 +1,4 @@
-"""The table of the classic kernels in C: which statements are recognised as what."""
+"""The table of the classic C kernels: what each statement is recognized as."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNELS = Path(__file__).parents[2] / "examples" / "c" / "kernels"
 
 
 def table() -> str:
-    """A row for each kernel, made by running it through the front end."""
+    """Return a row for each kernel, from a run of the front end."""
     rows = [
         "| kernel | statements | recognized | lifted to RISE | linalg ops | runs as patterns "
         "| BLAS calls |",
@@ -40,7 +40,7 @@ def table() -> str:
 
 
 def _patterns(scop: Scop) -> str:
-    """How many products run as patterns by default, and how many with permission."""
+    """Return how many products run as patterns by default, and how many more if relaxed."""
     always, relaxed = (
         sum(
             each.implementation is PATTERN_CODE for each in _choices(scop, Options("affine", float))
@@ -48,7 +48,7 @@ def _patterns(scop: Scop) -> str:
         for float in ("contract", "relaxed")
     )
     texts = [f"{always}"] if always else []
-    texts += [f"{relaxed - always} relaxed"] if relaxed > always else []
+    texts += [f'{relaxed - always} with `float="relaxed"`'] if relaxed > always else []
     return ", ".join(texts) or "-"
 
 

@@ -1,4 +1,4 @@
-"""TextMate grammars for editors, made from the tables that the Pygments lexers are made from."""
+"""TextMate grammars for editors, generated from the tables of the Pygments lexers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from riselang.editor.tokens import MLIR, NOTATION, Token, TokenKind
 
 PLAIN = (TokenKind.NAME, TokenKind.PUNCTUATION)
-"""What has no colour of its own."""
+"""Tokens without a color of their own."""
 
 
 def notation() -> str:
-    """The grammar of `.rise` files."""
+    """Return the grammar of `.rise` files."""
     return _grammar("RISE", "rise", NOTATION)
 
 
 def mlir() -> str:
-    """The grammar of `.mlir` files."""
+    """Return the grammar of `.mlir` files."""
     return _grammar("MLIR", "mlir", MLIR)
 
 

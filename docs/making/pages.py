@@ -1,14 +1,14 @@
-"""Pages of the documentation, and what the code and the commands in them print.
+"""Pages of the documentation, and the output of the code and the commands in them.
 
 The blocks of a page are run from top to bottom in one folder:
 
-- a block that begins with a comment such as `// dot.rise` or `# dot.py` is that file;
-- `python` is executed, all blocks of a page as one program; a `text` block right behind it is what
-  it prints, with the message of the error that ends it, if any;
-- `rise` and `mlir` are read and checked, unless they are a file, which some command then takes;
-- `console` has commands behind `$ ` and what they print; a line `...` stands for any lines.
+- a block that begins with a comment such as `// dot.rise` or `# dot.py` is written to that file;
+- the `python` blocks of a page are executed as one program; a `text` block directly after one
+  contains its output, including the message of the error that ends it, if any;
+- `rise` and `mlir` blocks are parsed and checked, unless they are files, which a command must use;
+- `console` blocks contain commands after `$ ` and their output; a line `...` matches any lines.
 
-`render` gives the page with what is really printed, so a page is right if it is its own rendering.
+`render` returns the page with the actual output, so a page is correct if it equals its rendering.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ELLIPSIS = "..."
 
 
 class PageError(Exception):
-    """A block that is not what its page says."""
+    """A block whose result differs from what its page states."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The name of the file that the block is."""
+        """The name of the file to which the block is written."""
         found = _FILE.match(self.text)
         return found[1] if found else None
 
 
 def blocks(page: str) -> list[Block]:
-    """The fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     return [
         Block(found[1], found[2], page.count("\n", 0, found.start()) + 1)
         for found in _FENCE.finditer(page)
@@ -68,7 +68,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def render(page: str, folder: Path, session: Session | None = None) -> str:
-    """The page, with everything it shows as printed replaced by what is printed."""
+    """Return the page with all output replaced with the actual output."""
     made = iter((session or Session(folder)).run(blocks(page)))
 
     def replaced(found: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ class Session:
         self.code = 0
 
     def run(self, found: Sequence[Block]) -> list[Block]:
-        """The blocks with what they print."""
+        """Return the blocks with their actual output."""
         commands = "".join(block.text for block in found if block.language == "console")
         results: list[Block] = []
         printed = ""
@@ -106,7 +106,7 @@ class Session:
         if block.file is not None:
             Path(block.file).write_text(block.text)
             if block.language != "python" and block.file not in commands:
-                raise PageError(f"line {block.line}: no command takes {block.file}")
+                raise PageError(f"line {block.line}: no command uses {block.file}")
         elif block.language == "rise":
             parse_program(block.text)
         elif block.language == "mlir":

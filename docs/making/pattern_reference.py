@@ -431,7 +431,7 @@ _describe(
     "a : i32", "a |> vectorFromScalar(3)", "7", "[7, 7, 7]",
 )  # fmt: skip
 
-# Low-level patterns, which compute the same as others and fix the implementation
+# Low-level patterns, which compute the same values as others and specify the implementation
 
 _WINDOWS = "f : i32 -> i32, x : (n + sz - 1).i32"
 _describe(

@@ -30,12 +30,12 @@ class Pixels:
 
 
 def names(page: str) -> list[str]:
-    """The pictures on a page."""
+    """Return the names of the pictures on a page."""
     return _SHOWN.findall(page)
 
 
 def pixels(values: Any) -> Pixels:
-    """What an array looks like."""
+    """Convert an array to a picture."""
     array = np.asarray(values)
     if array.dtype != np.uint8:
         array = (np.clip(array.astype(np.float64), 0, 1) * 255 + 0.5).astype(np.uint8)
@@ -44,7 +44,7 @@ def pixels(values: Any) -> Pixels:
 
 
 def encoded(picture: Pixels) -> bytes:
-    """A picture as a PNG file."""
+    """Encode a picture as a PNG file."""
     kind = _GREY if picture.channels == 1 else _COLOURS
     header = struct.pack(">IIBBBBB", picture.width, picture.height, 8, kind, 0, 0, 0)
     length = picture.width * picture.channels
@@ -55,7 +55,7 @@ def encoded(picture: Pixels) -> bytes:
 
 
 def decoded(file: bytes) -> Pixels:
-    """What `encoded` made a file of."""
+    """Decode a file that `encoded` wrote."""
     width, height, _, kind = struct.unpack(">IIBB", file[16:26])
     channels = 1 if kind == _GREY else 3
     start = file.index(b"IDAT")

@@ -1,4 +1,4 @@
-"""The table of StableHLO ops, made from their registry."""
+"""The table of StableHLO ops, generated from their registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stub that tells type checkers and editors of the functions made from the registry."""
+"""The stub that declares the generated pattern functions to type checkers and editors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FUNCTIONS: dict[str, PatternFunction]
 
 
 def patterns() -> str:
-    """A name for each pattern that has a function."""
+    """Return the stub, with one name for each pattern function."""
     names = [f"{name}: PatternFunction\n" for name in sorted(FUNCTIONS)]
     exported = "".join(f'    "{name}",\n' for name in sorted(FUNCTIONS))
     return f"{HEADER}{''.join(names)}\n__all__ = [\n{exported}]\n"

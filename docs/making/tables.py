@@ -1,4 +1,4 @@
-"""Tables inside pages, between a mark that begins them and one that ends them."""
+"""Generated tables inside pages, between a start marker and an end marker."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ _MARKED = re.compile(
 
 
 def with_tables(page: str) -> str:
-    """A page with the tables that it has marks for."""
+    """Return a page with its marked tables filled in."""
     return _MARKED.sub(lambda found: f"{found[1]}{TABLES[found['name']]()}\n{found[3]}", page)

@@ -53,35 +53,39 @@ PASSES = _index_by_name(
             "resolve-rise-access", LOWERING,
             "Lowers `rise.codegen` access paths to loads and stores.",
         ),
-        PassSpec("approximate-math", LOWERING, "Approximates exp, log and tanh by polynomials."),
         PassSpec(
-            "convert-math-to-calls", LOWERING,
-            "Replaces math ops such as exp and sin by math library calls.",
+            "approximate-math", LOWERING,
+            "Replaces exp, log and tanh with polynomial approximations.",
         ),
         PassSpec(
-            "contract-rise-floats", LOWERING, "Contracts floats (`fma`) in the source program."
+            "convert-math-to-calls", LOWERING,
+            "Replaces math ops such as exp and sin with calls to the math library.",
+        ),
+        PassSpec(
+            "contract-rise-floats", LOWERING,
+            "Contracts multiplications and additions to `fma` in the source program.",
         ),
         PassSpec(
             "plan-polyhedral", LOWERING,
-            "Plans tiling, scalar replacement and vectorization where they are proven correct.",
+            "Selects tiling, scalar replacement and vectorization where they are proved correct.",
         ),
-        PassSpec("raise-to-library-calls", LOWERING, "Replaces loops by calls to BLAS routines."),
+        PassSpec("raise-to-library-calls", LOWERING, "Replaces loops with calls to BLAS routines."),
         PassSpec("poll-signals", LOWERING, "Makes long loops poll for signals."),
         PassSpec(
             "outline-gpu-kernels", "lowering.gpu",
-            "Outlines GPU kernels into a module `kernels`; functions launch them.",
+            "Outlines GPU kernels into a module `kernels`, and launches them from the functions.",
         ),
         PassSpec(
             "rise-rewrite", LOWERING,
-            "Rewrites every program by the given strategy, or by its function's strategy.",
+            "Applies the given strategy, or the strategy of its function, to every program.",
         ),
         PassSpec(
             "convert-stablehlo-to-rise", "frontends.stablehlo",
-            "Converts StableHLO ops to patterns; rejects unsupported ops by name.",
+            "Converts StableHLO ops to patterns, and reports each unsupported op.",
         ),
         PassSpec(
             "inline", "transforms",
-            "Replaces calls by the bodies of their callees, where these are one block.",
+            "Replaces each call with the body of its callee if that body is a single block.",
         ),
         PassSpec(
             "symbol-dce", "transforms",

@@ -1,4 +1,4 @@
-"""Every pipeline as a visible list.
+"""The pass pipelines, as lists.
 
 `RISE_TO_LOOPS` lists riselang's own passes by name; the others are native MLIR passes in MLIR's
 spelling.
@@ -14,26 +14,26 @@ CONTRACT = ("contract-rise-floats",)
 GPU = "gpu"
 LOOPS = ("affine", "scf", "polyhedral", GPU)
 """The targets of patterns without `{to = ...}`: loops of a dialect, affine loops that MLIR tiles
-and vectorizes where that is proven correct, or GPU kernels."""
+and vectorizes where that is proved correct, or GPU kernels."""
 
 APPROXIMATE_MATH = "approximate-math"
 
 MATH_TO_CALLS = "convert-math-to-calls"
 
 MATH = (APPROXIMATE_MATH, MATH_TO_CALLS)
-"""The lowering of math functions such as exp; the first pass runs only for relaxed floats."""
+"""Lowers math functions such as exp; the first pass runs only with `float="relaxed"`."""
 
 RISE_TO_LOOPS = ("convert-rise-to-imperative", "resolve-rise-access", *MATH)
-"""riselang's own passes."""
+"""riselang's own passes, which every program goes through."""
 
 RAISE_TO_CALLS = ("raise-to-library-calls",)
-"""riselang's own, for `library="blas"`: runs before the passes that transform loops."""
+"""A riselang pass for `library="blas"`; it runs before the passes that transform loops."""
 
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
-"""riselang's own, for polyhedral loops: the last pass before the MLIR passes."""
+"""A riselang pass for polyhedral loops; it is the last pass before the MLIR passes."""
 
 POLL_SIGNALS = ("poll-signals",)
-"""riselang's own, the last one for CPUs: makes long loops interruptible."""
+"""riselang's last pass for CPUs; it makes long loops interruptible."""
 
 KEEP_FOR_FUNCTION = "keep-stack-for-function"
 """Not an MLIR pass: `native.mlir` does it. A plain loop does not free the stack memory that an

@@ -14,8 +14,8 @@ MOST_BYTES = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def recognise() -> ModuleType:
-    found = importlib.util.spec_from_file_location("recognise", DIGITS / "recognise.py")
+def recognize() -> ModuleType:
+    found = importlib.util.spec_from_file_location("recognize", DIGITS / "recognize.py")
     assert found is not None
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
@@ -31,9 +31,9 @@ def test_the_weights_are_small_and_no_pickle() -> None:
 
 
 def test_the_demo_classifies_what_it_has_never_seen(
-    recognise: ModuleType, capsys: pytest.CaptureFixture[str]
+    recognize: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert recognise.main() >= 0.95
+    assert recognize.main() >= 0.95
     shown = capsys.readouterr().out
     assert "x |> map(fun(image" in shown
     assert "reduce(add, total1)" in shown

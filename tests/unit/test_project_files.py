@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import tomllib
@@ -21,7 +22,11 @@ FORMS = [
 ]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"(?:^|`)make ([a-z][a-z-]*)((?: [A-Z]+=\S+)*)", re.MULTILINE)
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
 PATH = re.compile(r"`((?:src|tests|docs|benchmarks|\.github)/[\w./-]+|[\w.-]+\.(?:toml|yaml|md))`")
+SOURCE = re.compile(r"`([\w/]+(?:\.(?:py|ll)|/))`")
+IDENTIFIER = re.compile(r"`(@\w+|\w*_\w*|[A-Z]{3,})(?:\(.*?\))?`")
+WORD = re.compile(r"(?:^ *@)?\b[A-Za-z_]\w*", re.MULTILINE)
 NAME = re.compile(r"`(\w+)` in `((?:src|tests)/[\w./-]+\.py)`")
 FIELDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
 
@@ -104,6 +109,23 @@ def test_contributing_lists_every_make_target() -> None:
 @pytest.mark.parametrize("name", sorted(set(PATH.findall(CONTRIBUTING))))
 def test_files_named_in_contributing_exist(name: str) -> None:
     assert (ROOT / name).exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(SOURCE.findall(ARCHITECTURE))))
+def test_files_named_in_the_architecture_page_exist(name: str) -> None:
+    assert (ROOT / "src" / "riselang" / name).exists() or (ROOT / name).exists()
+
+
+@functools.cache
+def source_words() -> frozenset[str]:
+    """The identifiers in the Python sources; a decorator begins with `@`."""
+    paths = [path for folder in ("src", "tests", "docs") for path in ROOT.glob(f"{folder}/**/*.py")]
+    return frozenset(word.strip() for path in paths for word in WORD.findall(path.read_text()))
+
+
+@pytest.mark.parametrize("name", sorted(set(IDENTIFIER.findall(CONTRIBUTING))))
+def test_identifiers_in_contributing_exist(name: str) -> None:
+    assert name in source_words()
 
 
 def test_names_said_to_be_in_a_file_are_there() -> None:

@@ -17,6 +17,7 @@ from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Cursor, format_path, replace_at, subterm_at
 from riselang.rewrite.rule import Rule
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.html import code, details, paragraph
 from riselang.support.lazy import cached_property
@@ -72,7 +73,7 @@ class Derivation:
         return self.show()
 
     def __repr__(self) -> str:
-        return f"<derivation of {_format_count(len(self))} by {self.strategy}>"
+        return f"<derivation of {format_count(len(self), 'step')} by {self.strategy}>"
 
     def _repr_html_(self) -> str:
         return self.as_html()
@@ -82,7 +83,10 @@ class Derivation:
         """Format every step as a collapsible section; of very many, only the first ones."""
         from riselang.notation.layout import MARK
 
-        parts = [paragraph(_format_count(len(self)), strong=self.strategy), code(str(self.start))]
+        parts = [
+            paragraph(format_count(len(self), "step"), strong=self.strategy),
+            code(str(self.start)),
+        ]
         shown = list(zip(self.steps, self.terms(), strict=False))[:MAX_HTML_STEPS]
         for number, (step, before) in enumerate(shown, 1):
             after = mark_subterm(replace_at(before, step.path, step.after), step.path)
@@ -126,10 +130,6 @@ class Derivation:
             lines += [f"+ {each}" for each in theirs[other_first:other_last]]
         same = "the same program" if self.end == other.end else "different programs"
         return "\n".join([*lines, f"both give {same}" if self.end == other.end else same]) + "\n"
-
-
-def _format_count(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _format_step(step: Step) -> str:
@@ -180,8 +180,9 @@ def failure_error(failure: Failure, start: Term, strategy: Strategy) -> UserErro
         notes.append(f"a rule alone applies to the whole program; top_down({strategy}) looks for "
                      "a subterm to which it applies")  # fmt: skip
     if failure.steps:
-        count = len(failure.steps)
-        notes.append(f"{count} steps came before" if count > 1 else "one step came before")
+        verb = "was" if len(failure.steps) == 1 else "were"
+        count = format_count(len(failure.steps), "step")
+        notes.append(f"{count} {verb} applied before this one")
     return UserError(
         f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
         failure.term.location,

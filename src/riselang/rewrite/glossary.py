@@ -13,15 +13,15 @@ from riselang.rewrite.rule import Permission, Rule
 
 PERMISSIONS: Mapping[Permission, str] = {
     Permission.STRICT: "the results are bitwise identical",
-    Permission.RELAXED: "it adds or multiplies in another order, which for floats needs "
+    Permission.RELAXED: "it adds or multiplies in a different order, which for floats requires "
     'float="relaxed"',
 }
 OPERATORS = {"a >> b": "__rshift__", "a | b": "__or__", "a @ address": "__matmul__"}
 """The operators that compose strategies, and the methods that implement them."""
 NORMAL_FORMS = {
-    "data_flow_normal_form": "There is no beta redex, and every function argument of a pattern is "
-    "a lambda; every derivation begins with it.",
-    "beta_eta_normal_form": "There is no eta redex, and no `let` that costs nothing to inline.",
+    "data_flow_normal_form": "No beta redex remains, and every function argument of a pattern is "
+    "a lambda; every derivation starts with this form.",
+    "beta_eta_normal_form": "No eta redex remains, and no `let` that costs nothing to inline.",
 }
 
 
@@ -45,7 +45,7 @@ def schedules() -> list[Definition]:
 
 
 def whole_strategies() -> list[Definition]:
-    """Strategies for whole programs, by name."""
+    """Return the named strategies for complete programs."""
     load_all()
     return [define_entry(entry) for entry in ENTRIES.values() if not entry.is_schedule]
 

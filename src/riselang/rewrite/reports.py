@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from riselang.support.counts import format_count
+
 MAX_CHARACTERS = 400
 """How many characters of a value are printed."""
 MAX_SIZES = 3
@@ -76,11 +78,13 @@ class CheckReport:
     def _summary(self) -> str:
         wrong = sum(each.difference is not None for each in self.steps)
         ran = [each for each in self.steps if each.runs]
-        same = f"{len(ran) - wrong} of {len(self.steps)} steps compute the same values"
+        verb = "gives" if len(self.steps) == 1 else "give"
+        total = format_count(len(self.steps), "step")
+        same = f"{len(ran) - wrong} of {total} {verb} the same values"
         where = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
-        whole = "the entire program computes the same values" if not self.whole.difference else ""
+        whole = "the whole program gives the same values" if not self.whole.difference else ""
         if not self.whole.runs:
-            whole = f"the entire program was not run, since {self.whole.obstacle}"
+            whole = f"the whole program was not run, since {self.whole.obstacle}"
         skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps
                    if not each.runs]  # fmt: skip
         return "\n".join([*skipped, f"{same}{where}", *([whole] if whole else [])])

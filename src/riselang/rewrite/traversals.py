@@ -231,7 +231,7 @@ def all_(strategy: Strategy) -> Strategy:
 
 
 def some(strategy: Strategy) -> Strategy:
-    """Applies the strategy to the children where it succeeds, of which there must be one."""
+    """Applies the strategy to the children where it succeeds; there must be at least one."""
     return Children("some", strategy)
 
 

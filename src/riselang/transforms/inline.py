@@ -23,7 +23,7 @@ from riselang.transforms.interfaces import CallOpInterface, InlinerInterface
 
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Replaces calls by the bodies of their callees, where these are one block."""
+    """Replaces each call with the body of its callee if that body is a single block."""
 
     name = "inline"
 

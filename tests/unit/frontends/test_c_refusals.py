@@ -22,7 +22,7 @@ CASES = {
     "for (int i = 0; i < n; i++) { if (a[i] > 3) break; a[i] = 1; }": "break is not static",
     "for (int i = 0; i < n; i++) { if (i > 3) continue; a[i] = 1; }": "continue is not static",
     "for (int i = 1; i < n; i *= 2) a[i] = 1;": "the step of this loop",
-    "for (int i = 0; ; i++) a[i] = 1;": "a part of the loop head is missing",
+    "for (int i = 0; ; i++) a[i] = 1;": "the loop lacks an initialization",
     "int j = 0; for (j = j; j < n; j++) a[j] = 1;": "j is initialized with its own value",
     "for (int i = 0; i >= 0; i++) a[i] = 1;": "this loop does not terminate",
     "for (int i = 0; i < n; i++) { a[i] = 1; i = 3; }": "i is changed in the body of its loop",
@@ -157,7 +157,7 @@ def test_arguments_are_checked_at_the_call() -> None:
     for arguments, problem in (
         ((4, a), "takes 3 arguments"),
         ((4, a, b[:4].copy()), "element [4] is accessed, but the array has shape (4,)"),
-        ((5, a, b), "dimension 0 is 4, but the declaration says 5"),
+        ((5, a, b), "dimension 0 is 4, but the declaration requires 5"),
         ((4, a.astype(np.float32), b), "expected dtype float64"),
         ((4.5, a, b), "expected a number of type int"),
         ((2**40, a, b), "does not fit into int"),

@@ -106,7 +106,7 @@ NOT_LIFTED = {
     "for (int i = 0; i < n; i++) for (int k = l - 1; k >= 0; k--) y[i] += A[i][k];": "downward",
     "for (int i = 0; i < n; i++) for (int k = 0; k < l; k++) y[i] = y[i] - A[i][k];": "subtracts",
     "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) D[i][j] += D[j][i];": "D",
-    "for (int i = 0; i < n; i++) y[0] += y[i];": "read elsewhere",
+    "for (int i = 0; i < n; i++) y[0] += y[i];": "also read by the reduction",
     "for (int i = 0; i < n; i++) z[i] = D[i][i];": "two dimensions",
     "for (int i = 0; i < n; i++) D[i][i] = z[i];": "loop of its own",
     "for (int i = 0; i < n; i++) z[i] = i;": "depends on a loop variable",

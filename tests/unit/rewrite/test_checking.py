@@ -68,7 +68,7 @@ def test_a_step_that_changes_a_value_is_found() -> None:
     assert "  before: [" in text
     assert "  first at [" in text
     assert "the whole program changes a value\n  x = [[" in text
-    assert "0 of 1 steps compute the same values" in text
+    assert "0 of 1 step gives the same values" in text
 
 
 def test_bits_count_unless_the_rule_is_relaxed() -> None:

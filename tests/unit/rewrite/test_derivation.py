@@ -203,7 +203,7 @@ fun((x : 8.f32, y : 8.f32),
   ⟦zip(x, y) |> reduce(fun((x0, p), x0 + fst(p) * snd(p)), 0.0)⟧)
 note: blocked_reduce is the law x |> reduce(f, a) ~> x |> split(m) |> reduce(fun((acc, block), \
 block |> reduce(f, acc)), a)
-note: one step came before"""
+note: 1 step was applied before this one"""
     )
 
 
@@ -219,7 +219,7 @@ def test_a_failure_without_steps_says_nothing_of_them() -> None:
 
 
 def test_a_failure_counts_the_steps() -> None:
-    assert "note: 2 steps came before" in failure(DOT, f"{BLOCKS} >> fail")
+    assert "note: 2 steps were applied before this one" in failure(DOT, f"{BLOCKS} >> fail")
 
 
 def test_a_size_that_the_program_does_not_have_is_refused() -> None:

@@ -168,8 +168,8 @@ def test_a_derivation_of_another_program_is_refused(derive: Command) -> None:
 def test_a_check_lists_what_was_run_and_the_laws(derive: Command) -> None:
     result = derive("dot.rise", "--strategy", "fuse()", "--float", "strict", "--check", "--summary")
     assert result.code == 0
-    assert "1 of 1 steps compute the same values (at N = " in result.output
-    assert "the entire program computes the same values\n  reduce_map_fusion  " in result.output
+    assert "1 of 1 step gives the same values (at N = " in result.output
+    assert "the whole program gives the same values\n  reduce_map_fusion  " in result.output
 
 
 def test_a_check_that_fails_ends_with_an_error(

@@ -49,7 +49,7 @@ def test_a_rule_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         "  for all     f : t -> t -> t, a : t, x : (n * m).t\n",
         "  you choose  m\n",
         "  condition   f is associative and commutative; a is neutral for f\n",
-        "  permission  relaxed: it adds or multiplies in another order",
+        "  permission  relaxed: it adds or multiplies in a different order",
         "  status      ",
         "  Each block has its own reduction, so blocks can be reduced in parallel.\n",
     ):

@@ -235,7 +235,7 @@ class PadConstOp(RiseOperation):
 
 @irdl_op_definition
 class GatherOp(RiseOperation):
-    """The elements of an array at the indices that another array holds."""
+    """The elements of an array at the indices in another array."""
 
     name = "rise.codegen.gather"
     indices = operand_def(ArrayType)
@@ -279,7 +279,7 @@ class SliceAtOp(RiseOperation):
 
 @irdl_op_definition
 class GenerateOp(RiseOperation):
-    """An array whose elements are computed from their index where they are read."""
+    """An array whose elements are computed from their indices wherever they are read."""
 
     name = "rise.codegen.generate"
     body = region_def("single_block")
@@ -361,21 +361,21 @@ class ElementsOp(RiseOperation):
 
 @irdl_op_definition
 class MapReadOp(ElementsOp):
-    """An array whose elements are computed where they are read; the region computes one."""
+    """An array whose elements are computed wherever they are read; the region computes one."""
 
     name = "rise.codegen.mapread"
 
 
 @irdl_op_definition
 class MapAccOp(ElementsOp):
-    """The result of a map of views, written as its argument; the region contains the views."""
+    """The result of a map of views, written through these views; the region contains them."""
 
     name = "rise.codegen.mapAcc"
 
 
 @irdl_op_definition
 class AssignOp(RiseOperation):
-    """Stores a scalar or a vector through an access path on the store side."""
+    """Stores a scalar or a vector through an access path."""
 
     name = "rise.codegen.assign"
     value = operand_def(DataType)

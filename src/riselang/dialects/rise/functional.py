@@ -73,7 +73,7 @@ def add_parsed_attributes(parser: Parser, op: OpT) -> OpT:
 
 @irdl_op_definition
 class ReturnOp(RiseOperation):
-    """Ends a lambda, an embed (one value) or a lowering unit (none)."""
+    """Ends a lambda or an embed (with one value), or a lowering unit (without a value)."""
 
     name = "rise.return"
     values = var_operand_def()

@@ -44,10 +44,10 @@ from riselang.support.counts import format_count
 
 @irdl_op_definition
 class EmbedOp(RiseOperation):
-    """Ops of other dialects on unwrapped scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
+    """Contains ops of other dialects on scalars: `rise.embed(%a, %b) { ... } : !rise.scalar<f32>`.
 
-    The block arguments shadow the operands' names; one can have its own: `rise.embed(%b = %a)`.
-    A vector is unwrapped to a builtin one: `vector<4xf32>`.
+    The block arguments have the names of the operands, or their own: `rise.embed(%b = %a)`. Their
+    types are builtin types, such as `f32` and `vector<4xf32>`.
     """
 
     name = "rise.embed"
@@ -150,7 +150,7 @@ def _format_types(types: Sequence[Attribute]) -> str:
 
 @irdl_op_definition
 class LoweringUnitOp(RiseOperation):
-    """A RISE program among the ops of other dialects; ends in a bare `rise.return`."""
+    """Contains a RISE program within a function; ends in a bare `rise.return`."""
 
     name = "rise.lowering_unit"
     body = region_def()
@@ -184,7 +184,7 @@ class LoweringUnitOp(RiseOperation):
 
 @irdl_op_definition
 class InOp(RiseOperation):
-    """Reads buffers: `rise.in %a : !rise.array<4, scalar<f32>>`, one for each scalar leaf."""
+    """Reads a value from one buffer per scalar leaf: `rise.in %a : !rise.array<4, scalar<f32>>`."""
 
     name = "rise.in"
     buffers = var_operand_def(MemRefType)
@@ -217,7 +217,7 @@ class InOp(RiseOperation):
 
 @irdl_op_definition
 class OutOp(RiseOperation):
-    """Stores a value: `rise.out %buffer <- %value`, one buffer for each scalar leaf."""
+    """Stores a value in one buffer per scalar leaf: `rise.out %buffer <- %value`."""
 
     name = "rise.out"
     buffers = var_operand_def(MemRefType)

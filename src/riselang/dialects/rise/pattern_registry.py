@@ -94,7 +94,7 @@ _SCAN = fun(fun(_t, _s, _t), _t, array(_n, _s), array(_n, _t))
 
 MAP = pattern(
     "map", "n s t", _MAP, Role.LOOP,
-    "applies a function to every element; a view if it is only read",
+    "applies a function to every element; a view if its result is not stored",
     applications=_n,
 )  # fmt: skip
 MAP_SEQ = pattern("mapSeq", "n s t", _MAP, Role.LOOP, "map as one sequential loop", applications=_n)
@@ -144,7 +144,7 @@ JOIN = pattern(
     "flattens the two outer dimensions; element i is [i / m][i % m]",
     view=View(
         lambda m, i: (i // as_divisor(m), i % as_divisor(m)),
-        "An array of arrays, read as a flat one.",
+        "An array of arrays, read as a flat array.",
         lambda m, i, j: i * m + j, "The result of `join`, written as the array of arrays.",
     ),
 )  # fmt: skip
@@ -169,7 +169,7 @@ SLIDE = pattern(
 )  # fmt: skip
 PAD = pattern(
     "pad", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "repeats the first element l times before the array, and the last r times after it",
+    "adds l copies of the first element before the array, and r copies of the last after it",
     explicit="l r", check=at_least(1, "n"),
     view=View(
         lambda l, n, i: nat_max(nat_min(i - l, n - 1), 0),
@@ -179,30 +179,30 @@ PAD = pattern(
 )  # fmt: skip
 LET = pattern(
     "let", "s t", fun(_s, fun(_s, _t), _t), Role.VALUE,
-    "names a value that is used more than once; a shared SSA value in the dialect",
+    "binds a name to a value that is used more than once; a shared SSA value in the dialect",
     in_dialect=False,
     applications=Nat.const(1),
 )  # fmt: skip
 SCAN = pattern(
     "scan", "n s t", _SCAN, Role.LOOP,
-    "the accumulators of reduce after each element", step=_STEP,
+    "the array of the accumulators that reduce has after each element", step=_STEP,
     applications=_n,
 )  # fmt: skip
 REVERSE = pattern(
     "reverse", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW, "reverses an array",
     view=View(
         lambda n, i: n - 1 - i, "An array, read in reverse order.",
-        lambda n, i: n - 1 - i, "The result of `reverse`, written as the array in its order.",
+        lambda n, i: n - 1 - i, "The result of `reverse`, written in the original order.",
     ),
 )  # fmt: skip
 PAD_CONST = pattern(
     "padConst", "n l r t", fun(_t, array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "adds a value l times before the array, and r times after it",
+    "adds l copies of a value before the array, and r copies after it",
     explicit="l r",
 )  # fmt: skip
 PAD_WRAP = pattern(
     "padWrap", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "adds the last l elements before the array, and the first r after it",
+    "adds the last l elements before the array, and the first r elements after it",
     explicit="l r", check=at_most("n", 0, "l", "r"),
     view=View(
         # The left pad is at most the length, so adding the length once makes it positive.
@@ -213,13 +213,13 @@ PAD_WRAP = pattern(
 )  # fmt: skip
 PAD_REFLECT = pattern(
     "padReflect", "n l r t", fun(array(_n, _t), array(_l + _n + _r, _t)), Role.VIEW,
-    "mirrors l elements before the array, and r after it, without the outermost ones",
+    "adds l mirrored elements before the array and r after it; the end elements are not repeated",
     explicit="l r", check=at_most("n", 1, "l", "r"),
     view=View(_reflect_index, "An array with mirrored ends.", size_attribute=_LEFT, is_pad=True),
 )  # fmt: skip
 PREFETCH = pattern(
     "prefetch", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
-    "the array itself; reading an element also prefetches the one at distance d",
+    "the array itself; reading an element also prefetches the element d positions later",
     explicit="d",
     view=View(
         lambda: (), "An array; reading an element also prefetches a later one.",
@@ -232,7 +232,7 @@ TAKE = pattern(
     view=View(
         lambda: (), "The first elements of an array.",
         lambda: (),
-        "The result of `take`, written as the whole array: further elements are not stored.",
+        "The result of `take`, written as the complete array; the dropped elements are not stored.",
         headroom=lambda k, i: k - 1 - i,
     ),
 )  # fmt: skip
@@ -259,25 +259,25 @@ UPDATE_AT = pattern(
 )  # fmt: skip
 GATHER = pattern(
     "gather", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t)), Role.VIEW,
-    "element i is the one at the i-th index",
+    "element i is the element of the array at the i-th index",
 )  # fmt: skip
 REORDER = pattern(
     "reorder", "n t", fun(fun(idx(_n), idx(_n)), array(_n, _t), array(_n, _t)), Role.VIEW,
-    "element i is the one at index f(i)",
+    "element i is the element of the array at index f(i)",
     applications=_n,
 )  # fmt: skip
 SCATTER = pattern(
     "scatter", "n m t", fun(array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)),
     Role.VALUE,
-    "writes values at indices of the second argument; of several at one index, the last one wins",
+    "writes values into a copy of an array; the last of several values at one index wins",
 )  # fmt: skip
 SCATTER_WITH = pattern(
     "scatterWith", "n m t",
     fun(
         fun(_t, _t, _t), array(_m, idx(_n)), array(_n, _t), array(_m, _t), array(_n, _t)
     ),
-    Role.VALUE, "combines each value with the element at its index", step=("old", "new"),
-    applications=_m,
+    Role.VALUE, "combines values with the elements of an array at their indices",
+    step=("old", "new"), applications=_m,
 )  # fmt: skip
 GENERATE = pattern(
     "generate", "n t", fun(fun(idx(_n), _t), array(_n, _t)), Role.LOOP, "element i is f(i)",
@@ -290,12 +290,12 @@ ITERATE = pattern(
 )  # fmt: skip
 WHILE = pattern(
     "while", "t", fun(fun(_t, i1), fun(_t, _t), _t, _t), Role.LOOP,
-    "applies the second function while the first returns true",
+    "applies the second function as long as the first returns true",
     applications=Nat.const(1), depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 SORT = pattern(
     "sort", "n t", fun(fun(_t, _t, i1), array(_n, _t), array(_n, _t)), Role.VALUE,
-    "sorts stably; the function says whether one element comes before another",
+    "sorts stably; the function returns whether its first argument comes before its second",
     applications=_n, depends_on_data=True, is_opaque=True,
 )  # fmt: skip
 CLAMP_IDX = pattern(
@@ -304,7 +304,7 @@ CLAMP_IDX = pattern(
 )  # fmt: skip
 CHECK_IDX = pattern(
     "checkIdx", "n t", fun(_t, idx(_n)), Role.VALUE,
-    "converts an integer to an index; an integer out of range is a run-time error",
+    "converts an integer to an index; an integer out of range raises an error at run time",
     explicit="n", check=_check_integer,
     is_opaque=True,
 )  # fmt: skip
@@ -314,10 +314,10 @@ SIZE_OF = pattern(
 )  # fmt: skip
 
 MAP_SEQ_UNROLL = pattern(
-    "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq, unrolled", applications=_n
+    "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq with its loop unrolled", applications=_n
 )
 REDUCE_SEQ_UNROLL = pattern(
-    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq, unrolled", step=_STEP,
+    "reduceSeqUnroll", "n s t", _REDUCE, Role.LOOP, "reduceSeq with its loop unrolled", step=_STEP,
     applications=_n,
 )  # fmt: skip
 SCAN_SEQ = pattern(
@@ -331,7 +331,7 @@ ITERATE_SEQ = pattern(
 )  # fmt: skip
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
-    "reduces chunks in parallel, then their results; the thread count does not affect the chunks",
+    "reduces chunks in parallel, then their results; the chunks do not depend on the thread count",
     step=_STEP,
     applications=_n,
     is_opaque=True,

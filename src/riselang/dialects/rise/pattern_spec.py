@@ -23,7 +23,7 @@ class Role(Enum):
 
     LOOP = "a loop"
     PARALLEL = "a parallel loop"
-    VIEW = "an access path, no code"
+    VIEW = "part of an access path, without code of its own"
     VALUE = "a value"
     GPU = "a loop mapped to a GPU"
 

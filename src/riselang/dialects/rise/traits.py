@@ -31,7 +31,7 @@ _READS = frozenset((_READ,))
 
 
 class StoresProgram(MemoryEffect):
-    """Reads the inputs of its value, and writes its buffers.
+    """The op reads the buffers that its value depends on, and writes its own buffers.
 
     So `rise.in`, which only declares that a program reads a buffer, is pure.
     """
@@ -43,7 +43,7 @@ class StoresProgram(MemoryEffect):
 
 
 class StoresScalar(MemoryEffect):
-    """Reads through one access path, and writes through another."""
+    """The op reads through one access path, and writes through another."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -51,7 +51,7 @@ class StoresScalar(MemoryEffect):
 
 
 class ReadsScalars(MemoryEffect):
-    """A step of an access path reads memory if its result has no arrays; otherwise it is pure.
+    """An op of an access path reads memory if its result contains no array, else it is pure.
 
     Phase 2 loads a value without arrays right after its definition, so two of them are equal only
     if there is no store in between.
@@ -64,7 +64,7 @@ class ReadsScalars(MemoryEffect):
 
 
 class ConstantFolder(HasFolder):
-    """A literal is a constant: its value."""
+    """The value of a literal is a constant."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute]:
@@ -72,7 +72,7 @@ class ConstantFolder(HasFolder):
 
 
 class ApplicationFolder(HasFolder):
-    """The laws whose right-hand side is one of the operands; see `canonicalization.py`."""
+    """Applies laws whose right-hand side is one of the operands; see `canonicalization.py`."""
 
     @classmethod
     def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
@@ -84,7 +84,7 @@ class ApplicationFolder(HasFolder):
 
 
 class ApplicationPatterns(HasCanonicalizationPatternsTrait):
-    """An application of a partial application is one application."""
+    """Merges a partial application into the application that uses it."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -95,7 +95,7 @@ class ApplicationPatterns(HasCanonicalizationPatternsTrait):
 
 
 class LambdaCallable(CallableOpInterface):
-    """A call of a lambda passes all its parameters."""
+    """A lambda can be called, with arguments for all its parameters."""
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
@@ -117,7 +117,7 @@ class LambdaCallable(CallableOpInterface):
 
 
 class AppliesFunction(CallOpInterface):
-    """An application calls its first operand."""
+    """An application calls the function that is its first operand."""
 
     @classmethod
     def get_callee(cls, op: Operation) -> SSAValue:

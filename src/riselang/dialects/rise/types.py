@@ -198,7 +198,7 @@ class FunType(RiseType):
 @_cache_hash
 @irdl_attr_definition
 class DepFunType(RiseType):
-    """A function of a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
+    """A function that takes a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
 
     The variable is named by the height of its binder, so that alpha-equivalent types are equal; see
     `binding.dep_fun`, which creates these types, and `opened`, which instantiates them.

@@ -17,11 +17,13 @@ from riselang.frontends.c.tactics.recognition import Recognition, recognize_stat
 from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
 from riselang.support.config import Options
+from riselang.support.counts import format_count
 
 
 def format_report(scop: Scop, options: Options, schedule: str = "source") -> str:
     """Format one line for each statement, and one if only the source order was found."""
-    lines = [f"{scop.location}: {scop.name}: {len(scop.statements)} statements"]
+    counted = format_count(len(scop.statements), "statement")
+    lines = [f"{scop.location}: {scop.name}: {counted}"]
     ways = _describe_implementations(scop, options)
     for found in recognize_statements(scop):
         name = found.statement.name
@@ -70,5 +72,5 @@ def describe_statement(scop: Scop, found: Recognition) -> str:
         lift_recognized(scop, found)
         lifted = ", lifted to RISE"
     except NotLifted as reason:
-        lifted = f" ({reason})"
+        lifted = f", not lifted ({reason})"
     return f"{found.tactic}{around}{lifted}"

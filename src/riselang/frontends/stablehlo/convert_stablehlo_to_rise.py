@@ -37,7 +37,7 @@ from riselang.term.to_dialect import program_module
 
 @dataclass(frozen=True)
 class ConvertStablehloToRisePass(ModulePass):
-    """Converts StableHLO ops to patterns; rejects unsupported ops by name."""
+    """Converts StableHLO ops to patterns, and reports each unsupported op."""
 
     name = "convert-stablehlo-to-rise"
 

@@ -116,7 +116,7 @@ def check_supported(function: GraphFunction) -> None:
         f"{names[0]} is not supported{more}",
         first.location,
         *location_notes(first.label),
-        f"supported are: {', '.join(supported_op_names())}",
+        f"the supported ops are: {', '.join(supported_op_names())}",
     )
 
 

@@ -117,7 +117,7 @@ def lowers_elementwise(
 
     def register(function: ScalarLowering) -> ScalarLowering:
         for name in names:
-            _register(name, summary or "`map` over `zip`", function)
+            _register(name, summary or "an elementwise `map`", function)
             ELEMENTWISE_LOWERINGS[name] = function
         return function
 

@@ -19,9 +19,9 @@ def supported_ops() -> list[SupportedOp]:
     """Return the supported ops, sorted by name."""
     # Importing the modules registers the ops.
     import_module("riselang.frontends.stablehlo.lowering")
-    expanded = [SupportedOp(name, "StableHLO ops") for name in EXPANDED_CHLO_OPS]
-    calls = SupportedOp("func.call", "the body of the function")
-    composite = SupportedOp("stablehlo.composite", "the body of its decomposition")
+    expanded = [SupportedOp(name, "simpler StableHLO ops") for name in EXPANDED_CHLO_OPS]
+    calls = SupportedOp("func.call", "the body of the function, inlined")
+    composite = SupportedOp("stablehlo.composite", "the body of its decomposition, inlined")
     found = {each.name: each for each in (*SUPPORTED_OPS.values(), *expanded, calls, composite)}
     return [found[name] for name in sorted(found)]
 

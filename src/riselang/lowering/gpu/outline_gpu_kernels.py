@@ -55,7 +55,7 @@ HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
 
 @dataclass(frozen=True)
 class OutlineGpuKernelsPass(ModulePass):
-    """Outlines GPU kernels into a module `kernels`; functions launch them."""
+    """Outlines GPU kernels into a module `kernels`, and launches them from the functions."""
 
     name = "outline-gpu-kernels"
 

@@ -24,7 +24,7 @@ from riselang.support.recursion import with_deep_stack
 
 @dataclass(frozen=True)
 class ApproximateMathPass(ModulePass):
-    """Approximates exp, log and tanh by polynomials."""
+    """Replaces exp, log and tanh with polynomial approximations."""
 
     name = "approximate-math"
 

@@ -34,7 +34,7 @@ def can_contract(module: ModuleOp) -> bool:
 
 @dataclass(frozen=True)
 class ContractRiseFloatsPass(ModulePass):
-    """Contracts floats (`fma`) in the source program."""
+    """Contracts multiplications and additions to `fma` in the source program."""
 
     name = "contract-rise-floats"
 

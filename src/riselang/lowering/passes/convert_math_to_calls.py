@@ -36,7 +36,7 @@ from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 @dataclass(frozen=True)
 class ConvertMathToCallsPass(ModulePass):
-    """Replaces math ops such as exp and sin by math library calls."""
+    """Replaces math ops such as exp and sin with calls to the math library."""
 
     name = "convert-math-to-calls"
 

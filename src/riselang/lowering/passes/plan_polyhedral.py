@@ -49,7 +49,7 @@ class Unproven(Exception):
 
 @dataclass(frozen=True)
 class PlanPolyhedralPass(ModulePass):
-    """Plans tiling, scalar replacement and vectorization where they are proven correct."""
+    """Selects tiling, scalar replacement and vectorization where they are proved correct."""
 
     name = "plan-polyhedral"
 

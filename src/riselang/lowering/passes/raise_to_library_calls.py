@@ -50,7 +50,7 @@ MIN_DOT_LENGTH = 32
 
 @dataclass(frozen=True)
 class RaiseToLibraryCallsPass(ModulePass):
-    """Replaces loops by calls to BLAS routines."""
+    """Replaces loops with calls to BLAS routines."""
 
     name = "raise-to-library-calls"
 

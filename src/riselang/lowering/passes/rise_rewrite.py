@@ -41,7 +41,7 @@ STRATEGY = "rise.strategy"
 
 @dataclass(frozen=True)
 class RiseRewritePass(ModulePass):
-    """Rewrites every program by the given strategy, or by its function's strategy."""
+    """Applies the given strategy, or the strategy of its function, to every program."""
 
     name = "rise-rewrite"
 

@@ -1,10 +1,10 @@
-"""Laws of accumulating contractions: two arrays, and a matrix with an element for each pair.
+"""Laws of tensor contractions that accumulate into a matrix with an element for each pair.
 
     zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
 
 Element i of x and element j of y are combined with element (i, j) of c, which is the initial value
-of a reduction, or a summand of its result. The loops can be padded, tiled and interchanged as if c
-were not there.
+of a reduction, or is added to its result. The loops can be padded, tiled and interchanged as if c
+did not occur.
 """
 
 from __future__ import annotations

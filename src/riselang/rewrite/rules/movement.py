@@ -1,6 +1,7 @@
 """Laws that move views across maps and across each other.
 
-The name says the order afterwards: `split_before_map` moves a split from after a map to before it.
+The name states the order after the step: `split_before_map` moves a split from after a map to
+before it.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def register_tiles(
     transposed: bool = False,
     threads: bool = True,
 ) -> Strategy:
-    """Register tiles for a map of a map of a reduction; `block` counts tiles."""
+    """Computes a map of a map of a reduction in register tiles, `block` tiles at a time."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         choice(pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)),
@@ -138,7 +138,7 @@ def column_tiles(
     transposed: bool = False,
     threads: bool = True,
 ) -> Strategy:
-    """Register tiles, for some columns with all rows; the remaining rows are a smaller tile."""
+    """Computes register tiles column block by column block; remaining rows form a smaller tile."""
     return seq(
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
@@ -227,7 +227,7 @@ class _RowTiles(Strategy):
 def panel_tiles(
     rows: int, columns: int, lanes: int, *, kept: bool = False, threads: bool = True
 ) -> Strategy:
-    """Register tiles for matrices in panels of this many rows and columns, without packing."""
+    """Computes register tiles of matrices that are already packed in panels, without copying."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         tile(rows, columns) @ loop(1),
@@ -294,7 +294,7 @@ class Contraction(Strategy):
 
 @schedule
 def contraction() -> Strategy:
-    """Register tiles of sizes that suit this machine, for a map of a map of a reduction."""
+    """Computes a map of a map of a reduction in register tiles of sizes for this machine."""
     return Contraction()
 
 

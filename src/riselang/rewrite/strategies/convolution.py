@@ -84,12 +84,12 @@ separated = program_strategy(
     >> top_down(share_rows >> argument(argument(store_on_heap)))
     >> fuse()
     >> _products,
-    "A convolution over the columns after one over the rows, each computed once.",
+    "Convolves along the rows, stores the result, and convolves along the columns.",
 )
 direct = program_strategy(
     "convolution.direct",
     fuse() >> reduce_by_rows() >> hoist() >> stencil() @ loop(1),
-    "Each window separately, vectorized, with accumulators in registers.",
+    "Computes each window separately, vectorized, with accumulators in registers.",
 )
 
 
@@ -182,5 +182,5 @@ by_lines = program_strategy(
     >> fuse()
     >> _products
     >> top_down(choice(_Bands(), inside(_line) >> parallel())),
-    "Vectorized lines of column sums, a few at a time, and from each a line of the result.",
+    "Computes a few vectorized rows of column sums at a time, and from each a result row.",
 )

@@ -185,10 +185,10 @@ def find_kernels(term: Term, setting: Setting) -> Iterator[RecognizedKernel]:
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
         trail, part = stack.pop()
-        for recognise in KERNELS:
-            found = recognise(part, setting)
+        for recognize in KERNELS:
+            found = recognize(part, setting)
             if found is not None and (
-                recognise not in WRITTEN_KERNELS or path_of_trail(trail) in stored
+                recognize not in WRITTEN_KERNELS or path_of_trail(trail) in stored
             ):
                 yield RecognizedKernel(path_of_trail(trail), *found)
                 break

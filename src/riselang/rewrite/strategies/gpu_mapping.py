@@ -23,7 +23,7 @@ FUNCTION, BODY = (0, 1), 0
 
 @schedule
 def on_gpu() -> Strategy:
-    """Maps the outermost loops to the GPU: to blocks with threads if they have inner maps."""
+    """Maps the outermost loops to GPU threads, or to blocks and threads if they are nested."""
     return _OnGpu()
 
 

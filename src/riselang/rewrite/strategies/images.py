@@ -32,7 +32,7 @@ MIN_SCALARS = 16
 
 @schedule
 def keep_values() -> Strategy:
-    """Moves windows from the end of a stage to the start of the next, so stages return values."""
+    """Moves windows from the end of a stage to the start of the next, so stages return elements."""
     ends = Guard("slide reads windows", _slides_over_views)
     return normalize(ends >> argument(map_fission) >> slide_before_map) >> fuse()
 
@@ -133,5 +133,5 @@ _strip = try_(buffer_lines()) >> sequential() @ loop(1) >> rows_in_vectors()
 line_buffers = program_strategy(
     "images.line_buffers",
     fuse() >> keep_values() >> top_down(strips() >> argument(inside(_strip) >> parallel())),
-    "Parallel strips of rows; in each, all stages fused, a row at a time, vectorized.",
+    "Computes strips of rows in parallel; in each, all stages are fused and vectorized by row.",
 )

@@ -32,19 +32,19 @@ LANES = 4
 ROWS, COLUMNS = 8, 8
 """A tile whose accumulators, in vectors, take half of the registers of a CPU."""
 
-baseline = program_strategy("matmul.baseline", fuse(), "A reduction for each element.")
+baseline = program_strategy("matmul.baseline", fuse(), "Computes a reduction for each element.")
 blocking = program_strategy(
     "matmul.blocking",
     baseline
     >> tile(TILE, TILE) @ outermost("map", nest=2)
     >> reorder(1, 2, 5, 3, 4) @ outermost("map")
     >> split(STEPS) @ outermost("reduce"),
-    "Tiles of accumulators that stay in the cache, with the columns in the innermost loop.",
+    "Computes tiles that stay in the cache, with the columns in the innermost loop.",
 )
 vectorization = program_strategy(
     "matmul.vectorization",
     blocking >> vectorize(LANES) @ outermost("reduce"),
-    "Vectorized accumulators.",
+    "Vectorizes the accumulators.",
 )
 loop_permutation = program_strategy(
     "matmul.loop_permutation",
@@ -77,12 +77,12 @@ register_tiles = program_strategy(
     >> pack() @ outermost("map", over="rows")
     >> hoist()
     >> parallel() @ outermost("map", over="rows"),
-    "Register tiles, with both matrices packed, in parallel.",
+    "Computes register tiles in parallel, with both matrices packed.",
 )
 goto = program_strategy(
     "matmul.goto",
     baseline >> top_down(contraction()),
-    "Register tiles and blocks of sizes that suit the machine and the matrices, of any size.",
+    "Computes matrices of any size in tiles and blocks chosen for the machine and the sizes.",
 )
 LADDER = (
     baseline, blocking, vectorization, loop_permutation, array_packing, cache_blocks,

@@ -96,7 +96,7 @@ class _PartialSums(Strategy):
 
 @schedule
 def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
-    """Splits a reduction into blocks, which may run in parallel, each in partial sums."""
+    """Splits a reduction into blocks, which may run in parallel, each with partial sums."""
     if blocks < 1:
         raise UserError("blocked_reduction needs 1 or more blocks")
     return _BlocksOfSums(blocks, partial_sums(vectors, lanes))

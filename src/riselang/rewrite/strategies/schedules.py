@@ -118,7 +118,7 @@ def fuse() -> Strategy:
 
 @schedule
 def split(size: int) -> Strategy:
-    """Splits a map or a reduction into one over blocks of a size, and one inside each block."""
+    """Splits a map or a reduction into an outer one over blocks and an inner one in each block."""
     return choice(split_join(size), blocked_reduce(size))
 
 
@@ -164,7 +164,7 @@ def sequential() -> Strategy:
 
 @schedule
 def vectorize(length: int) -> Strategy:
-    """Vectorizes a map, or the accumulators of a reduction, with vectors of a length."""
+    """Vectorizes a map, or the accumulators of a reduction, with vectors of the given length."""
     of_reduction = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
     return choice(of_map, of_reduction) >> _vectorize_lanes(length)
@@ -184,13 +184,13 @@ def pack() -> Strategy:
 
 @schedule
 def pack_vectors(length: int) -> Strategy:
-    """The same as pack, with the rows of a block in vectors of a length."""
+    """Packs blocks as pack does, with the rows of a block in vectors of the given length."""
     return argument(pack_vectors_of_blocks(length))
 
 
 @schedule
 def pad_to_multiple(size: int) -> Strategy:
-    """Pads the array of a map to a multiple of a size, and drops the padding of the result."""
+    """Pads the array of a map to a multiple of the size, and drops the excess results."""
     if size < 1:
         raise UserError("pad_to_multiple needs a size of 1 or more")
     return _Fill(size)
@@ -198,14 +198,14 @@ def pad_to_multiple(size: int) -> Strategy:
 
 @schedule
 def keep(length: int) -> Strategy:
-    """Loads the scalars for each iteration of a vectorized reduction in vectors of a length."""
+    """Loads the scalars for each iteration of a vectorized reduction as vectors of the length."""
     takes = Guard("it zips scalars with vectors", _pairs_scalars)
     return top_down(takes >> function(argument(keep_in_vectors(length))))
 
 
 @schedule
 def store_in_memory(space: str = "heap") -> Strategy:
-    """Stores a value in its own buffer: heap, stack or register."""
+    """Stores a value in its own buffer: on the heap, on the stack or in registers."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
     if space not in spaces:
         raise UserError(f"store_in_memory: expected {', '.join(spaces)}, but found {space}")

@@ -56,8 +56,8 @@ from riselang.term.nodes import Term
 def streamed_tiles(
     rows: int, columns: int, lanes: int, *, depth: int, share: int, threads: bool = True
 ) -> Strategy:
-    """Register tiles that add `depth` products at a time, and are in memory meanwhile; a thread
-    computes a share of the columns."""
+    """Computes tiles that add `depth` products at a time, with the accumulators in memory between;
+    each thread computes `share` columns at a time."""
     if min(rows, columns, lanes, depth, share) < 1:
         raise UserError("streamed_tiles needs sizes, a depth and a share of 1 or more")
     tiles = seq(
@@ -94,8 +94,8 @@ _from_matrix = choice(start_from_matrix, initial_values_first)
 
 @schedule
 def streamed_reductions(depth: int, *, share: int, threads: bool = True) -> Strategy:
-    """Computes the reductions of all elements of a map, `depth` elements at a time; a thread
-    computes a share of the reductions."""
+    """Computes the reductions of all elements of a map, `depth` elements at a time; each thread
+    computes `share` reductions at a time."""
     if min(depth, share) < 1:
         raise UserError("streamed_reductions needs a depth and a share of 1 or more")
     sums = interchange() >> _Blocks(depth)

@@ -69,13 +69,13 @@ def overlapped_tiles_2d(rows: int, columns: int) -> Strategy:
 
 @schedule
 def reduce_by_rows() -> Strategy:
-    """Splits reductions over all elements of windows into rows, in the same order."""
+    """Splits reductions over all elements of a window into reductions by row, in the same order."""
     return normalize(zip_before_join) >> normalize(choice(reduce_of_join, reduce_map_fusion))
 
 
 @schedule
 def in_vectors(lanes: int, most: int = 8) -> Strategy:
-    """Vectorizes a map of scalars in blocks of up to `most` vectors; reduces in registers."""
+    """Vectorizes a map of scalars, up to `most` vectors at a time; reductions use registers."""
     return _InVectors(lanes, most)
 
 
@@ -308,5 +308,5 @@ def _reduction_lengths(term: Term) -> list[int]:
 vectors = program_strategy(
     "stencils.vectors",
     fuse() >> reduce_by_rows() >> hoist() >> stencil() @ loop(1),
-    "Vectorized lines of windows, reductions in registers, a parallel outermost loop.",
+    "Vectorizes rows of windows, reduces in registers, and runs the outermost loop in parallel.",
 )

@@ -33,7 +33,7 @@ MIN_ELEMENTS = 1 << 16
 
 @schedule
 def tiled_transpose(rows: int, columns: int, lanes: int) -> Strategy:
-    """Transposes an array in parallel, in tiles of rows x columns, and these in vectors.
+    """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
     far apart that a cache holds few of them. From there it is written row by row.
@@ -113,5 +113,5 @@ class _TransposeResult(Strategy):
 
 @schedule
 def transpose_result() -> Strategy:
-    """Transposes an array, the result of the program, in tiles for this machine."""
+    """Transposes the array that is the program's result, in tiles of sizes for this machine."""
     return _TransposeResult()

@@ -57,7 +57,7 @@ def choose_for_product(
             LOOP_CODE, "one of its scalar factors is computed in the region"
         )
     if not is_permitted(product, options):
-        return ImplementationChoice(LOOP_CODE, 'another order of its sum needs float="relaxed"')
+        return ImplementationChoice(LOOP_CODE, 'reordering its sum requires float="relaxed"')
     if options.library == "blas" and (reason := _reason_against_call(scop, product)):
         return ImplementationChoice(LOOP_CODE, reason)
     factors = (product.target, product.left, product.right)
@@ -75,7 +75,7 @@ def choose_for_routine(scop: Scop, routine: Routine) -> ImplementationChoice:
     structure = routine.structure
     if length := find_long_length(scop, structure):
         return ImplementationChoice(
-            LOOP_CODE, f"the length {length} may exceed what a routine takes"
+            LOOP_CODE, f"the length {length} may exceed the largest that a routine accepts"
         )
     loops = LOOP_CODE if structure.target.loops else SUM_LOOPS
     if (
@@ -93,12 +93,12 @@ def choose_for_structure(
 ) -> ImplementationChoice:
     """Choose the implementation of a statement over a box, for the loop lengths that are known."""
     if tactic not in WINDOW_TACTICS:
-        return ImplementationChoice(LOOP_CODE, "it is memory-bound, each element is used once")
+        return ImplementationChoice(LOOP_CODE, "it is memory-bound: each element is used once")
     loops = STRIDED_LOOPS if _is_strided(structure) else WINDOW_LOOPS
     work = _structure_work(structure, {**_constant_lengths(structure), **(lengths or {})})
     if cheapest(work, (loops, WINDOW_PATTERNS)) is loops:
         return ImplementationChoice(LOOP_CODE, "its windows are small")
-    return ImplementationChoice(PATTERN_CODE, "its elements are in many windows")
+    return ImplementationChoice(PATTERN_CODE, "each element is in many windows")
 
 
 def _is_strided(structure: Structure) -> bool:
@@ -129,7 +129,7 @@ def _reason_against_call(scop: Scop, product: MatrixProduct) -> str:
     for length in product.lengths.values():
         most = int(length) if length.isdecimal() else largest.get(length, MAX_BLAS_INT + 1)
         if most > MAX_BLAS_INT:
-            return f"the length {length} may exceed what a routine takes"
+            return f"the length {length} may exceed the largest that a routine accepts"
     return ""
 
 

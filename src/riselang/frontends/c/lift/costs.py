@@ -1,9 +1,9 @@
 """A cost model: the estimated cycles of each implementation.
 
-An implementation reaches a fraction of the CPU's peak performance and of the memory bandwidth, and
-has start-up costs and copies of its result. The slower of compute and memory counts: if each
-element is used once, everything is memory-bound, and a library gains little. The fractions are
-measured on a Neoverse N1.
+An implementation reaches a fraction of the CPU's peak performance and of the memory bandwidth; it
+may also have start-up costs and copy its result. Whichever of computation and memory traffic takes
+longer determines the cost: if each element is used once, every implementation is memory-bound, and
+a library call gains little. The fractions were measured on a Neoverse N1.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Implementation:
     extra_passes: int = 0
     """How often the result is written and read once more."""
     is_vectorized: bool = True
-    """Whether wider vectors compute more."""
+    """Whether wider vectors make it faster."""
 
 
 LOOP_CODE = Implementation("loops", 0.55, 0.8, 0.0)
 PATTERN_CODE = Implementation("patterns", 0.95, 1.0, 50_000.0, 1)
-LIBRARY_CALL = Implementation("call", 1.0, 0.9, 2_000.0)
+LIBRARY_CALL = Implementation("a library call", 1.0, 0.9, 2_000.0)
 VECTOR_CALL = replace(LIBRARY_CALL, startup_cycles=300.0)
 # A single reduction is bound by its latency, however wide vectors are.
 SUM_LOOPS = replace(LOOP_CODE, compute_fraction=0.18, is_vectorized=False)

@@ -149,7 +149,7 @@ def _make_runnable(scop: Scop, structure: Structure) -> LiftedProgram:
         if array not in scop.inputs or not array.is_array:
             raise NotLifted(f"{array.name} is not an input array")
         if view is not None and len(view.extents) != len(array.extents):
-            raise NotLifted(f"{array.name} is declared with other dimensions")
+            raise NotLifted(f"{array.name} is declared with different dimensions")
     for scalar in found.scalars:
         if scalar.variable not in scop.inputs or is_buffer(scop, scalar.variable):
             raise NotLifted(f"{scalar.variable.name} is computed in the region")

@@ -165,7 +165,7 @@ class Extraction:
         if not self.region.is_whole or last is not statement:
             raise UnsupportedConstruct(
                 statement.location, "a return before the end is not static control flow",
-                "put the rest of the function into an if",
+                "put the remainder of the function into an if",
             )  # fmt: skip
         self.result = statement.value
         for part in walk_expression(statement.value) if statement.value is not None else ():
@@ -248,7 +248,7 @@ class Extraction:
             raise UnsupportedConstruct(
                 loop.location,
                 f"{loop.variable.name} is used after this loop, whose end is not known",
-                "use another variable after the loop",
+                "use a different variable after the loop",
             )  # fmt: skip
         return self._extract_opaque_statement(loop, nest)
 
@@ -363,7 +363,7 @@ class Extraction:
                     if isinstance(part, Access) and (part.indices or part.variable in self.written):
                         raise UnsupportedConstruct(
                             variable.location,
-                            f"a length of {variable.name} is computed from something that changes",
+                            f"a length of {variable.name} depends on a value that changes",
                             "declare the array with lengths that do not change",
                         )
 
@@ -374,5 +374,5 @@ def extract_scop(region: Region) -> Scop:
         return Extraction(region).build_scop()
     except RecursionError:
         raise UnsupportedConstruct(
-            region.location, "expressions nest too deeply", "use variables for parts"
+            region.location, "expressions nest too deeply", "assign parts of them to variables"
         ) from None

@@ -134,7 +134,7 @@ class Footprints:
             if wanted != found:
                 raise UserError(
                     f"argument {variable.name}: dimension {at} is {found}, but the declaration "
-                    f"says {wanted}"
+                    f"requires {wanted}"
                 )
 
     def _parameter_value(self, parameter: Parameter, scalars: Mapping[Variable, int]) -> int | None:

@@ -31,13 +31,13 @@ def check_loop_variable(loop: For, nest: LoopNest) -> None:
     if nest.iterator_name(loop.variable) is not None:
         raise UnsupportedConstruct(
             loop.location, f"{loop.variable.name} is also the variable of an enclosing loop",
-            "use another variable",
+            "use a different variable",
         )  # fmt: skip
     for inner in walk_statement(loop.body):
         if isinstance(inner, Assign) and inner.target.variable is loop.variable:
             raise UnsupportedConstruct(
                 inner.location, f"{loop.variable.name} is changed in the body of its loop",
-                "use another variable, or a for loop with the right step",
+                "use a different variable, or a for loop with the right step",
             )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def assign_final_value(loop: For) -> Statement:
         raise UnsupportedConstruct(
             loop.location,
             f"{loop.variable.name} is used after this loop, but its value there is not known",
-            "use another variable after the loop",
+            "use a different variable after the loop",
         )
     operator, end = found
     location, type = loop.location, loop.variable.type

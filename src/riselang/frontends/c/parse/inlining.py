@@ -232,8 +232,8 @@ class Inliner:
             if not same or argument.variable.type != parameter.type:
                 raise UnsupportedConstruct(
                     argument.location,
-                    f"{argument.variable.name} has rows of other lengths than {parameter.name} of "
-                    f"{call.function}",
+                    f"{argument.variable.name} has rows of different lengths than "
+                    f"{parameter.name} of {call.function}",
                     "declare both with the same lengths",
                 )
 

@@ -46,8 +46,8 @@ _UNSUPPORTED_KINDS = {
     "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),
     "DO_STMT": ("a do loop", "write it as a for loop with a known number of iterations"),
     "SWITCH_STMT": ("a switch", "write it as if and else"),
-    "BREAK_STMT": ("break", "put what ends the loop into its condition"),
-    "CONTINUE_STMT": ("continue", "put the rest of the body into an if"),
+    "BREAK_STMT": ("break", "move the exit test into the loop condition"),
+    "CONTINUE_STMT": ("continue", "put the remainder of the body into an if"),
     "GOTO_STMT": ("goto", "use loops and if"),
     "INDIRECT_GOTO_STMT": ("goto", "use loops and if"),
     "ASM_STMT": ("assembly", "move it out of the region"),
@@ -83,13 +83,13 @@ class StatementReader:
         try:
             if not cursor.spelling.isascii():
                 raise UnsupportedConstruct(
-                    location, f"the name {cursor.spelling} has letters that are not ASCII",
+                    location, f"the name {cursor.spelling} contains letters that are not ASCII",
                     "rename the function",
                 )  # fmt: skip
             parameters += map(self._expressions.find_variable, cursor.get_arguments())
             if cursor.type.is_function_variadic():
                 raise UnsupportedConstruct(
-                    location, f"{cursor.spelling} has a variable number of arguments"
+                    location, f"{cursor.spelling} takes a variable number of arguments"
                 )
             returned = cursor.result_type.get_canonical()
             result = None if returned.kind.name == "VOID" else scalar_type(returned, location)
@@ -174,7 +174,7 @@ class StatementReader:
             if any(kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} has an initializer list",
-                    "assign them one by one, or pass the array as a parameter",
+                    "assign the elements one by one, or pass the array as a parameter",
                 )  # fmt: skip
             return None
         return self._expressions.read_value(found[-1]) if found else None
@@ -253,7 +253,7 @@ class StatementReader:
         if len(found) != 4:
             # Clang omits missing parts, and does not say which ones are missing.
             raise UnsupportedConstruct(
-                location, "a part of the loop head is missing",
+                location, "the loop lacks an initialization, a condition or an update",
                 "write for (i = first; i < end; i += step)",
             )  # fmt: skip
         start, condition, increment, body = found
@@ -261,7 +261,7 @@ class StatementReader:
         if any(isinstance(e, Access) and e.variable is variable for e in walk_expression(first)):
             raise UnsupportedConstruct(
                 location, f"{variable.name} is initialized with its own value in this loop",
-                "use another variable for the initial value",
+                "use a different variable for the initial value",
             )  # fmt: skip
         step = self._read_loop_step(increment, variable)
         return For(
@@ -288,7 +288,9 @@ class StatementReader:
                 )  # fmt: skip
         if variable.is_array or variable.type.is_float:
             raise UnsupportedConstruct(
-                location, f"{variable.name} is not an integer", "count with an integer"
+                location,
+                f"{variable.name} is not an integer",
+                "use an integer variable to count the iterations",
             )
         return variable, isinstance(statement, Declare), convert_to(value, variable.type)
 
@@ -299,7 +301,7 @@ class StatementReader:
             raise UnsupportedConstruct(
                 self._parsed.location_of(cursor),
                 f"the step of this loop is not a constant added to {variable.name}",
-                "write i++, i += 2 or similar",
+                "write an update such as i++ or i += 2",
             )
         return step
 

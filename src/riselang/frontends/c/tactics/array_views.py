@@ -121,7 +121,7 @@ class ViewBuilder:
         name."""
         for name in axis.offset.names():
             if name in self._structure.around:
-                raise NotLifted("a subscript mixes loops that remain with others")
+                raise NotLifted("a subscript combines loops that remain sequential with others")
         if not axis.loops:
             builder, first = self._builder, axis.offset.to_nat()
             return lambda xs: element_at(builder, 0, builder.drop(first, xs)), []

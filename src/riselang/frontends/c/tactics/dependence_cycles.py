@@ -38,9 +38,9 @@ def find_cycle_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle:
     around = _remaining_loops(scop, statements)
     outer = outer_ranges(scop, statements[0], len(around))
     if around and any(outer_ranges(scop, each, len(around)) != outer for each in statements):
-        raise NotLifted("the loops that remain are not the same for all statements")
+        raise NotLifted("the sequential loops are not the same for all statements")
     if around and not _is_upward(scop, names, len(around)):
-        raise NotLifted("the loops that remain run downward")
+        raise NotLifted("the sequential loops run downward")
     order = _topological_order(scop, statements, len(around))
     return DependenceCycle(outer, tuple(read_structure(scop, each, around) for each in order))
 
@@ -50,7 +50,7 @@ def _remaining_loops(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[
     depth = max(count_remaining_loops(scop, each) for each in statements)
     found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
     if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
-        raise NotLifted("the loops that remain are not around all statements")
+        raise NotLifted("the sequential loops do not enclose all statements")
     return found.pop()
 
 

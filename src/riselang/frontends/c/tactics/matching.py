@@ -164,11 +164,11 @@ def _make_update(statement: ModelStatement, target: Factor, added: Expression) -
             case Access() if part not in statement.access_relations:
                 pass
             case _:
-                raise NoMatch("what is added is not a product of elements and scalars")
+                raise NoMatch("the added value is not a product of elements and scalars")
     if not factors:
         raise NoMatch("no array is a factor")
     if any(factor.array is target.array for factor in factors):
-        raise NoMatch(f"{target.array.name} is also a factor of what is added to it")
+        raise NoMatch(f"{target.array.name} is also a factor of the value that is added to it")
     return Update(target, tuple(factors), tuple(_left_factors(added)))
 
 
@@ -181,7 +181,7 @@ def added_value(value: Expression, target: Access) -> Expression:
     for one, other in ((value.left, value.right), (value.right, value.left)):
         if one == target:
             if any(part == target for part in walk_expression(other)):
-                raise NoMatch("what is added depends on the target")
+                raise NoMatch("the added value depends on the target")
             return other
     raise NoMatch("it does not add to its target")
 
@@ -209,7 +209,7 @@ def read_factor(access: Access, statement: ModelStatement) -> Factor:
         raise NoMatch(f"a subscript of {access.variable.name} is not affine")
     names = [single_loop(index) for index in subscript.indices]
     if None in names or len(set(names)) != len(names):
-        raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable alone")
+        raise NoMatch(f"a subscript of {access.variable.name} is not just a loop variable")
     known = {name for _, name in statement.iterators}
     if not set(names) <= known:
         raise NoMatch(f"a subscript of {access.variable.name} is not a loop variable")

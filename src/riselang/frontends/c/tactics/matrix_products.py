@@ -83,7 +83,7 @@ def read_product(scop: Scop, statement: ModelStatement, updates: Sequence[Update
     """
     first = updates[0]
     if not all(update.is_from_left for update in updates):
-        raise NoProduct("its products are not computed from the left")
+        raise NoProduct("its factors are not multiplied from left to right")
     if not first.target.array.type.is_float:
         raise NoProduct("its elements are not floats")
     product = _assign_loop_roles(first)
@@ -112,7 +112,7 @@ def _assign_loop_roles(update: Update) -> MatrixProduct:
         if factor.array.type != target.array.type:
             raise NoProduct("its arrays have different types")
         if len(factor.array.extents) != len(factor.loops):
-            raise NoProduct(f"{factor.array.name} is declared with other dimensions")
+            raise NoProduct(f"{factor.array.name} is declared with different dimensions")
     if not target.loops:
         raise NoProduct("its result is a scalar")
     # The factor with the outermost loop that only one of them has provides the rows.
@@ -125,7 +125,7 @@ def _assign_loop_roles(update: Update) -> MatrixProduct:
     columns = tuple(loop for loop in target.loops if loop in right.loops and loop not in batch)
     depth = tuple(loop for loop in left.loops if loop not in target.loops)
     if set(depth) != {loop for loop in right.loops if loop not in target.loops}:
-        raise NoProduct("a contracted loop occurs in only one factor")
+        raise NoProduct("a reduction loop occurs in only one factor")
     if not columns or not depth:
         raise NoProduct("each element of its factors is used once")
     product = MatrixProduct(target, left, right, batch, rows, columns, depth, {}, update.parts)
@@ -186,7 +186,7 @@ def checked_lengths(
     if set(found) != {name for _, name in statement.iterators}:
         raise NoProduct("a length is not declared")
     if not _covers_arrays(scop, statement, found, condition):
-        raise NoProduct("the loops do not cover whole arrays")
+        raise NoProduct("the loops do not cover entire arrays")
     return found
 
 

@@ -31,6 +31,8 @@ from riselang.frontends.c.tactics.matrix_products import NoProduct, read_product
 from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
 from riselang.frontends.c.tactics.tactic_library import TACTICS
 
+NOT_A_BOX = "its domain is not a box: bounds depend on loop variables"
+
 
 @dataclass(frozen=True)
 class Recognition:
@@ -48,7 +50,7 @@ class Recognition:
 def recognize_statements(scop: Scop) -> tuple[Recognition, ...]:
     """Recognize each statement of a region."""
     if dependences(scop) is None:
-        reason = "the dependences of the region take too long to find"
+        reason = "analyzing the dependences of the region takes too long"
         return tuple(Recognition(each, None, (), reason) for each in scop.statements)
     return tuple(_recognize_statement(scop, each) for each in scop.statements)
 
@@ -67,14 +69,14 @@ def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
     name = _tactic_name(update, around)
     idle = [loop for loop in inner if loop not in used]
     if idle:
-        reason = f"{name}, but the loop over {idle[0]} repeats it"
+        reason = f"the closest tactic is {name}, but the loop over {idle[0]} repeats it"
         return Recognition(statement, None, around, reason)
     if _is_box(statement, around):
         return Recognition(statement, name, around)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
         return Recognition(statement, "syrk", around)
-    reason = f"{name}, but its domain is not a box: bounds depend on loops"
+    reason = f"the closest tactic is {name}, but {NOT_A_BOX}"
     return Recognition(statement, None, around, reason)
 
 
@@ -85,14 +87,14 @@ def _recognize_symmetric(
     try:
         if not around and read_product(scop, statement, updates).is_both:
             return Recognition(statement, "syr2k", around)
-        reason = "loops around it stay"
+        reason = "enclosing loops remain sequential"
     except NoProduct as found:
         reason = str(found)
     assert isinstance(statement.body, Assign)
     kind, _ = _prove_structure(scop, statement, around, statement.body)
     if kind is not None:
         return Recognition(statement, kind, around)
-    return Recognition(statement, None, around, f"nearest is syr2k, but {reason}")
+    return Recognition(statement, None, around, f"the closest tactic is syr2k, but {reason}")
 
 
 def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
@@ -109,7 +111,7 @@ def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
     if len(factors) == 1:
         is_sum = set(factors[0].loops) - set(plain.target.loops)
         return "reduction" if is_sum else "elementwise"
-    return "contraction"
+    return "tensor contraction"
 
 
 def _sorted_ranks(update: Update) -> list[int]:
@@ -198,21 +200,21 @@ def _recognize_map(
     if kind is not None:
         return Recognition(statement, kind, around)
     if not body.target.indices:
-        return not_recognized("it sets a variable")
+        return not_recognized("it assigns a scalar variable")
     try:
         target = read_factor(body.target, statement)
     except NoMatch:
-        return not_recognized(f"nearest is a map, but {failed}")
+        return not_recognized(f"the closest tactic is a map, but {failed}")
     inner = [name for _, name in statement.iterators if name not in around]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
         return not_recognized(f"{nearest}; the loop over {idle[0]} repeats it")
     if _depends_on_itself(scop, statement, around):
-        return not_recognized(f"{nearest}; and it reads what it has written in other iterations")
-    if not _is_box(statement, around):
         return not_recognized(
-            "nearest is a map, but its domain is not a box: bounds depend on loops"
+            f"{nearest}; it also reads elements that it writes in other iterations"
         )
+    if not _is_box(statement, around):
+        return not_recognized(f"the closest tactic is a map, but {NOT_A_BOX}")
     return Recognition(statement, _map_kind(body, statement, target.loops), around)
 
 
@@ -231,7 +233,7 @@ def _prove_structure(
     if not is_sum and not _is_min_or_max(found):
         return (
             None,
-            f"the loop over {found.reduction_loops[0]} neither adds to it nor takes the larger",
+            f"the loop over {found.reduction_loops[0]} computes neither a sum nor an extremum",
         )
     if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
         return "reduction", ""

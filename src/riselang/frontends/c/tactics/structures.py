@@ -101,7 +101,7 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
         raise NotLifted("its accesses are checked at run time")
     inner = [name for _, name in statement.iterators if name not in around]
     if not inner:
-        raise NotLifted("no loop is left for it")
+        raise NotLifted("all its loops remain sequential")
     read = list(dict.fromkeys(_value_accesses(body.value)))
     counters = {variable for variable, _ in statement.iterators}
     if any(access.variable in counters for access in read):
@@ -152,7 +152,9 @@ def _read_axis(access: Access, index: Linear, inner: Sequence[str]) -> IndexAxis
     offset = Linear(index.constant)
     for atom, factor in index.terms:
         if not isinstance(atom, str):
-            raise NotLifted(f"a subscript of {access.variable.name} has a quotient or remainder")
+            raise NotLifted(
+                f"a subscript of {access.variable.name} contains a quotient or remainder"
+            )
         if atom in inner:
             loops.append((atom, factor))
         else:
@@ -181,7 +183,7 @@ def _loop_ranges(
     inner = statement.domain.eliminate(dims.set, 0, len(around))
     ranges = _box_ranges(scop, statement, inner, range(len(around), count))
     if not inner.intersect(outer).is_equal(statement.domain):
-        raise NotLifted("its bounds depend on loops that remain")
+        raise NotLifted("its bounds depend on loops that remain sequential")
     return ranges
 
 
@@ -206,7 +208,9 @@ def _box_ranges(
     )
     box = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {conditions or '0 = 0'} }}"
     if not isl().Set(box).intersect_params(points.params()).is_equal(points):
-        raise NotLifted("its domain is not a box: bounds depend on loops, or a step is not one")
+        raise NotLifted(
+            "its domain is not a box: bounds depend on loop variables, or a step is not one"
+        )
     return ranges
 
 
@@ -235,12 +239,12 @@ def _check_dependences(scop: Scop, found: Structure) -> None:
     array = found.target.array
     if not found.reduction_loops:
         if not own.is_empty():
-            raise NotLifted("it reads what it has written in other iterations")
+            raise NotLifted("it reads elements that it writes in other iterations")
         return
     if not found.is_updated:
         raise NotLifted(f"the loop over {found.reduction_loops[0]} repeats it")
     if any(each.array is array for each in found.reads):
-        raise NotLifted(f"{array.name} is read elsewhere, while it is reduced into")
+        raise NotLifted(f"{array.name} is also read by the reduction that accumulates into it")
     if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):
         raise NotLifted("its reduction runs downward")
 
@@ -249,7 +253,7 @@ def _self_dependences(scop: Scop, found: Structure) -> Any:
     """Return pairs of instances of a statement in one iteration of the loops around it."""
     pairs = dependences(scop)
     if pairs is None:
-        raise NotLifted("the dependences of the region take too long to find")
+        raise NotLifted("analyzing the dependences of the region takes too long")
     space = found.statement.domain.get_space()
     own = pairs.all.extract_map(space.map_from_domain_and_range(space))
     dims = isl().dim_type

@@ -66,7 +66,7 @@ class ValueBuilder:
             case Call():
                 return self._build_call(expression)
             case _:
-                raise NotLifted("it has an operation that RISE does not have")
+                raise NotLifted("it contains an operation that RISE does not support")
 
     def _build_operation(self, name: str, expression: Expression, *operands: Expression) -> Node:
         type = scalar_type(expression.type)
@@ -114,9 +114,9 @@ class ValueBuilder:
         if type.is_float:
             largest = np.finfo(np.float32 if type.bits == 32 else np.float64).max
             if not abs(literal.value) <= float(largest):
-                raise NotLifted("it has a constant that is not finite")
+                raise NotLifted("it contains a constant that is not finite")
             return self._builder.literal(float(literal.value), element)
         number = type.wrap(int(literal.value))
         if number == type.smallest:
-            raise NotLifted("it has the least value of its type")
+            raise NotLifted("it contains the smallest value of its type")
         return self._builder.literal(number, element)

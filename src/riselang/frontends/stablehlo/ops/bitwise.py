@@ -38,7 +38,9 @@ def bitcast_scalar(builder: Builder, value: Node, type: ScalarType) -> Node:
     return value if value.type == type else builder.operation("arith.bitcast", [value], type)
 
 
-@lowers_op(BITCAST_PARTS, summary="`generate` of shifted bits, or `reduce` over them, under `map`")
+@lowers_op(
+    BITCAST_PARTS, summary="for each element, `generate` of shifted bits, or `reduce` over them"
+)
 def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     source, target = op.operands[0].element, op.result.element
     sizes = [bit_width(each.scalar) for each in (source, target)]
@@ -78,7 +80,7 @@ def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tens
     return whole_tensor(target, op.result.shape, builder.map_at(depth, change, node))
 
 
-@lowers_elementwise("stablehlo.popcnt", summary="`reduce` over the bits, under `map`")
+@lowers_elementwise("stablehlo.popcnt", summary="`map` of a `reduce` over the bits")
 def _popcnt(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
 
@@ -88,7 +90,7 @@ def _popcnt(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     return _count_bits(builder, scalar, operands[0], bit)
 
 
-@lowers_elementwise("stablehlo.count_leading_zeros", summary="`reduce` over the bits, under `map`")
+@lowers_elementwise("stablehlo.count_leading_zeros", summary="`map` of a `reduce` over the bits")
 def _count_leading_zeros(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
 
@@ -121,7 +123,9 @@ def _count_bits(
     )
 
 
-@lowers_elementwise("stablehlo.power", summary="`map` of `pow`; of integers `reduce` over the bits")
+@lowers_elementwise(
+    "stablehlo.power", summary="`map` of `pow`; for integers, of a `reduce` over the bits"
+)
 def _power(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_float:
@@ -155,7 +159,9 @@ def _integer_power(builder: Builder, element: ElementType, base: Node, exponent:
     return builder.select(builder.compare("lt", exponent, zero), unit, product)
 
 
-@lowers_elementwise("stablehlo.remainder", summary="`map` over `zip`; of floats with `while`")
+@lowers_elementwise(
+    "stablehlo.remainder", summary="an elementwise `map`, for floats with a `while`"
+)
 def _remainder(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_float:

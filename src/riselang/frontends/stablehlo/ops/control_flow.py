@@ -60,13 +60,17 @@ def _while(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> 
     return unpack_tensors(builder, node, operands)
 
 
-@lowers_op("stablehlo.if", summary="`select`; `while` that runs once, where a branch is costly")
+@lowers_op(
+    "stablehlo.if", summary="`select`, or a `while` that runs at most once if a branch is costly"
+)
 def _if(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     (condition,) = operands
     return _lower_branches(regions, op, condition.make(), op.regions[0], op.regions[1])
 
 
-@lowers_op("stablehlo.case", summary="`select`; `while` that runs once, where a branch is costly")
+@lowers_op(
+    "stablehlo.case", summary="`select`, or a `while` that runs at most once if a branch is costly"
+)
 def _case(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder = regions.builder
     wanted = convert_to_i64(builder, operands[0].make(), operands[0].element)
@@ -158,7 +162,10 @@ def _is_cheap(region: GraphBlock) -> bool:
     return all(op.name in _CHEAP_OPS or op.name in ELEMENTWISE_LOWERINGS for op in region.walk())
 
 
-@lowers_op("stablehlo.sort", summary="`sort`, under `map`; several operands as tuples")
+@lowers_op(
+    "stablehlo.sort",
+    summary="`sort`, inside `map`s for the other dimensions; several operands are zipped",
+)
 def _sort(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, rank = regions.builder, operands[0].rank
     dimension = op.integer("dimension", -1) % rank
@@ -191,7 +198,7 @@ def _sort(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> l
     ]
 
 
-@lowers_op("stablehlo.map", summary="`map` over `zip`")
+@lowers_op("stablehlo.map", summary="an elementwise `map`")
 def _map(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     def function(nodes: list[Node]) -> Node:
         elements = [each.element for each in operands]
@@ -200,7 +207,7 @@ def _map(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Te
     return map_elements(regions.builder, operands, op.result.shape, op.result.element, function)
 
 
-@lowers_op("stablehlo.custom_call @shape_assertion", summary="an error if lengths do not match")
+@lowers_op("stablehlo.custom_call @shape_assertion", summary="a check of lengths at compile time")
 def _shape_assertion(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
 ) -> list[Tensor]:

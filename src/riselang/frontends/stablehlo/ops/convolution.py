@@ -57,7 +57,7 @@ def read_layout(numbers: Mapping[str, Any]) -> Layout:
 
 @lowers_op(
     "stablehlo.convolution",
-    summary="`slide` in each dimension; `map` over windows and kernels, `reduce` over `zip`",
+    summary="`slide` in each dimension, `map`s over windows and kernels, and `reduce` over `zip`",
 )
 def _convolution(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder = regions.builder

@@ -59,13 +59,17 @@ def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> T
     )
 
 
-@lowers_op("stablehlo.broadcast_in_dim", summary="nothing if it is zipped, else `generate`")
+@lowers_op(
+    "stablehlo.broadcast_in_dim", summary="no code if elementwise ops read it, otherwise `generate`"
+)
 def _broadcast_in_dim(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     dimensions = op.integer_list("broadcast_dimensions")
     return broadcast(regions.builder, operands[0], op.result.shape, dimensions)
 
 
-@lowers_op("stablehlo.broadcast", summary="nothing if it is zipped, else `generate`")
+@lowers_op(
+    "stablehlo.broadcast", summary="no code if elementwise ops read it, otherwise `generate`"
+)
 def _broadcast(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     new = len(op.integer_list("broadcast_sizes"))
     dimensions = range(new, len(op.result.shape))
@@ -104,7 +108,7 @@ def _replace_node(tensor: Tensor, varying: tuple[int, ...], node: Node) -> Tenso
     return Tensor(tensor.element, tensor.shape, varying, lambda: node)
 
 
-@lowers_op("stablehlo.transpose", summary="`transpose`, under `map`")
+@lowers_op("stablehlo.transpose", summary="`transpose`, inside `map`s for inner dimensions")
 def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
     order = op.integer_list("permutation")
@@ -112,7 +116,7 @@ def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor])
     return broadcast(regions.builder, tensor, op.result.shape, dimensions)
 
 
-@lowers_op("stablehlo.reshape", summary="`join` and `split`, under `map`")
+@lowers_op("stablehlo.reshape", summary="`join` and `split`, inside `map`s for inner dimensions")
 def _reshape(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     return reshape_tensor(regions.builder, operands[0], op.result.shape)
 
@@ -185,7 +189,7 @@ def _split_dimensions(builder: Builder, node: Node, lengths: Sequence[int]) -> N
     return _split_dimensions(builder, builder.split(lengths[-1], rows, node), lengths[:-1])
 
 
-@lowers_op("stablehlo.slice", summary="`drop`, `take`, `slide`, under `map`")
+@lowers_op("stablehlo.slice", summary="`drop`, `take` and `slide` in each dimension")
 def _slice(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
     starts, ends = op.integer_list("start_indices"), op.integer_list("limit_indices")
@@ -212,7 +216,7 @@ def strided_slice(builder: Builder, xs: Node, start: int, count: int, stride: in
     return builder.join(builder.slide(count, 1, stride, xs))
 
 
-@lowers_op("stablehlo.reverse", summary="`reverse`, under `map`")
+@lowers_op("stablehlo.reverse", summary="`reverse` in each dimension")
 def _reverse(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
     node = tensor.make()
@@ -223,7 +227,7 @@ def _reverse(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -
     return _replace_node(tensor, tensor.varying, node)
 
 
-@lowers_op("stablehlo.concatenate", summary="`concat`, under `map`")
+@lowers_op("stablehlo.concatenate", summary="`concat`, inside `map`s for an inner dimension")
 def _concatenate(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder, dimension = regions.builder, op.integer("dimension")
     parts = [each for each in operands if each.shape[dimension]]
@@ -246,7 +250,9 @@ def _concatenate_arrays(builder: Builder, depth: int, left: Node, right: Node) -
     return builder.map(body, builder.zip(left, right))
 
 
-@lowers_op("stablehlo.pad", summary="`padConst`, under `map`; between elements with `join`")
+@lowers_op(
+    "stablehlo.pad", summary="`padConst` in each dimension; interior padding also uses `join`"
+)
 def _pad(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     tensor, value = operands
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -298,6 +304,6 @@ def _pad_dimension(builder: Builder, xs: Node, value: Node, padding: tuple[int, 
     return xs
 
 
-@lowers_op("stablehlo.optimization_barrier", summary="nothing")
+@lowers_op("stablehlo.optimization_barrier", summary="no code")
 def _identity(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     return list(operands)

@@ -86,12 +86,12 @@ class Accumulation:
         return self._builder.operation(f"arith.{name}", operands, total.scalar)
 
 
-@lowers_op("stablehlo.dot", summary="`map`, `map`, `reduce` over `zip`")
+@lowers_op("stablehlo.dot", summary="nested `map`s with a `reduce` over `zip` inside")
 def _dot(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     return _lower_contraction(regions, op, operands, (), (), (operands[0].rank - 1,), (0,))
 
 
-@lowers_op("stablehlo.dot_general", summary="`map`, `map`, `reduce` over `zip`")
+@lowers_op("stablehlo.dot_general", summary="nested `map`s with a `reduce` over `zip` inside")
 def _dot_general(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     numbers = op.attributes["dot_dimension_numbers"]
     return _lower_contraction(

@@ -41,7 +41,7 @@ def slice_array(
     return node
 
 
-@lowers_op("stablehlo.dynamic_slice", summary="`sliceAt`, under `map`")
+@lowers_op("stablehlo.dynamic_slice", summary="`sliceAt` in each dimension")
 def _dynamic_slice(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder = regions.builder
     tensor, *indices = operands
@@ -55,7 +55,7 @@ def _dynamic_slice(regions: RegionLowering, op: TypedOp, operands: Sequence[Tens
     )
 
 
-@lowers_op("stablehlo.dynamic_update_slice", summary="`updateAt`, in each dimension")
+@lowers_op("stablehlo.dynamic_update_slice", summary="`updateAt` in each dimension")
 def _dynamic_update_slice(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
 ) -> Tensor:
@@ -100,7 +100,9 @@ def index_component(builder: Builder, vector: Node, position: int, element: Elem
     return convert_to_i64(builder, builder.at(index_node, vector), element)
 
 
-@lowers_op("stablehlo.gather", summary="`at` and `sliceAt`, under a `map` over the indices")
+@lowers_op(
+    "stablehlo.gather", summary="`map` over the indices; `at` and `sliceAt` read the operand"
+)
 def _gather(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     numbers = op.attributes["dimension_numbers"]
     return _gather_slices(regions.builder, op, operands[0], operands[1], numbers)
@@ -164,7 +166,7 @@ def _stored_source(builder: Builder, tensor: Tensor) -> Node:
     return builder.store_if_computed(node) if tensor.is_whole else node
 
 
-@lowers_op("stablehlo.scatter", summary="`scatter` or `scatterWith` on the flat array")
+@lowers_op("stablehlo.scatter", summary="`scatter` or `scatterWith` on the flattened array")
 def _scatter(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
     tensors, indices, updates = operands[:count], operands[count], operands[count + 1 :]

@@ -168,7 +168,7 @@ def _select(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     return builder.select(*operands)
 
 
-@lowers_elementwise("stablehlo.clamp", summary="`map` over `zip`, with `min` and `max`")
+@lowers_elementwise("stablehlo.clamp", summary="an elementwise `map`, with `min` and `max`")
 def _clamp(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     least, x, most = operands
     raised = arithmetic_op(builder, op, "stablehlo.maximum", [least, x])

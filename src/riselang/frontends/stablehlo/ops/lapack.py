@@ -36,7 +36,9 @@ def _character_argument(op: TypedOp, name: str, known: str) -> str:
     return letter
 
 
-@lowers_op(*_call_targets("potrf"), summary="as `stablehlo.cholesky`, with its info result")
+@lowers_op(
+    *_call_targets("potrf"), summary="like `stablehlo.cholesky`, with the info result of LAPACK"
+)
 def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     """Outside the computed triangle, the matrix is unchanged."""
     builder, (result, info) = regions.builder, op.results
@@ -83,7 +85,7 @@ def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> 
     ]
 
 
-@lowers_op(*_call_targets("trsm"), summary="as `stablehlo.triangular_solve`")
+@lowers_op(*_call_targets("trsm"), summary="like `stablehlo.triangular_solve`")
 def _trsm(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     system = TriangularSystem(
         is_left=_character_argument(op, "side", "LR") == "L",
@@ -95,7 +97,8 @@ def _trsm(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> T
 
 
 @lowers_op(
-    *_call_targets("getrf"), summary="`reduce` over the columns, with rows swapped, under `map`"
+    *_call_targets("getrf"),
+    summary="for each matrix, `reduce` over the columns, with partial pivoting",
 )
 def _getrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     """Compute L and U of P A = L U in one matrix, the row swaps, and the first zero pivot."""

@@ -121,7 +121,10 @@ def result_types(op: TypedOp) -> list[tuple[ElementType, tuple[int, ...]]]:
     return [(each.element, each.shape) for each in op.results]
 
 
-@lowers_op("stablehlo.reduce", summary="`reduce`, under `map`; several operands as tuples")
+@lowers_op(
+    "stablehlo.reduce",
+    summary="`reduce`, inside `map`s for the dimensions that remain; several operands are zipped",
+)
 def _reduce(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
     arrays, starts = operands[:count], operands[count:]
@@ -160,7 +163,9 @@ def window_moves(op: TypedOp, sizes: Sequence[int], counts: Sequence[int]) -> li
     ]
 
 
-@lowers_op("stablehlo.reduce_window", summary="`slide` in each dimension, `reduce` over windows")
+@lowers_op(
+    "stablehlo.reduce_window", summary="`slide` in each dimension, then `reduce` over each window"
+)
 def _reduce_window(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
 ) -> list[Tensor]:
@@ -199,7 +204,7 @@ def store_if_overlapping(builder: Builder, tensor: Tensor, moves: Sequence[Windo
 
 @lowers_op(
     "stablehlo.select_and_scatter",
-    summary="`reduce` over windows of values with their indices, then `scatterWith`",
+    summary="`reduce` over windows of (value, index) pairs, then `scatterWith`",
 )
 def _select_and_scatter(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder = regions.builder

@@ -28,7 +28,7 @@ FRACTION_BITS = {f32: 24, f64: 53}
 """The number of random bits of a float in [0, 1)."""
 
 
-@lowers_op("stablehlo.rng", summary="`map` over Philox bits; the same numbers at each call")
+@lowers_op("stablehlo.rng", summary="`map` over Philox bits; the same values at each call")
 def _rng(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     builder, (first, second) = regions.builder, operands[:2]
     element, shape = op.result.element, op.result.shape

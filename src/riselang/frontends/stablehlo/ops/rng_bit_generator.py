@@ -27,7 +27,9 @@ STATE_SIZES = {"THREE_FRY": (2,), "PHILOX": (2, 3), "DEFAULT": (2, 3)}
 """The number of words of each algorithm's state; XLA's default on CPUs is Philox."""
 
 
-@lowers_op("stablehlo.rng_bit_generator", summary="`generate` of ThreeFry or Philox, as in XLA")
+@lowers_op(
+    "stablehlo.rng_bit_generator", summary="`generate` of the bits of ThreeFry or Philox, as in XLA"
+)
 def _rng_bit_generator(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
 ) -> list[Tensor]:

@@ -17,7 +17,7 @@ from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 
 
-@lowers_op("stablehlo.cholesky", summary="`reduce` over the columns, under `map`")
+@lowers_op("stablehlo.cholesky", summary="for each matrix, `reduce` over the columns")
 def _cholesky(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     """Compute L of A = L L^T, or L^T; the other triangle of the result is zero."""
     result = op.result
@@ -111,7 +111,7 @@ def replace_element(builder: Builder, xs: Node, positions: Node, at: Node, value
     return builder.map(element, builder.zip(positions, xs))
 
 
-@lowers_op("stablehlo.triangular_solve", summary="`reduce` over the unknowns, under `map`")
+@lowers_op("stablehlo.triangular_solve", summary="for each matrix, `reduce` over the unknowns")
 def _triangular_solve(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     if not op.result.element.is_float:
         raise op.unsupported(f"elements {op.result.element.name} have no division")
