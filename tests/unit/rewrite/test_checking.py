@@ -47,7 +47,7 @@ def test_every_step_and_the_whole_program_are_run() -> None:
     assert [each.runs for each in report.comparisons] == [MAX_RUNS] * len(report.comparisons)
     assert len(report.steps) == 2
     assert all("N = " in sizes for sizes in report.sizes)
-    assert "2 of 2 steps compute the same values (at N = " in report.show()
+    assert "2 of 2 steps give the same values (at N = " in report.show()
 
 
 def test_the_same_seed_gives_the_same_report() -> None:

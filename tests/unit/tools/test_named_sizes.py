@@ -38,7 +38,7 @@ def test_a_size_that_had_to_be_a_multiple(
     assert run(tmp_path, capsys, *function, "N=8") == "[4. 4.]"
     assert run(tmp_path, capsys, *function, "N_by_4=2") == "[4. 4.]"
     assert refusal(tmp_path, capsys, *function, "N=6") == (
-        "error: size N: expected N_by_4 * 4, but got 6"
+        "error: size N: expected N_by_4 * 4, but found 6"
     )
 
 
