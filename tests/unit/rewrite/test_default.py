@@ -12,7 +12,7 @@ from riselang.dialects.rise.types import leaves, uncurry
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.tools import rise
 from support.pairwise import each_once
 
@@ -35,7 +35,7 @@ def shapes_of(kernel: Any) -> list[tuple[int, ...]]:
 
 
 def recognised(text: str, float: str = "contract") -> list[str]:
-    return [str(choice) for choice in recognized_kernels(parse_term(text), Setting(float))]
+    return [str(choice) for choice in recognized_computations(parse_term(text), Setting(float))]
 
 
 @pytest.mark.parametrize("loop", ["map", "mapPar"])
@@ -226,4 +226,4 @@ def test_the_tool_says_what_is_chosen_and_why(
     assert "is unchanged: it is small, or a size is symbolic" in capsys.readouterr().out
     file.write_text(UNTOUCHED["no kernel"])
     rise.main(["derive", "--default", "--end", str(file)])
-    assert "no kernel is recognized" in capsys.readouterr().out
+    assert "no computation is recognized" in capsys.readouterr().out

@@ -22,7 +22,7 @@ MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
 """Up to how many rows columns are read once, unpacked; and how many rows are read together, so that
 a cache holds their lines at addresses that differ by a power of two."""
-MIN_SHARE_BYTES = 1 << 10
+MIN_BYTES_PER_THREAD = 1 << 10
 """The least bytes of a row that a thread reads."""
 CACHE_LINE_BYTES = 64
 """Bytes of a cache line."""
@@ -72,7 +72,7 @@ class Tiles:
     """Whether rows are packed in squares that are transposed in registers."""
     depth: int = 0
     """Products that are added to each sum before those of the next tile; 0 for all."""
-    share: int = 0
+    columns_per_thread: int = 0
     """Columns that a thread computes at a time, if `depth` is not 0."""
 
     @property
@@ -117,20 +117,22 @@ def _choose_streamed_tiles(shape: MatmulShape, machine: Machine) -> Tiles:
     """Choose tiles for few rows, which read the columns in row-major order."""
     lanes = machine.lanes(shape.bytes)
     rows = _ceil_div(shape.rows, _ceil_div(shape.rows, ROWS_AT_ONCE))
-    share = columns_per_thread(shape, machine)
-    most = min(VECTORS_AT_ONCE, _ceil_div(share, lanes))
-    vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
-    is_parallel = share < shape.columns
+    thread_columns = columns_per_thread(shape, machine)
+    most = min(VECTORS_AT_ONCE, _ceil_div(thread_columns, lanes))
+    vectors = min(range(most, 0, -1), key=lambda each: -thread_columns % (each * lanes))
+    is_parallel = thread_columns < shape.columns
     # Rows at distances that are multiples of this map to the same few sets of a cache.
     is_crowded = shape.columns * shape.bytes % (machine.cache_bytes(1) // 8) == 0
     depth = ROWS_AT_ONCE if is_crowded else 2 * ROWS_AT_ONCE
-    return Tiles(rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, share)
+    return Tiles(
+        rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, thread_columns
+    )
 
 
 def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
     """The number of columns of a thread: a part of each row that is long enough to be read
     efficiently, and the same for all threads."""
-    most = min(machine.cores, shape.columns * shape.bytes // MIN_SHARE_BYTES)
+    most = min(machine.cores, shape.columns * shape.bytes // MIN_BYTES_PER_THREAD)
     counts = range(most, 0, -1) if shape.is_parallel else ()
     return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
 
