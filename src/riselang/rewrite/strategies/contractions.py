@@ -3,7 +3,7 @@
 A register tile of accumulators stays in registers while a reduction iterates over the common
 dimension. Both matrices are packed, so that the operands of the reduction are contiguous: the
 columns once, the rows in blocks that stay in a cache while the loop iterates over all columns. Rows
-and columns are padded to whole tiles, and the padding is not stored. The order of the sums does not
+and columns are padded to full tiles, and the padding is not stored. The order of the sums does not
 change.
 
 If both matrices are already in panels, the format that packing produces, they are not packed: the
@@ -304,7 +304,7 @@ def contraction() -> Strategy:
 
 
 def panels_of(term: Term) -> Panels | None:
-    """Return the panels of both matrices of a matrix multiplication; None if they have none."""
+    """Return the panels of a matrix multiplication; None if its matrices are not in panels."""
     product = match_product(term)
     if product is None or not product.is_bare or product.has_matrix:
         return None
@@ -316,12 +316,12 @@ def panels_of(term: Term) -> Panels | None:
 
 def _panel_rows(matrix: Term) -> int | None:
     """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
-    joined = pattern_arguments(matrix, "join")
-    mapped = None if joined is None else pattern_arguments(joined[0], "map")
-    operands = None if mapped is None else arguments_in_body(mapped[0], "transpose")
-    if mapped is None or operands is None or not isinstance(mapped[1], Bound):
+    join_arguments = pattern_arguments(matrix, "join")
+    map_arguments = None if join_arguments is None else pattern_arguments(join_arguments[0], "map")
+    operands = None if map_arguments is None else arguments_in_body(map_arguments[0], "transpose")
+    if map_arguments is None or operands is None or not isinstance(map_arguments[1], Bound):
         return None
-    panel = mapped[1].type
+    panel = map_arguments[1].type
     if not isinstance(operands[0], Bound) or operands[0].index or not isinstance(panel, ArrayType):
         return None
     row = panel.element

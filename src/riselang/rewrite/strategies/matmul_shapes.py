@@ -69,19 +69,19 @@ def _match_matrix_operand(
 ) -> tuple[Term, Term] | None:
     """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
     each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
-    pairs, zipped = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
-    if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
+    outer_pair, inner_pair = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
+    if outer_pair is None or inner_pair is None or not isinstance(inner[0], Lambda):
         return None
-    for matrix_index, matrix_row in enumerate(zipped):
+    for matrix_index, matrix_row in enumerate(inner_pair):
         column_index = 1 - matrix_index
         component = _component(matrix_row)
-        if component is None or mentions(zipped[column_index], 0):
+        if component is None or mentions(inner_pair[column_index], 0):
             continue
         row_index = 1 - PARTS.index(component)
         reads_row = _uses_only(inner[0].body, PARTS[row_index], 1)
         reads_column = _uses_only(reduction[2], PARTS[column_index], 0)
         if reads_row and reads_column and _uses_only(reduction[1], PARTS[matrix_index], 0):
-            return pairs[row_index], zipped[column_index]
+            return outer_pair[row_index], inner_pair[column_index]
     return None
 
 
