@@ -13,7 +13,7 @@ from riselang.rewrite.rules.algorithmic import map_fusion, peel_map, split_join
 from riselang.rewrite.rules.functions import beta
 from riselang.rewrite.selectors import innermost, nth, outermost
 from riselang.rewrite.strategies.schedules import reorder, split, store_in_memory, tile
-from riselang.rewrite.strategy_text import MOST_CHARACTERS, MOST_DEPTH, parse_strategy
+from riselang.rewrite.strategy_text import MAX_CHARACTERS, MAX_DEPTH, parse_strategy
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -198,10 +198,10 @@ MISTAKES = {
     "0777": (1, 1, "leading zeros"),
     "9" * 5000: (1, 1, "digits"),
     "(" * 300: (1, 201, "too many nested parentheses"),
-    "-" * (MOST_DEPTH + 50) + "3": (1, 200, f"nested at most {MOST_DEPTH} deep"),
-    "id" + " + id" * 900: (1, 1, f"nested at most {MOST_DEPTH} deep"),
+    "-" * (MAX_DEPTH + 50) + "3": (1, 200, f"nested at most {MAX_DEPTH} deep"),
+    "id" + " + id" * 900: (1, 1, f"nested at most {MAX_DEPTH} deep"),
     "(" + "beta >> " * 900 + "id) + id": (1, 1, "... is not a strategy"),
-    "b" * (MOST_CHARACTERS + 1): (1, 1, f"at most {MOST_CHARACTERS} characters"),
+    "b" * (MAX_CHARACTERS + 1): (1, 1, f"at most {MAX_CHARACTERS} characters"),
 }  # fmt: skip
 
 
