@@ -207,7 +207,7 @@ def replay(text: str, name: str = "<derivation>") -> Derivation:
     ]
     end = cursor.root()
     if digest(end) != document["end"]:
-        raise UserError(f"{name}: the steps no longer give the program that was saved")
+        raise UserError(f"{name}: the steps result in a different program than the saved one")
     return Derivation(start, tuple(steps), end, document["strategy"], document["float"])
 
 
@@ -235,7 +235,7 @@ class _Replayer:
         (step,) = result.steps
         if self.digests.digest_of(step.after) != saved_step["result"]:
             raise UserError(
-                f"{location}: {saved_step['rule']} no longer gives the result that was saved"
+                f"{location}: {saved_step['rule']} has a different result than the saved one"
             )
         cursor.subterm = step.after
         return step.prefix_path(path)
@@ -270,7 +270,7 @@ def _parse_json(text: str, name: str) -> dict[str, Any]:
         )
     for step in document["steps"]:
         if not _is_step(step):
-            raise UserError(f"{name} is not a derivation: a step has a rule, a path and a result")
+            raise UserError(f"{name} is not a derivation: a step needs a rule, a path and a result")
     return document
 
 

@@ -160,7 +160,7 @@ class Match:
             if head.name not in self.terms:
                 self._match_parts(law, term, lambdas)
             elif self.build(law, len(lambdas), ApplicationForm.REPEATED) != term:
-                raise NoMatch(f"{head.name[1:]} is applied to something else here")
+                raise NoMatch(f"{head.name[1:]} is applied to a different argument here")
         self._solve_sizes()
 
     def _match_pattern(self, law: Pattern, term: Term) -> None:
@@ -191,16 +191,16 @@ class Match:
             assert isinstance(actual, RiseType)
             self.match_type(law, actual)
         elif law != actual:
-            raise NoMatch(f"expected {law}, found {actual}")
+            raise NoMatch(f"expected {law}, but found {actual}")
 
     def match_type(self, law: RiseType, actual: RiseType) -> None:
         match law, actual:
             case TypeVariable(), _:
                 if isinstance(actual, FunType):
-                    raise NoMatch("expected data, found a function")
+                    raise NoMatch("expected data, but found a function")
                 if self.types.setdefault(law.label.data, actual) != actual:
                     expected = self.types[law.label.data]
-                    raise NoMatch("expected {}, found {}", expected, actual)
+                    raise NoMatch("expected {}, but found {}", expected, actual)
             case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
                 self._match_size(law.length, actual.length)
                 self.match_type(law.element, actual.element)
@@ -215,7 +215,7 @@ class Match:
             case _ if law == actual:
                 return
             case _:
-                raise NoMatch("expected {}, found {}", law, actual)
+                raise NoMatch("expected {}, but found {}", law, actual)
 
     def _match_size(self, law: Nat, actual: Nat) -> None:
         name = _plain_variable(law)

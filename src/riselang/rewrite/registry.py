@@ -26,6 +26,7 @@ from riselang.rewrite.traversals import (
     some,
     top_down,
 )
+from riselang.support.errors import UserError
 
 P = ParamSpec("P")
 RULE_FAMILIES = (
@@ -69,6 +70,13 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
     fields = (name, make_named, " ".join(summary.split()), format_signature(make))
     ENTRIES[name] = Entry(*fields, True, make.__module__)
     return make_named
+
+
+def require_positive(schedule_name: str, **parameters: int) -> None:
+    """Raise an error unless all parameters of a schedule are at least 1."""
+    for name, value in parameters.items():
+        if value < 1:
+            raise UserError(f"{schedule_name}: '{name}' must be at least 1, but got {value}")
 
 
 def format_signature(make: Callable[..., Any]) -> str:

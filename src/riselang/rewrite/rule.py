@@ -25,6 +25,7 @@ from riselang.rewrite.core import (
 )
 from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.rewrite.laws import UNKNOWN, Form, Law
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Apply, Free, Term, subterms
@@ -96,7 +97,7 @@ class Rule(Strategy):
         """Return the rule with arguments for its parameters."""
         if len(values) > len(self.parameters):
             raise UserError(
-                f"{self.name} takes {_format_parameters(self.parameters)}, found {len(values)}"
+                f"{self.name} takes {_format_parameters(self.parameters)}, but got {len(values)}"
             )
         for name in named:
             if name not in self.parameters:
@@ -367,4 +368,8 @@ def _format_argument(size: Nat) -> str:
 
 
 def _format_parameters(names: Sequence[str]) -> str:
-    return f"{len(names)} parameters ({', '.join(names)})" if names else "no parameters"
+    return (
+        f"{format_count(len(names), 'parameter')} ({', '.join(names)})"
+        if names
+        else "no parameters"
+    )

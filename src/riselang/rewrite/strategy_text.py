@@ -113,7 +113,7 @@ class _Reader:
             return value
         if callable(value):
             raise self.error(node, f"{self.source_text(node)} needs its arguments in parentheses")
-        raise self.error(node, f"expected a strategy, found {self.source_text(node)}")
+        raise self.error(node, f"expected a strategy, but found {self.source_text(node)}")
 
     def read_value(self, node: ast.expr) -> Any:
         match node:
@@ -188,7 +188,7 @@ class _Reader:
                     TYPE_NAMES[part] for part in expected if part in TYPE_NAMES
                 )
                 raise self.error(
-                    node, f"{function_name}: expected {type_names}, found {_format_value(item)}"
+                    node, f"{function_name}: expected {type_names}, but got {_format_value(item)}"
                 )
 
 

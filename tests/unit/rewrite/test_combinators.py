@@ -86,7 +86,7 @@ def test_repeat_counts() -> None:
     assert rewritten(repeat(reverse_of_reverse, 0), REVERSED) == inner(REVERSED)
     failure = refused(repeat(reverse_of_reverse, 3), REVERSED)
     assert len(failure.steps) == 2
-    with pytest.raises(UserError, match="expected a count of 0 or more, found -1"):
+    with pytest.raises(UserError, match="expected a count of at least 0, but got -1"):
         repeat(reverse_of_reverse, -1)
 
 
@@ -123,13 +123,13 @@ def test_strategies_without_parts() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: split_join(1, 2), r"split_join takes 1 parameters \(m\), found 2"),
+        (lambda: split_join(1, 2), r"split_join takes 1 parameter \(m\), but got 2"),
         (lambda: split_join(k=1), "split_join has no parameter k; it has: m"),
         (lambda: split_join(-1), "m must be a size, but is -1"),
         (lambda: split_join("n n"), "m must be a size, but is 'n n'"),
-        (lambda: map_fusion(1), "map_fusion takes no parameters, found 1"),
+        (lambda: map_fusion(1), "map_fusion takes no parameters, but got 1"),
         (lambda: tile(), "tile needs the size of a tile"),
-        (lambda: tile(4, -1), "of 1 or more"),
+        (lambda: tile(4, -1), "must be at least 1"),
     ],
 )
 def test_parameters_are_checked(call: Callable[[], Strategy], message: str) -> None:

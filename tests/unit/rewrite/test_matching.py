@@ -114,7 +114,12 @@ REFUSED = [
         HEAD,
         "x would have two different values here",
     ),
-    ("separate_convolution", weighted("*", "+"), CONDITION, "times is applied to something else"),
+    (
+        "separate_convolution",
+        weighted("*", "+"),
+        CONDITION,
+        "times is applied to a different argument",
+    ),
     ("separate_convolution", weighted("+", "+"), CONDITION, "arith.addi does not distribute over"),
     ("split_join(3)", INCREMENT, CONDITION, "4 is not a multiple of 3"),
     ("split_join(0)", INCREMENT, CONDITION, "the size 4 is not of the form 0"),
@@ -153,7 +158,7 @@ REFUSED = [
         CONDITION,
         "vector elements must be scalars, but 2.f32 is not one",
     ),
-    ("through_vectors(2)", "fun((x : f32), x)", HEAD, "expected (k * n).t, found f32"),
+    ("through_vectors(2)", "fun((x : f32), x)", HEAD, "expected (k * n).t, but found f32"),
     (
         "partial_reduce(2)",
         "fun((x : 4.f32), x |> reduce(add, 0.0))",
@@ -200,7 +205,7 @@ REFUSED = [
         "memory_of_memory",
         "fun((a : f32), a |> toMem(stack) |> toMem(heap))",
         HEAD,
-        "expected heap, found stack",
+        "expected heap, but found stack",
     ),
     (
         "hoist_from_map",

@@ -44,7 +44,7 @@ class Condition:
         """Parse a condition such as `n mod k == 0` or `k < n`."""
         parts = re.split(r"(>=|<=|==|!=|<|>)", text)
         if len(parts) != 3:
-            raise UserError(f"expected two sizes and a comparison between them, found '{text}'")
+            raise UserError(f"expected two sizes and a comparison between them, but found '{text}'")
         left, right = as_nat(parts[0].strip()), as_nat(parts[2].strip())
         return _CONSTRUCTORS[parts[1]](left, right)
 

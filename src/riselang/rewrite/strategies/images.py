@@ -69,7 +69,7 @@ class _Strips(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         type = term.type
         if not isinstance(type, ArrayType) or not type.length.is_constant:
-            reason = "expected an array of a known length"
+            reason = "expected an array of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
         rows = self.rows or _strip_rows(type.length.constant)
         enlarge_strips = normalize(choice(slide_before_map, slide_of_slide)) >> fuse()
@@ -91,7 +91,7 @@ class _LineBuffer(Strategy):
             None if slide_arguments is None else pattern_arguments(slide_arguments[0], "map")
         )
         if map_arguments is None or not has_cost(map_arguments[0]):
-            return Failure(self, "expected windows of a map that computes", term)
+            return Failure(self, "expected windows of computed elements", term)
         window = type.element if isinstance(type, ArrayType) else None
         if not isinstance(window, ArrayType) or not isinstance(window.element, ArrayType):
             return Failure(self, "expected windows of rows", term)

@@ -46,7 +46,7 @@ class KernelFission(Strategy):
         result = None if term in failures else self._split(term, setting.quiet)
         if result is not None:
             return result
-        reason = "expected a map with a part that is a kernel if it is stored"
+        reason = "expected a map with a computation that can be stored before the map"
         failure = failures[term] = Failure(self, reason, term, closeness=CONDITION)
         return failure
 

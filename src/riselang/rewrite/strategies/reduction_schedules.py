@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     interleaved_reduce,
     map_fusion,
@@ -33,7 +33,6 @@ from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
-from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 _expose_sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)
@@ -46,8 +45,7 @@ _fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
 @schedule
 def partial_sums(vectors: int, lanes: int) -> Strategy:
     """Computes a reduction with several vector accumulators, which are reduced at the end."""
-    if vectors < 1 or lanes < 1:
-        raise UserError("partial_sums needs 1 or more vectors and lanes")
+    require_positive("partial_sums", vectors=vectors, lanes=lanes)
     return _PartialSums(vectors, lanes)
 
 
@@ -100,8 +98,7 @@ class _PartialSums(Strategy):
 @schedule
 def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
     """Splits a reduction into blocks, which may run in parallel, each in partial sums."""
-    if blocks < 1:
-        raise UserError("blocked_reduction needs 1 or more blocks")
+    require_positive("blocked_reduction", blocks=blocks)
     return _BlockedReduction(blocks, partial_sums(vectors, lanes))
 
 

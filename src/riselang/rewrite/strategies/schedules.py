@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
     lift_reduce,
@@ -126,7 +126,7 @@ def split(size: int) -> Strategy:
 def tile(*sizes: int) -> Strategy:
     """Tiles nested maps: maps over tiles, and maps inside each tile."""
     if not sizes or min(sizes) < 1:
-        raise UserError("tile needs the size of a tile in each dimension, of 1 or more")
+        raise UserError("tile needs the size of a tile in each dimension, which must be at least 1")
     return _Tile(tuple(sizes))
 
 
@@ -140,7 +140,7 @@ def interchange() -> Strategy:
 def reorder(*order: int) -> Strategy:
     """Reorders nested loops, which are numbered from 1, from the outside in."""
     if not order or sorted(order) != list(range(1, len(order) + 1)):
-        raise UserError(f"reorder needs each number from 1 to {len(order)} once, found {order}")
+        raise UserError(f"reorder needs each number from 1 to {len(order)} once, but got {order}")
     return seq(*(_Interchange() @ loop(level) for level in _adjacent_swaps(order)))
 
 
@@ -191,8 +191,7 @@ def pack_vectors(length: int) -> Strategy:
 @schedule
 def pad_to_multiple(size: int) -> Strategy:
     """Pads the array of a map to a multiple of a size, and drops the padding of the result."""
-    if size < 1:
-        raise UserError("pad_to_multiple needs a size of 1 or more")
+    require_positive("pad_to_multiple", size=size)
     return _PadToMultiple(size)
 
 
@@ -208,7 +207,7 @@ def store_in_memory(space: str = "heap") -> Strategy:
     """Stores a value in its own buffer: heap, stack or register."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
     if space not in spaces:
-        raise UserError(f"store_in_memory: expected {', '.join(spaces)}, found {space}")
+        raise UserError(f"store_in_memory: expected {' or '.join(spaces)}, but got {space!r}")
     return spaces[space]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.accumulate_into import (
     initial_values_first,
     peel_reductions,
@@ -50,7 +50,6 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside, top_down
-from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 
@@ -66,7 +65,7 @@ def streamed_tiles(
 ) -> Strategy:
     """Multiplies matrices in register tiles whose accumulators are in memory, and are loaded to add
     `depth` products at a time; each thread computes `columns_per_thread` columns."""
-    _require_positive(
+    require_positive(
         "streamed_tiles",
         rows=rows, columns=columns, lanes=lanes, depth=depth, columns_per_thread=columns_per_thread,
     )  # fmt: skip
@@ -110,7 +109,7 @@ def streamed_reductions(
 ) -> Strategy:
     """Computes all reductions of a map together, `depth` elements of each at a time; each thread
     computes `reductions_per_thread` of them."""
-    _require_positive(
+    require_positive(
         "streamed_reductions", depth=depth, reductions_per_thread=reductions_per_thread
     )
     reduce = interchange() >> _SplitReduction(depth)
@@ -122,16 +121,9 @@ def streamed_reductions(
 @schedule
 def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
-    _require_positive("interleaved_reductions", count=count)
+    require_positive("interleaved_reductions", count=count)
     interleave = pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
     return _at_reductions(interleave)
-
-
-def _require_positive(schedule_name: str, **parameters: int) -> None:
-    """Raise an error unless all parameters of a schedule are at least 1."""
-    for name, value in parameters.items():
-        if value < 1:
-            raise UserError(f"{schedule_name}: '{name}' must be at least 1, but got {value}")
 
 
 def _at_reductions(strategy: Strategy) -> Strategy:

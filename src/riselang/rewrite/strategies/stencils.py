@@ -134,7 +134,7 @@ class LineInVectors(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         length, type = scalar_count(term), term.type
         if length is None or length < self.min_length:
-            reason = f"expected a map of {self.min_length or 'zero'} scalars or more"
+            reason = f"expected a map of at least {self.min_length} scalars"
             return Failure(self, reason, term)
         assert isinstance(type, ArrayType)
         assert isinstance(type.element, ScalarType)
