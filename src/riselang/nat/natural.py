@@ -143,8 +143,8 @@ class Nat:
     def atoms(self) -> tuple[Atom, ...]:
         """The atoms of the polynomial, each once, in order of occurrence."""
         if self._atoms is None:
-            found = dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial)
-            self._atoms = tuple(found)
+            atoms = dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial)
+            self._atoms = tuple(atoms)
         return self._atoms
 
     def degree_in(self, name: str) -> int:
@@ -160,16 +160,16 @@ class Nat:
         """
         factor: Monomial = ((atom, 1),)
         coefficient: list[Term] = []
-        rest: list[Term] = [(self.offset, ())]
+        remainder: list[Term] = [(self.offset, ())]
         for value, monomial in self.symbolic:
             quotient = divide_monomials(monomial, factor)
             if quotient is None:
-                rest.append((value, monomial))
+                remainder.append((value, monomial))
             elif any(other == atom for other, _ in quotient):
                 return None
             else:
                 coefficient.append((value, quotient))
-        return Nat.from_terms(coefficient), Nat.from_terms(rest)
+        return Nat.from_terms(coefficient), Nat.from_terms(remainder)
 
     def is_affine_in(self, names: Collection[str]) -> bool:
         """Whether MLIR accepts this as an affine expression with `names` as dimensions.
@@ -239,13 +239,13 @@ class Nat:
         )
 
     def __floordiv__(self, other: NatLike) -> Nat:
-        # Deferred: division is defined on naturals, and their operators call it.
+        # Imported here, since division is defined on naturals.
         from riselang.nat.division import quotient
 
         return quotient(self, _coerce(other))
 
     def __mod__(self, other: NatLike) -> Nat:
-        # Deferred: division is defined on naturals, and their operators call it.
+        # Imported here, since division is defined on naturals.
         from riselang.nat.division import remainder
 
         return remainder(self, _coerce(other))
@@ -285,7 +285,7 @@ class Nat:
         return self._hash
 
     def __str__(self) -> str:
-        # Deferred: the text form is defined on naturals.
+        # Imported here, since the text form is defined on naturals.
         from riselang.nat.text import format_nat
 
         return format_nat(self)
@@ -301,7 +301,7 @@ class Nat:
 def as_nat(value: Nat | int | str) -> Nat:
     """A natural from a natural, an integer, or text."""
     if isinstance(value, str):
-        # Deferred: the text form is defined on naturals.
+        # Imported here, since the text form is defined on naturals.
         from riselang.nat.text import parse_nat
 
         return parse_nat(value)
@@ -321,7 +321,7 @@ def _variable(name: str) -> Nat:
 
 
 def _normalize(collected: dict[Monomial, int]) -> Nat:
-    # Deferred: division is defined on naturals, and normalization calls it.
+    # Imported here, since division is defined on naturals.
     from riselang.nat.division import recombine
 
     offset = Nat.const(collected.get((), 0)).offset
@@ -363,12 +363,12 @@ def _is_affine_atom(atom: Atom, names: Collection[str]) -> bool:
 
 
 def _substitute_atom(atom: Atom, replacements: Mapping[str, NatLike]) -> Nat:
-    # Deferred: minima and maxima are defined on naturals.
+    # Imported here, since minima and maxima are defined on naturals.
     from riselang.nat.extrema import rebuild
 
     if isinstance(atom, Variable):
-        found = replacements.get(atom.name)
-        return Nat.from_atom(atom) if found is None else _coerce(found)
+        replacement = replacements.get(atom.name)
+        return Nat.from_atom(atom) if replacement is None else _coerce(replacement)
     return rebuild(atom, lambda operand: operand.substitute(replacements))
 
 
