@@ -81,7 +81,7 @@ def test_what_stays_is_used_again_and_gives_the_same() -> None:
         place = choices.randrange(len(text))
         changed = text[:place] + choices.choice(["", "(", " q", "\n\n", "def "]) + text[place + 1 :]
         before = analyze(text)
-        after = analyze(changed, before=before)
+        after = analyze(changed, previous=before)
         assert known(after) == known(analyze(changed))
         kept = {id(each.elaborator) for each in before.results if each.elaborator is not None}
         reused += sum(id(each.elaborator) in kept for each in after.results)
