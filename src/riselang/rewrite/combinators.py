@@ -243,7 +243,7 @@ def try_(strategy: Strategy) -> Strategy:
 def repeat(strategy: Strategy, times: int | None = None) -> Strategy:
     """Applies the strategy until it fails, or exactly `times` times."""
     if times is not None and times < 0:
-        raise UserError(f"repeat: expected a count of at least 0, but got {times}")
+        raise UserError(f"repeat: expected a count of 0 or more, but found {times}")
     return Repeat(strategy, times)
 
 

@@ -177,7 +177,7 @@ class _Checker:
     def _too_large_error(self, work: int) -> UserError:
         return UserError(
             f"the program is too large to interpret: checking it would take about {work:,} "
-            f"interpreter steps, and the limit is {MAX_WORK:,}; give smaller sizes, as in "
+            f"interpreter steps, and the limit is {MAX_WORK:,}; use smaller sizes, as in "
             "trace(N=8) or --size N=8, or none: symbolic sizes get small values",
             self.derivation.start.location,
         )

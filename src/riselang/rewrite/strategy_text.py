@@ -188,7 +188,7 @@ class _Reader:
                     TYPE_NAMES[part] for part in expected if part in TYPE_NAMES
                 )
                 raise self.error(
-                    node, f"{function_name}: expected {type_names}, but got {_format_value(item)}"
+                    node, f"{function_name}: expected {type_names}, but found {_format_value(item)}"
                 )
 
 

@@ -46,7 +46,7 @@ def test_everything_that_is_wrong_is_found(text: str, expected: list[str]) -> No
     assert messages(text) == expected
 
 
-def test_many_mistakes_end() -> None:
+def test_analysis_stops_after_many_errors() -> None:
     text = "\n".join(f"def f{number} = fun(" for number in range(300))
     assert 1 <= len(messages(text)) <= 20
 

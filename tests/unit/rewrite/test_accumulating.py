@@ -95,14 +95,12 @@ FEW_ROWS = ((1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1))
     combined(FORMS, FEW_ROWS, [1, 2, 4], [False, True]),
     ids=str,
 )
-def test_some_products_of_all_sums_at_a_time(
-    form: str, shape: Sizes, depth: int, in_parallel: bool
-) -> None:
+def test_streamed_tiles(form: str, shape: Sizes, depth: int, in_parallel: bool) -> None:
     tiled = streamed_tiles(2, 8, 4, depth=depth, columns_per_thread=10, in_parallel=in_parallel)
     check(form, shape, fuse() >> top_down(tiled))
 
 
-def test_sums_that_wait_are_the_result() -> None:
+def test_accumulators_are_in_the_result() -> None:
     tiled = fuse() >> top_down(
         streamed_tiles(2, 8, 4, depth=4, columns_per_thread=64, in_parallel=False)
     )
@@ -116,7 +114,7 @@ DEFAULT_SHAPES = ((1, 300, 70), (6, 129, 50), (24, 40, 30))
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", DEFAULT_SHAPES, ids=str)
-def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
+def test_the_default_strategy_recognizes_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
     chosen = recognized_computations(program(form, shape), Setting("contract"))
     assert [each.description for each in chosen] == [

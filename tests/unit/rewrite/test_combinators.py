@@ -86,7 +86,7 @@ def test_repeat_counts() -> None:
     assert rewritten(repeat(reverse_of_reverse, 0), REVERSED) == inner(REVERSED)
     failure = refused(repeat(reverse_of_reverse, 3), REVERSED)
     assert len(failure.steps) == 2
-    with pytest.raises(UserError, match="expected a count of at least 0, but got -1"):
+    with pytest.raises(UserError, match="expected a count of 0 or more, but found -1"):
         repeat(reverse_of_reverse, -1)
 
 

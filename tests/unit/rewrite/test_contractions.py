@@ -95,7 +95,7 @@ def test_any_tiles_by_columns(tiles: Sizes, form: str, in_parallel: bool) -> Non
 
 
 @pytest.mark.parametrize(("form", "rows"), each_once(FORMS, [8, 13, 19]))
-def test_rows_that_are_turned_in_registers(form: str, rows: int) -> None:
+def test_rows_that_are_transposed_in_registers(form: str, rows: int) -> None:
     tiles = (
         register_tiles(4, 8, 4, block=2, kept=True, transposed=True),
         column_tiles(4, 8, 4, kept=True, transposed=True),

@@ -99,7 +99,7 @@ def test_sums_come_before_what_is_done_with_them() -> None:
     assert "|> map(fun(v, v * 2.0))" in repr(result.term)
 
 
-def test_the_smallest_part_goes_beside_the_sums() -> None:
+def test_the_sums_are_zipped_with_the_smallest_component() -> None:
     nest = (
         "fun((x : 4.8.f32, b : 4.f32), zip(x, zip(b, b)) |> map(fun(p, "
         "(fst(p) |> reduce(add, 0.0)) + snd(snd(p)))))"

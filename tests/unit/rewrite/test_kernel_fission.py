@@ -1,4 +1,4 @@
-"""Products that a program has in one loop with something else are kernels of their own."""
+"""Matrix multiplications in a loop with other computations are scheduled separately."""
 
 from __future__ import annotations
 

@@ -54,16 +54,14 @@ def check(form: str, lines: str, count: int, length: int, strategy: Strategy) ->
 
 
 @pytest.mark.parametrize(("form", "lines", "count"), combined(FORMS, LINES, [8, 13]))
-def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
+def test_interleaved_reductions(form: str, lines: str, count: int) -> None:
     check(form, lines, count, 9, fuse() >> top_down(interleaved_reductions(4)))
 
 
 @pytest.mark.parametrize(
     ("form", "lines", "length", "in_parallel"), combined(FORMS, LINES, [1, 8, 11], [False, True])
 )
-def test_some_elements_of_all_folds_at_a_time(
-    form: str, lines: str, length: int, in_parallel: bool
-) -> None:
+def test_streamed_reductions(form: str, lines: str, length: int, in_parallel: bool) -> None:
     check(
         form,
         lines,
@@ -77,7 +75,9 @@ def test_some_elements_of_all_folds_at_a_time(
 @pytest.mark.parametrize(
     ("form", "lines", "sizes"), combined(FORMS, LINES, [(64, 48), (61, 67)]), ids=str
 )
-def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
+def test_the_default_strategy_recognizes_line_reductions(
+    form: str, lines: str, sizes: tuple[int, int]
+) -> None:
     chosen = recognized_computations(program(form, lines, *sizes), Setting("contract"))
     assert [each.description for each in chosen] == [
         f"{sizes[0]} reductions of {sizes[1]} elements"
@@ -104,7 +104,7 @@ def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
     assert len(recognized_computations(named, Setting("contract"))) == 1
 
 
-def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
+def test_integers_and_relaxed_rows_are_reduced_in_vectors() -> None:
     rows = program("sums", "rows", 64, 512)
     assert "4 of them interleaved" in str(recognized_computations(rows, Setting("strict"))[0])
     (relaxed,) = recognized_computations(rows, Setting("relaxed"))
@@ -113,7 +113,7 @@ def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
     assert recognized_computations(ints, Setting("contract")) == []
 
 
-def test_sizes_have_to_be_sizes() -> None:
+def test_sizes_must_be_positive() -> None:
     with pytest.raises(UserError, match="streamed_reductions: 'depth' must be at least 1"):
         streamed_reductions(0, reductions_per_thread=4)
     with pytest.raises(UserError, match="streamed_tiles: 'columns_per_thread' must be at least 1"):
@@ -122,7 +122,7 @@ def test_sizes_have_to_be_sizes() -> None:
         interleaved_reductions(0)
 
 
-def test_few_rows_with_columns_that_lie_in_memory() -> None:
+def test_few_rows_with_contiguous_columns() -> None:
     text = (
         "fun((a : {}.64.f32, w : 64.64.f32), a |> map(fun(r, w |> map(fun(c, zip(r, c) "
         "|> map(mult) |> reduce(add, 0.0))))))"

@@ -127,11 +127,11 @@ MISTAKES = {
     "top_down": (1, 1, "top_down needs its arguments in parentheses"),
     "beta >> try_": (1, 9, "needs its arguments in parentheses"),
     "top_down()": (1, 1, "missing a required argument: 'strategy'"),
-    "top_down(3)": (1, 1, "top_down: expected a strategy, but got 3"),
-    "top_down('beta')": (1, 1, "top_down: expected a strategy, but got 'beta'"),
+    "top_down(3)": (1, 1, "top_down: expected a strategy, but found 3"),
+    "top_down('beta')": (1, 1, "top_down: expected a strategy, but found 'beta'"),
     "top_down(beta, beta)": (1, 1, "too many positional arguments"),
     "top_down(beta, deep=1)": (1, 1, "unexpected keyword argument 'deep'"),
-    "top_down(outermost('map'))": (1, 1, "expected a strategy, but got outermost('map')"),
+    "top_down(outermost('map'))": (1, 1, "expected a strategy, but found outermost('map')"),
     "split_join(": (1, 11, "'(' was never closed"),
     "not(beta": (1, 4, "'(' was never closed"),
     "split_join)": (1, 11, "unmatched ')'"),
@@ -144,9 +144,9 @@ MISTAKES = {
     "split_join(n=4)": (1, 1, "split_join has no parameter n; it has: m"),
     "split_join(m=4, m=5)": (1, 17, "m is given twice"),
     "split_join(None)": (1, 12, "None is not a strategy"),
-    "split_join(True)": (1, 1, "expected a size, but got True"),
-    "split_join([4])": (1, 1, "expected a size, but got [4]"),
-    "split_join(beta)": (1, 1, "expected a size, but got beta"),
+    "split_join(True)": (1, 1, "expected a size, but found True"),
+    "split_join([4])": (1, 1, "expected a size, but found [4]"),
+    "split_join(beta)": (1, 1, "expected a size, but found beta"),
     "map_fusion(4)": (1, 1, "map_fusion takes no parameters, but got 1"),
     "beta >>": (1, 8, "this is not a strategy: invalid syntax"),
     ">> beta": (1, 1, "this is not a strategy: invalid syntax"),
@@ -162,23 +162,23 @@ MISTAKES = {
     "beta @ outermost": (1, 8, "expected an address"),
     "beta @ outermost('mop')": (1, 8, "'mop' is not a pattern"),
     "beta @ outermost()": (1, 8, "missing a required argument: 'pattern'"),
-    "beta @ outermost('map', over=3)": (1, 8, "expected a text, but got 3"),
-    "beta @ outermost('map', length='n')": (1, 8, "expected a number, but got 'n'"),
+    "beta @ outermost('map', over=3)": (1, 8, "expected a text, but found 3"),
+    "beta @ outermost('map', length='n')": (1, 8, "expected a number, but found 'n'"),
     "beta @ outermost('map', nest=0)": (1, 8, "counted from 1, but found nest=0"),
     "beta @ nth(0, 'map')": (1, 8, "applications are counted from 1, but found 0"),
-    "beta @ nth('map', 1)": (1, 8, "nth: expected a number, but got 'map'"),
+    "beta @ nth('map', 1)": (1, 8, "nth: expected a number, but found 'map'"),
     "outermost('map')": (1, 1, "expected a strategy, but found outermost('map')"),
     "tile()": (1, 1, "tile needs the size of a tile in each dimension"),
     "tile(4, 0)": (1, 1, "at least 1"),
-    "tile('4')": (1, 1, "tile: expected a number, but got '4'"),
-    "tile(True)": (1, 1, "tile: expected a number, but got True"),
+    "tile('4')": (1, 1, "tile: expected a number, but found '4'"),
+    "tile(True)": (1, 1, "tile: expected a number, but found True"),
     "reorder()": (1, 1, "reorder needs"),
     "reorder(1, 1)": (1, 1, "reorder needs each number from 1 to 2 once"),
-    "store_in_memory('moon')": (1, 1, "expected heap or stack or register, but got 'moon'"),
+    "store_in_memory('moon')": (1, 1, "expected heap, stack, register, but found moon"),
     "simplify": (1, 1, "simplify needs its arguments in parentheses"),
     "fuse()()": (1, 1, "fuse() takes no arguments"),
     "id(3)": (1, 1, "id takes no arguments"),
-    "repeat(beta, 'often')": (1, 1, "repeat: expected a number, but got 'often'"),
+    "repeat(beta, 'often')": (1, 1, "repeat: expected a number, but found 'often'"),
     "x = beta": (1, 1, "expected a strategy"),
     "x = 3\nx": (1, 5, "expected a strategy, but found 3"),
     "x = y = beta\nx": (1, 1, "expected name = strategy"),
@@ -206,7 +206,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=lambda text: text[:30])
-def test_a_mistake_is_shown_where_it_is(text: str) -> None:
+def test_an_error_is_located(text: str) -> None:
     line, column, message = MISTAKES[text]
     with pytest.raises(UserError) as caught:
         parse_strategy(text, "some.strategy")
@@ -220,7 +220,7 @@ def test_a_mistake_is_shown_where_it_is(text: str) -> None:
     assert len(caught.value.message) < 250
 
 
-def test_there_are_many_kinds_of_mistakes() -> None:
+def test_there_are_many_kinds_of_errors() -> None:
     assert len(MISTAKES) >= 60
 
 

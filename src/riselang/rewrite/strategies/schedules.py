@@ -140,7 +140,7 @@ def interchange() -> Strategy:
 def reorder(*order: int) -> Strategy:
     """Reorders nested loops, which are numbered from 1, from the outside in."""
     if not order or sorted(order) != list(range(1, len(order) + 1)):
-        raise UserError(f"reorder needs each number from 1 to {len(order)} once, but got {order}")
+        raise UserError(f"reorder needs each number from 1 to {len(order)} once, but found {order}")
     return seq(*(_Interchange() @ loop(level) for level in _adjacent_swaps(order)))
 
 
@@ -207,7 +207,7 @@ def store_in_memory(space: str = "heap") -> Strategy:
     """Stores a value in its own buffer: heap, stack or register."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
     if space not in spaces:
-        raise UserError(f"store_in_memory: expected {' or '.join(spaces)}, but got {space!r}")
+        raise UserError(f"store_in_memory: expected {', '.join(spaces)}, but found {space}")
     return spaces[space]
 
 
