@@ -17,6 +17,7 @@ from riselang.rewrite.core import Failure, Path, Setting, Step, Strategy
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Cursor, format_path, replace_at, subterm_at
 from riselang.rewrite.rule import Rule
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.html import code, details, paragraph
 from riselang.support.lazy import cached_property
@@ -72,7 +73,7 @@ class Derivation:
         return self.show()
 
     def __repr__(self) -> str:
-        return f"<derivation of {_format_count(len(self))} by {self.strategy}>"
+        return f"<derivation of {format_count(len(self), 'step')} by {self.strategy}>"
 
     def _repr_html_(self) -> str:
         return self.as_html()
@@ -82,7 +83,10 @@ class Derivation:
         """Format every step as a collapsible section; of very many, only the first ones."""
         from riselang.notation.layout import MARK
 
-        parts = [paragraph(_format_count(len(self)), strong=self.strategy), code(str(self.start))]
+        parts = [
+            paragraph(format_count(len(self), "step"), strong=self.strategy),
+            code(str(self.start)),
+        ]
         pairs = list(zip(self.steps, self.terms(), strict=False))[:MAX_HTML_STEPS]
         for number, (step, term) in enumerate(pairs, 1):
             marked_term = mark_subterm(replace_at(term, step.path, step.after), step.path)
@@ -130,10 +134,6 @@ class Derivation:
         return (
             "\n".join([*lines, f"both give {summary}" if self.end == other.end else summary]) + "\n"
         )
-
-
-def _format_count(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _format_step(step: Step) -> str:

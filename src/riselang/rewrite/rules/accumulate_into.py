@@ -1,4 +1,4 @@
-"""Laws of accumulation into a matrix: two arrays, and a matrix with an element for each pair.
+"""Laws of tensor contractions that accumulate into a matrix with an element for each pair.
 
     zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
 

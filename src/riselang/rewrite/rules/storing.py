@@ -1,8 +1,8 @@
 """Laws that store an intermediate array, so that one loop becomes two.
 
-Programs compute the values that they read element by element, so a chain of two matrix
-multiplications is one map with two reductions in it. Storing the intermediate array makes each of
-them a separate loop nest.
+Programs compute intermediate values element by element where they are read, so a chain of two
+matrix multiplications is one map that contains two reductions. Storing the intermediate array makes
+each multiplication a separate kernel.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ separated = program_strategy(
     >> top_down(share_rows >> argument(argument(store_on_heap)))
     >> fuse()
     >> _form_fmas,
-    "A convolution over the columns after one over the rows, each computed once.",
+    "Convolves along the rows, stores the result, and convolves along the columns.",
 )
 direct = program_strategy(
     "convolution.direct",
@@ -184,5 +184,5 @@ by_lines = program_strategy(
     >> fuse()
     >> _form_fmas
     >> top_down(choice(_Bands(), inside(_compute_line) >> parallel())),
-    "Vectorized lines of column sums, a few at a time, and from each a line of the result.",
+    "Computes a few vectorized rows of column sums at a time, and from each a result row.",
 )

@@ -287,5 +287,5 @@ class _WindowSums(Strategy):
 
 @schedule
 def convolution_tiles() -> Strategy:
-    """Multiplies windows with many kernels, in register tiles that suit this machine."""
+    """Computes convolutions with many kernels in register tiles of sizes for this machine."""
     return _WindowSums()

@@ -32,7 +32,7 @@ MIN_SCALARS = 16
 
 @schedule
 def keep_values() -> Strategy:
-    """Moves windows from the end of a stage to the start of the next, so stages return values."""
+    """Moves windows from the end of a stage to the start of the next, so stages return elements."""
     is_view_of_map = Guard("slide reads windows", _slides_over_views)
     return normalize(is_view_of_map >> argument(map_fission) >> slide_before_map) >> fuse()
 
@@ -141,5 +141,5 @@ line_buffers = program_strategy(
     fuse()
     >> keep_values()
     >> top_down(strips() >> argument(inside(_schedule_strip) >> parallel())),
-    "Parallel strips of rows; in each, all stages fused, a row at a time, vectorized.",
+    "Computes strips of rows in parallel; in each, all stages are fused and vectorized by row.",
 )

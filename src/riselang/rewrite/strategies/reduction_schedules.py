@@ -97,7 +97,7 @@ class _PartialSums(Strategy):
 
 @schedule
 def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
-    """Splits a reduction into blocks, which may run in parallel, each in partial sums."""
+    """Splits a reduction into blocks, which may run in parallel, each with partial sums."""
     require_positive("blocked_reduction", blocks=blocks)
     return _BlockedReduction(blocks, partial_sums(vectors, lanes))
 

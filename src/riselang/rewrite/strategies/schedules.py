@@ -164,7 +164,7 @@ def sequential() -> Strategy:
 
 @schedule
 def vectorize(length: int) -> Strategy:
-    """Vectorizes a map, or the accumulators of a reduction, with vectors of a length."""
+    """Vectorizes a map, or the accumulators of a reduction, with vectors of the given length."""
     vectorize_accumulators = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
     vectorize_elements = choice(vectorize_map(length), vectorize_map_of_arrays(length))
     return choice(vectorize_elements, vectorize_accumulators) >> _vectorize_lanes(length)
@@ -190,14 +190,14 @@ def pack_vectors(length: int) -> Strategy:
 
 @schedule
 def pad_to_multiple(size: int) -> Strategy:
-    """Pads the array of a map to a multiple of a size, and drops the padding of the result."""
+    """Pads the array of a map to a multiple of the size, and drops the excess results."""
     require_positive("pad_to_multiple", size=size)
     return _PadToMultiple(size)
 
 
 @schedule
 def keep(length: int) -> Strategy:
-    """Loads the scalars for each iteration of a vectorized reduction in vectors of a length."""
+    """Loads the scalars for each iteration of a vectorized reduction as vectors of the length."""
     is_pairing = Guard("it zips scalars with vectors", _pairs_scalars)
     return top_down(is_pairing >> function(argument(keep_in_vectors(length))))
 

@@ -25,7 +25,7 @@ TRANSCENDENTAL_COST = 8
 
 @schedule
 def parallel_outermost() -> Strategy:
-    """Runs the outermost maps in parallel if they are large and contain no parallel loop."""
+    """Runs each outermost map in parallel if it is large and contains no parallel loop."""
     return _ParallelOutermost()
 
 

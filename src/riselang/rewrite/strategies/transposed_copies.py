@@ -33,7 +33,7 @@ MIN_ELEMENTS = 1 << 16
 
 @schedule
 def tiled_transpose(rows: int, columns: int, lanes: int) -> Strategy:
-    """Transposes an array in parallel, in tiles of rows x columns, each with vectors.
+    """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
     far apart that a cache holds few of them. The buffer is then copied row by row.
