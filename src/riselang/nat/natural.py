@@ -239,13 +239,13 @@ class Nat:
         )
 
     def __floordiv__(self, other: NatLike) -> Nat:
-        # Imported here, since division is defined on naturals.
+        # Deferred: division is defined on naturals.
         from riselang.nat.division import quotient
 
         return quotient(self, _coerce(other))
 
     def __mod__(self, other: NatLike) -> Nat:
-        # Imported here, since division is defined on naturals.
+        # Deferred: division is defined on naturals.
         from riselang.nat.division import remainder
 
         return remainder(self, _coerce(other))
@@ -285,7 +285,7 @@ class Nat:
         return self._hash
 
     def __str__(self) -> str:
-        # Imported here, since the text form is defined on naturals.
+        # Deferred: the text form is defined on naturals.
         from riselang.nat.text import format_nat
 
         return format_nat(self)
@@ -301,7 +301,7 @@ class Nat:
 def as_nat(value: Nat | int | str) -> Nat:
     """A natural from a natural, an integer, or text."""
     if isinstance(value, str):
-        # Imported here, since the text form is defined on naturals.
+        # Deferred: the text form is defined on naturals.
         from riselang.nat.text import parse_nat
 
         return parse_nat(value)
@@ -321,7 +321,7 @@ def _variable(name: str) -> Nat:
 
 
 def _normalize(collected: dict[Monomial, int]) -> Nat:
-    # Imported here, since division is defined on naturals.
+    # Deferred: division is defined on naturals.
     from riselang.nat.division import recombine
 
     offset = Nat.const(collected.get((), 0)).offset
@@ -363,7 +363,7 @@ def _is_affine_atom(atom: Atom, names: Collection[str]) -> bool:
 
 
 def _substitute_atom(atom: Atom, replacements: Mapping[str, NatLike]) -> Nat:
-    # Imported here, since minima and maxima are defined on naturals.
+    # Deferred: minima and maxima are defined on naturals.
     from riselang.nat.extrema import rebuild
 
     if isinstance(atom, Variable):

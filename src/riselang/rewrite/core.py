@@ -131,21 +131,21 @@ class Strategy(ABC):
 
     def __rshift__(self, other: Strategy) -> Strategy:
         """Applies this strategy, then the other."""
-        # Imported here, since combinators are strategies themselves.
+        # Deferred: combinators are strategies themselves.
         from riselang.rewrite.combinators import seq
 
         return seq(self, other)
 
     def __or__(self, other: Strategy) -> Strategy:
         """Applies this strategy, or the other if this one fails."""
-        # Imported here, since combinators are strategies themselves.
+        # Deferred: combinators are strategies themselves.
         from riselang.rewrite.combinators import choice
 
         return choice(self, other)
 
     def __matmul__(self, address: Selector) -> Strategy:
         """Applies this strategy at an address: `tile(32, 32) @ outermost("map")`."""
-        # Imported here, since `AtAddress` is a strategy itself.
+        # Deferred: `AtAddress` is a strategy itself.
         from riselang.rewrite.selectors import AtAddress
 
         return AtAddress(self, address)
