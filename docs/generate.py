@@ -43,7 +43,7 @@ SYNTAXES = ROOT / "editors" / "vscode" / "syntaxes"
 FILES = {
     SYNTAXES / "rise.tmLanguage.json": grammars.notation,
     SYNTAXES / "mlir.tmLanguage.json": grammars.mlir,
-    ROOT / "src" / "riselang" / "rewrite" / "law_cache.json": rules.prepared_laws,
+    ROOT / "src" / "riselang" / "rewrite" / "law_cache.json": rules.law_cache_text,
     ROOT / "src" / "riselang" / "dsl" / "patterns.pyi": stubs.patterns,
 }
 """Files beside the documentation that are made from the same registries."""

@@ -131,8 +131,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def prepared_laws() -> str:
-    """Return every built-in law as terms, for the file that is read instead of the texts."""
+def law_cache_text() -> str:
+    """Return the text of the law cache, which contains every built-in law as terms."""
     load_all()
     ours = [rule.law for rule in RULES.values() if rule.family in RULE_FAMILIES]
     return format_cache((law.text, law.parse_sides()) for law in ours)

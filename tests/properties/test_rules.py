@@ -17,7 +17,7 @@ from support.fuzzing import Ran, seeds
 from support.programs import Program
 from support.rule_checking import (
     TRIES,
-    Unlawful,
+    Unsound,
     check_rule,
     find_instance,
     keeps_values,
@@ -42,7 +42,7 @@ TAKES_ANY = (
 def test_programs_compute_the_same(name: str, seeds: range, ran: Ran) -> None:
     try:
         check_rule(RULES[name], seeds)
-    except Unlawful as error:
+    except Unsound as error:
         holds(partial(is_kept, error.instance, error.seed), error.before)
         raise
     ran("instances of rules: the same before and after", len(seeds))

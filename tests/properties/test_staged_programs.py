@@ -65,6 +65,6 @@ def check(program: Program, stages: Stages, known: list[int], seed: int) -> None
     for _ in range(stages.values - 1):
         first, value = value
         values.append(first)
-    result = run_term(stages.rest, [*arguments, *values, value])
+    result = run_term(stages.second, [*arguments, *values, value])
     found = to_buffers(uncurry(program.term.type)[1], result)
     assert same(found, interpreted(program, inputs)), seed

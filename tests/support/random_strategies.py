@@ -138,7 +138,9 @@ class RandomStrategies:
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
             lambda: blocked_reduction(2, self.choices.of((1, 2)), 2),
             lambda: interleaved_reductions(self.choices.of((1, 2, 3))),
-            lambda: streamed_reductions(self.choices.of((1, 2, 3)), share=size, threads=size > 2),
+            lambda: streamed_reductions(
+                self.choices.of((1, 2, 3)), reductions_per_thread=size, in_parallel=size > 2
+            ),
             lambda: tiled_transpose(2, size, 2),
             parallel_outermost,
             self.tiles,
@@ -149,19 +151,29 @@ class RandomStrategies:
 
     def tiles(self) -> Strategy:
         rows, lanes, vectors = (self.choices.of(sizes) for sizes in ((1, 2, 3), (2, 4), (1, 2)))
-        kept, packed, threads, transposed = (self.choices.one_in(2) for _ in range(4))
+        kept, packed, in_parallel, transposed = (self.choices.one_in(2) for _ in range(4))
         if self.choices.one_in(3):
             return column_tiles(
-                rows, lanes * vectors, lanes, kept=kept, transposed=transposed, threads=threads
+                rows,
+                lanes * vectors,
+                lanes,
+                kept=kept,
+                transposed=transposed,
+                in_parallel=in_parallel,
             )
         if self.choices.one_in(3):
-            depth, share = self.choices.of((1, 2, 3)), self.choices.of((2, 3, 4))
+            depth, columns = self.choices.of((1, 2, 3)), self.choices.of((2, 3, 4))
             return streamed_tiles(
-                rows, lanes * vectors, lanes, depth=depth, share=share, threads=threads
+                rows,
+                lanes * vectors,
+                lanes,
+                depth=depth,
+                columns_per_thread=columns,
+                in_parallel=in_parallel,
             )
         return register_tiles(
             rows, lanes * vectors, lanes, block=1 + self.choices.below(2),
-            kept=kept, packed=packed, transposed=transposed, threads=threads,
+            kept=kept, packed=packed, transposed=transposed, in_parallel=in_parallel,
         )  # fmt: skip
 
     def address(self) -> Selector:

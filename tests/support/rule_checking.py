@@ -35,7 +35,7 @@ WHOLE = 2
 """Whole numbers below this and above its opposite are added and multiplied without rounding."""
 
 
-class Unlawful(AssertionError):
+class Unsound(AssertionError):
     """A program computes something else after a rule was applied."""
 
     def __init__(self, instance: Instance, before: Program, seed: int, message: str):
@@ -59,7 +59,7 @@ class Found:
 
 
 def check_rule(rule: Rule, numbers: Iterable[int]) -> None:
-    """Check the instances with these numbers; raises Unlawful or Rare."""
+    """Check the instances with these numbers; raises Unsound or Rare."""
     made, tries = 0, 0
     for number in numbers:
         found = find_instance(rule, number)
@@ -84,7 +84,7 @@ def check_instance(found: Found, number: int) -> None:
     instance = found.instance
     before, after = instance.program(instance.body), instance.program(found.after)
     if found.after.type != instance.body.type:
-        raise Unlawful(instance, before, number, "changes the type")
+        raise Unsound(instance, before, number, "changes the type")
     for seed in range(number, number + SETS * ANOTHER, ANOTHER):
         keeps_values(instance, before, after, seed)
     _check_in_context(found, number)
@@ -118,14 +118,14 @@ def replayed(result: Result, before: Term) -> Term:
 
 
 def keeps_values(instance: Instance, before: Program, after: Program, seed: int) -> None:
-    """Both programs give the same; raises Unlawful."""
+    """Both programs give the same; raises Unsound."""
     compare = same if instance.float == "strict" else same_numbers
     choose = inputs_of if instance.float == "strict" else whole_inputs_of
     inputs = choose(before, seed)
     expected = interpreted(before, inputs)
     found = _interpreted_or_error(after, inputs)
     if isinstance(found, Exception) or not compare(found, expected):
-        raise Unlawful(
+        raise Unsound(
             instance,
             before,
             seed,

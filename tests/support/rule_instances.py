@@ -89,7 +89,9 @@ class _Maker:
         self.operators: dict[str, str] = {}
         self.is_relaxed = rule.permission is Permission.RELAXED
         self.is_written = rule.law.form is Form.WRITTEN
-        self.applying = ApplicationForm.KEPT if self.is_written else ApplicationForm.NAMED
+        self.application_form = (
+            ApplicationForm.UNREDUCED if self.is_written else ApplicationForm.NAMED
+        )
 
     def instance(self) -> Instance | None:
         left, right = self.rule.law.sides
@@ -100,7 +102,7 @@ class _Maker:
         found = {name: self._unknown(each) for name, each in sorted(unknowns.items())}
         inputs = tuple(self.generator.inputs)
         self.match.terms = {name: self._written(inputs, term) for name, term in found.items()}
-        body = self.match.build(left, applying=self.applying)
+        body = self.match.build(left, form=self.application_form)
         given = {name: self.match.size(name) for name in self.rule.parameters}
         return Instance(self.rule(**given), inputs, body, self._float())
 
@@ -142,7 +144,7 @@ class _Maker:
 
     def _type(self, name: str) -> RiseType:
         for condition in self.rule.conditions:
-            if "scalar" in condition.text and name.removeprefix(UNKNOWN) in condition.about:
+            if "scalar" in condition.text and name.removeprefix(UNKNOWN) in condition.unknowns:
                 return self.generator.types.scalar()
         if self.is_relaxed:
             return SCALARS[self.choices.of((*INTEGERS, *FLOATS))]
@@ -161,8 +163,8 @@ class _Maker:
         type = self.match.instantiate_type(unknown.type)
         short = unknown.name.removeprefix(UNKNOWN)
         for condition in self.rule.conditions:
-            if short in condition.about:
-                made = self._conditional(short, condition.text, condition.about, type)
+            if short in condition.unknowns:
+                made = self._conditional(short, condition.text, condition.unknowns, type)
                 if made is not None:
                     return made
         if isinstance(type, FunType):
@@ -230,7 +232,7 @@ class _Maker:
             if "distributes" in condition.text:
                 product = "arith.mulf" if is_float(type) else "arith.muli"
                 pair = (product, ADDITION_FOR[product])
-                self.operators.update(zip(condition.about, pair, strict=True))
+                self.operators.update(zip(condition.unknowns, pair, strict=True))
         known = sorted(op for op in EXACT | RELAXED if op.endswith("f") == is_float(type))
         if name not in self.operators:
             self.operators[name] = self.choices.of(known)

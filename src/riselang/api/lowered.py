@@ -146,7 +146,7 @@ class Lowered:
         options = replace(self.options, contracted=is_contracted)
         return (
             Lowered(first, found.first, found.values, options),
-            Lowered(self.name, found.rest, self.results, options),
+            Lowered(self.name, found.second, self.results, options),
         )
 
     @property

@@ -33,12 +33,12 @@ Definition = type[Attribute]
 def irdl_text(dialect: Dialect) -> str:
     """The dialect as an `irdl.dialect`."""
     types = [kind for kind in dialect.attributes if issubclass(kind, TypeAttribute)]
-    taken = {kind.name for kind in types}
+    used_names = {kind.name for kind in types}
     # An attribute with the name of a type is another spelling of it, only in the custom form.
     attributes = [
         kind
         for kind in dialect.attributes
-        if not issubclass(kind, TypeAttribute) and kind.name not in taken
+        if not issubclass(kind, TypeAttribute) and kind.name not in used_names
     ]
     exporter = _Exporter(dialect.name, [*types, *attributes])
     lines = [f"irdl.dialect @{dialect.name} {{"]

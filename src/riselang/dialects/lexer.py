@@ -39,18 +39,18 @@ class FastLexer(MLIRLexer):
 
     def lex(self) -> MLIRToken:
         input = self.input
-        found = _TOKEN.match(input.content, self.pos)
-        if found is None:
+        match = _TOKEN.match(input.content, self.pos)
+        if match is None:
             return super().lex()
-        group = found.lastindex
+        group = match.lastindex
         assert group is not None
-        start, self.pos = found.span(group)
+        start, self.pos = match.span(group)
         if group == 1:
             kind = MLIRTokenKind.BARE_IDENT
         elif group == 2:
             kind = _PREFIXES[input.content[start]]
         elif group == 3:
-            kind = KIND_BY_PUNCTUATION_SPELLING[found[3]]
+            kind = KIND_BY_PUNCTUATION_SPELLING[match[3]]
         else:
             kind = MLIRTokenKind.INTEGER_LIT
         return Token(kind, Span(start, self.pos, input))

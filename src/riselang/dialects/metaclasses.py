@@ -28,7 +28,7 @@ class InternedClass(PlainClass):
 
     def __call__(cls, *parameters: Any) -> Any:
         key = (cls, *parameters)
-        known = InternedClass._interned.get(key)
-        if known is None:
-            known = InternedClass._interned[key] = super().__call__(*parameters)
-        return known
+        instance = InternedClass._interned.get(key)
+        if instance is None:
+            instance = InternedClass._interned[key] = super().__call__(*parameters)
+        return instance

@@ -383,15 +383,15 @@ def walk(module: Operation) -> Iterator[Operation]:
 
 def functions(module: ModuleOp) -> list[FuncOp]:
     """All functions with a body, in the order of the text; functions occur only in modules."""
-    found: list[FuncOp] = []
+    function_ops: list[FuncOp] = []
     stack: list[Operation] = [module]
     while stack:
         op = stack.pop()
         if isinstance(op, ModuleOp):
             stack.extend(reversed(list(op.body.block.ops)))
         elif isinstance(op, FuncOp) and not op.is_declaration:
-            found.append(op)
-    return found
+            function_ops.append(op)
+    return function_ops
 
 
 def reject_deep_nesting(module: ModuleOp, location: SourceLocation | None) -> None:

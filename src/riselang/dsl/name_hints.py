@@ -41,5 +41,5 @@ def missing_attribute_message(
         return f"{message}; {FOREIGN_NAMES[name]}"
     if name in math:
         return f"{message}; use rl.math.{name}"
-    near = get_close_matches(name, known, 1)
-    return f"{message}; did you mean '{near[0]}'?" if near else message
+    suggestions = get_close_matches(name, known, 1)
+    return f"{message}; did you mean '{suggestions[0]}'?" if suggestions else message

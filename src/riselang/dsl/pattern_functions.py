@@ -80,8 +80,8 @@ class PatternFunction:
     def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
         for name in inferred.keys() - names:
-            known = f"; it has {', '.join(sorted(names))}" if names else ""
-            raise UserError(f"{self.spec.name} has no inferred size {name}{known}", user_location())
+            sizes = f"; it has {', '.join(sorted(names))}" if names else ""
+            raise UserError(f"{self.spec.name} has no inferred size {name}{sizes}", user_location())
         return {name: self._convert_size(name, size) for name, size in inferred.items()}
 
     def as_function(self, expected: FunType, what: str) -> build.Node | None:

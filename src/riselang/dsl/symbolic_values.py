@@ -200,8 +200,8 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         if isinstance(trace.inference.resolve(type), TypeVariable | ScalarType):
             return build.Constant(type, number, scope=trace.scope, location=user_location())
     if isinstance(value, tuple) and len(value) >= 2:
-        first, *rest = value
-        second = rest[0] if len(rest) == 1 else tuple(rest)
+        first, *remaining = value
+        second = remaining[0] if len(remaining) == 1 else tuple(remaining)
         return make_pair(trace, as_node(first), as_node(second))
     if callable(value):
         raise UserError(

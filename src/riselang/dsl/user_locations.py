@@ -36,9 +36,9 @@ def function_location(function: object) -> SourceLocation | None:
         return None
     for number in range(code.co_firstlineno, code.co_firstlineno + MAX_DECORATOR_LINES):
         line = linecache.getline(code.co_filename, number)
-        found = re.search(rf"def +({re.escape(code.co_name)})\b", line)
-        if found:
-            return SourceLocation(code.co_filename, number, found.start(1) + 1, len(found[1]))
+        match = re.search(rf"def +({re.escape(code.co_name)})\b", line)
+        if match:
+            return SourceLocation(code.co_filename, number, match.start(1) + 1, len(match[1]))
     return SourceLocation(code.co_filename, code.co_firstlineno)
 
 

@@ -31,20 +31,20 @@ class Document(Protocol):
         ...
 
 
-def _open_notation(text: str, name: str, before: Document | None) -> Document:
+def _open_notation(text: str, name: str, previous: Document | None) -> Document:
     from riselang.editor.notation_document import NotationDocument
 
-    known = before if isinstance(before, NotationDocument) else None
-    return NotationDocument.of(text, name, known)
+    previous_notation = previous if isinstance(previous, NotationDocument) else None
+    return NotationDocument.of(text, name, previous_notation)
 
 
-def _open_module(text: str, name: str, before: Document | None) -> Document:
+def _open_module(text: str, name: str, previous: Document | None) -> Document:
     from riselang.editor.module_document import ModuleDocument
 
     return ModuleDocument.of(text, name)
 
 
-def _open_strategy(text: str, name: str, before: Document | None) -> Document:
+def _open_strategy(text: str, name: str, previous: Document | None) -> Document:
     from riselang.editor.strategy_document import StrategyDocument
 
     return StrategyDocument.of(text, name)
@@ -58,10 +58,10 @@ OPENERS: Mapping[str, Callable[[str, str, Document | None], Document]] = {
 """The function that analyzes a text, by file extension."""
 
 
-def open_document(text: str, name: str, before: Document | None = None) -> Document | None:
+def open_document(text: str, name: str, previous: Document | None = None) -> Document | None:
     """Analyze a text; return None if its file extension is not supported.
 
-    `before` is the document of the previous version, whose results are reused.
+    `previous` is the document of the previous version, whose results are reused.
     """
     make = OPENERS.get(PurePosixPath(name).suffix)
-    return None if make is None else make(text, name, before)
+    return None if make is None else make(text, name, previous)

@@ -44,10 +44,10 @@ class ModuleDocument:
             return ModuleDocument(text, [error], TextPositions())
 
     def hover(self, offset: int) -> Hover | None:
-        found = word_at(self.text, offset, _TOKEN)
-        if found is None:
+        match = word_at(self.text, offset, _TOKEN)
+        if match is None:
             return None
-        word, extent = found
+        word, extent = match
         if word.startswith("%"):
             value = self._values_in_scope(offset).get(word[1:])
             return None if value is None else Hover(_value_text(word, value), extent)
@@ -55,10 +55,10 @@ class ModuleDocument:
         return None if text is None else Hover(text, extent)
 
     def definition(self, offset: int) -> Extent | None:
-        found = word_at(self.text, offset, _TOKEN)
-        if found is None:
+        match = word_at(self.text, offset, _TOKEN)
+        if match is None:
             return None
-        word, _ = found
+        word, _ = match
         if word.startswith("@"):
             return self._symbol_extent(word)
         value = self._values_in_scope(offset).get(word[1:]) if word.startswith("%") else None
@@ -74,34 +74,34 @@ class ModuleDocument:
 
     def _values_in_scope(self, offset: int) -> Mapping[str, SSAValue]:
         """Return the values in scope at an offset; those of inner regions shadow outer ones."""
-        found: dict[str, SSAValue] = {}
+        values: dict[str, SSAValue] = {}
         ops = self.positions.ops
-        around = [op for op, (start, end) in ops.items() if start <= offset < end]
-        for op in sorted(around, key=lambda op: ops[op][0]):
-            found |= self._values_by_name(op.results)
+        enclosing_ops = [op for op, (start, end) in ops.items() if start <= offset < end]
+        for op in sorted(enclosing_ops, key=lambda op: ops[op][0]):
+            values |= self._values_by_name(op.results)
             blocks = [block for region in op.regions for block in region.blocks]
             introduced = self._values_by_name(
                 argument for block in blocks for argument in block.args
             )
             # Before its braces, an op refers to outer values, and to the arguments it declares.
             is_inside = 0 <= self.text.find("{", ops[op][0]) < offset
-            found = found | introduced if is_inside else introduced | found
-            for each in (inner for block in blocks for inner in block.ops):
-                if each in ops and ops[each][0] <= offset:
-                    found |= self._values_by_name(each.results)
-        return found
+            values = values | introduced if is_inside else introduced | values
+            for inner_op in (inner for block in blocks for inner in block.ops):
+                if inner_op in ops and ops[inner_op][0] <= offset:
+                    values |= self._values_by_name(inner_op.results)
+        return values
 
     def _values_by_name(self, values: Iterable[SSAValue]) -> dict[str, SSAValue]:
         """Return values by their names in the text; of several with one name, the first."""
-        found: dict[str, SSAValue] = {}
+        values_by_name: dict[str, SSAValue] = {}
         for value in values:
             if value in self.positions.values:
-                found.setdefault(self.positions.values[value][0], value)
-        return found
+                values_by_name.setdefault(self.positions.values[value][0], value)
+        return values_by_name
 
     def completions(self, offset: int) -> Sequence[Completion]:
-        found = word_at(self.text, offset, re.compile(r"%[\w$.-]*"))
-        if found is not None:
+        match = word_at(self.text, offset, re.compile(r"%[\w$.-]*"))
+        if match is not None:
             return [
                 Completion(f"%{name}", "variable", _format_value_type(value))
                 for name, value in self._values_in_scope(offset).items()

@@ -40,9 +40,9 @@ class NotationDocument:
     analysis: Analysis
 
     @staticmethod
-    def of(text: str, name: str, before: NotationDocument | None = None) -> NotationDocument:
-        known = None if before is None else before.analysis
-        return NotationDocument(text, name, analyze(text, name, known))
+    def of(text: str, name: str, previous: NotationDocument | None = None) -> NotationDocument:
+        previous_analysis = None if previous is None else previous.analysis
+        return NotationDocument(text, name, analyze(text, name, previous_analysis))
 
     @property
     def problems(self) -> Sequence[RiseError]:
@@ -83,9 +83,9 @@ class NotationDocument:
         name = syntax.text if isinstance(syntax, Name) else syntax.name
         if name in PATTERNS:
             uses = self.analysis.types_at(syntax.span, build.PatternUse)[:MAX_TYPES]
-            here = [f"here `{show_type(type)}`" for type in uses]
+            use_texts = [f"here `{show_type(type)}`" for type in uses]
             return "\n\n".join(
-                [describe_pattern(PATTERNS[name]), *here, *self._describe_results(syntax.span)]
+                [describe_pattern(PATTERNS[name]), *use_texts, *self._describe_results(syntax.span)]
             )
         if name in FUNCTIONS:
             return "\n\n".join(
@@ -107,18 +107,18 @@ class NotationDocument:
 
     def _hover_size(self, offset: int) -> Hover | None:
         """Return the hover for a size in a type."""
-        found = word_at(self.text, offset)
-        if found is None:
+        match = word_at(self.text, offset)
+        if match is None:
             return None
-        word, extent = found
+        word, extent = match
         for checked in self.analysis.results:
             if checked.elaborator is None:
                 continue
             refined = checked.elaborator.size_refinements
             if word in refined:
                 return Hover(f"the size `{word} = {refined[word]}`", extent)
-            seen = checked.elaborator.recorded_nodes
-            if any(word in nat_variables(node.type) for _, node in seen):
+            recorded_nodes = checked.elaborator.recorded_nodes
+            if any(word in nat_variables(node.type) for _, node in recorded_nodes):
                 return Hover(f"the size `{word}`", extent)
         return None
 
@@ -128,18 +128,23 @@ class NotationDocument:
         return None if binder is None else binder.span
 
     def completions(self, offset: int) -> Sequence[Completion]:
-        own: dict[str, Completion] = {}
+        completions: dict[str, Completion] = {}
         for binder in self.analysis.names_in_scope(offset):
             kind = "function" if isinstance(binder, Definition) else "variable"
             types = self.analysis.types_at(binder.span, build.Variable)
             detail = show_type(types[0]) if types else ""
-            own[binder.name] = Completion(binder.name, kind, detail)
-        typed = word_at(self.text, offset)
-        known = {each.label for each in notation_completions()} | {typed[0] if typed else ""}
+            completions[binder.name] = Completion(binder.name, kind, detail)
+        typed_word = word_at(self.text, offset)
+        known_words = {each.label for each in notation_completions()} | {
+            typed_word[0] if typed_word else ""
+        }
         for word in _OWN.findall(self.analysis.definition_text(offset)):
-            if word not in known:  # a definition that is being edited often has syntax errors
-                own.setdefault(word, Completion(word, "variable"))
-        return [*own.values(), *(each for each in notation_completions() if each.label not in own)]
+            if word not in known_words:  # a definition that is being edited often has syntax errors
+                completions.setdefault(word, Completion(word, "variable"))
+        return [
+            *completions.values(),
+            *(each for each in notation_completions() if each.label not in completions),
+        ]
 
     def format(self) -> str | None:
         try:

@@ -25,12 +25,12 @@ class Positions:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(found.end() for found in _LINE_END.finditer(self.text))]
+        return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
 
     @cached_property
     def _error_line_starts(self) -> list[int]:
         """The starts of lines in errors, where only a line feed ends a line."""
-        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, as editors count them."""
@@ -45,8 +45,8 @@ class Positions:
         start = self._line_starts[line]
         end = self._line_starts[line + 1] if line + 1 < len(self._line_starts) else len(self.text)
         content = self.text[start:end].rstrip("\r\n")
-        before = content.encode("utf-16-le", "surrogatepass")[: 2 * column]
-        return start + len(before.decode("utf-16-le", "ignore"))
+        line_start = content.encode("utf-16-le", "surrogatepass")[: 2 * column]
+        return start + len(line_start.decode("utf-16-le", "ignore"))
 
     def extent(self, location: SourceLocation | None) -> Extent:
         """Return the extent of an error; the start of the text if it has no location."""

@@ -71,16 +71,16 @@ class RiseServer(LanguageServer):
         known = self.analyses.get(uri)
         if known is not None and known.version == document.version:
             return known
-        before = None if known is None else known.document
-        analyzed = analyze_text(document.source, uri, document.version, before)
+        previous = None if known is None else known.document
+        analyzed = analyze_text(document.source, uri, document.version, previous)
         if analyzed is not None:
             self.analyses[uri] = analyzed
         return analyzed
 
     def schedule_analysis(self, uri: str) -> None:
         """Schedule the analysis of a changed text, after a pause."""
-        if (waiting := self.pending.pop(uri, None)) is not None:
-            waiting.cancel()
+        if (timer := self.pending.pop(uri, None)) is not None:
+            timer.cancel()
         self.pending[uri] = asyncio.get_running_loop().create_task(self._analyze_after_pause(uri))
 
     async def _analyze_after_pause(self, uri: str) -> None:
@@ -106,26 +106,26 @@ class RiseServer(LanguageServer):
         return document is not None and document.version == version
 
     def publish(self, uri: str, analyzed: AnalyzedText) -> None:
-        found = [_diagnostic(problem, analyzed) for problem in analyzed.document.problems]
+        diagnostics = [_diagnostic(problem, analyzed) for problem in analyzed.document.problems]
         self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri, found, version=analyzed.version)
+            types.PublishDiagnosticsParams(uri, diagnostics, version=analyzed.version)
         )
 
     def forget(self, uri: str) -> None:
         """Discard a closed text, and clear its diagnostics."""
-        if (waiting := self.pending.pop(uri, None)) is not None:
-            waiting.cancel()
+        if (timer := self.pending.pop(uri, None)) is not None:
+            timer.cancel()
         self.analyses.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
 def analyze_text(
-    text: str, uri: str, version: int | None, before: Document | None = None
+    text: str, uri: str, version: int | None, previous: Document | None = None
 ) -> AnalyzedText | None:
     """Analyze a text. An internal error becomes a diagnostic, and does not stop the server."""
     name = to_fs_path(uri) or uri
     try:
-        document = open_document(text, name, before)
+        document = open_document(text, name, previous)
     except Exception as error:
         _log.exception("while analyzing %s", name)
         document = _FailedDocument(InternalError(f"{type(error).__name__}: {error}"))
@@ -203,24 +203,24 @@ def answer_request(
 
 
 def _hover(analyzed: AnalyzedText, params: types.HoverParams) -> types.Hover | None:
-    found = analyzed.document.hover(analyzed.offset(params.position))
-    if found is None:
+    hover = analyzed.document.hover(analyzed.offset(params.position))
+    if hover is None:
         return None
-    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-    return types.Hover(content, analyzed.range(found.extent))
+    content = types.MarkupContent(types.MarkupKind.Markdown, hover.text)
+    return types.Hover(content, analyzed.range(hover.extent))
 
 
 def _definition(analyzed: AnalyzedText, params: types.DefinitionParams) -> types.Location | None:
-    found = analyzed.document.definition(analyzed.offset(params.position))
+    extent = analyzed.document.definition(analyzed.offset(params.position))
     return (
-        None if found is None else types.Location(params.text_document.uri, analyzed.range(found))
+        None if extent is None else types.Location(params.text_document.uri, analyzed.range(extent))
     )
 
 
 def _completion(
     analyzed: AnalyzedText, params: types.CompletionParams
 ) -> list[types.CompletionItem]:
-    found = analyzed.document.completions(analyzed.offset(params.position))
+    completions = analyzed.document.completions(analyzed.offset(params.position))
     return [
         types.CompletionItem(
             each.label,
@@ -228,7 +228,7 @@ def _completion(
             detail=each.detail or None,
             documentation=types.MarkupContent(types.MarkupKind.Markdown, each.documentation),
         )
-        for each in found
+        for each in completions
     ]
 
 

@@ -40,24 +40,24 @@ class StrategyDocument:
         return StrategyDocument(text, [])
 
     def hover(self, offset: int) -> Hover | None:
-        found = word_at(self.text, offset, _NAME)
-        known = {each.label: each for each in strategy_completions()}
-        if found is None or found[0] not in known:
+        match = word_at(self.text, offset, _NAME)
+        definitions = {each.label: each for each in strategy_completions()}
+        if match is None or match[0] not in definitions:
             return None
-        word = known[found[0]]
-        return Hover(f"```\n{word.detail}\n```\n{word.documentation}", found[1])
+        word = definitions[match[0]]
+        return Hover(f"```\n{word.detail}\n```\n{word.documentation}", match[1])
 
     def definition(self, offset: int) -> Extent | None:
         """Return the extent of the name of a strategy that a line of the file defines."""
-        found = word_at(self.text, offset, _NAME)
-        if found is None:
+        match = word_at(self.text, offset, _NAME)
+        if match is None:
             return None
-        named = re.search(rf"^({re.escape(found[0])})\s*=(?!=)", self.text, re.MULTILINE)
-        return None if named is None else named.span(1)
+        definition = re.search(rf"^({re.escape(match[0])})\s*=(?!=)", self.text, re.MULTILINE)
+        return None if definition is None else definition.span(1)
 
     def completions(self, offset: int) -> Sequence[Completion]:
-        named = re.findall(r"^([^\W\d]\w*)\s*=(?!=)", self.text, re.MULTILINE)
-        return [*(Completion(name, "variable") for name in named), *strategy_completions()]
+        definitions = re.findall(r"^([^\W\d]\w*)\s*=(?!=)", self.text, re.MULTILINE)
+        return [*(Completion(name, "variable") for name in definitions), *strategy_completions()]
 
     def format(self) -> str | None:
         return None

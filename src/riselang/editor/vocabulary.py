@@ -19,9 +19,9 @@ def word_at(text: str, offset: int, pattern: re.Pattern[str] = _WORD) -> tuple[s
     """Return the word around an offset, or directly before it."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
-    for found in pattern.finditer(text, start, len(text) if end < 0 else end):
-        if found.start() <= offset <= found.end():
-            return found[0], found.span()
+    for match in pattern.finditer(text, start, len(text) if end < 0 else end):
+        if match.start() <= offset <= match.end():
+            return match[0], match.span()
     return None
 
 

@@ -69,8 +69,8 @@ def _fill_template(template: str, parts: dict[str, str]) -> str:
     result: list[str] = []
     rest = template
     for name, text in parts.items():
-        before, found, rest = rest.partition("{{" + name + "}}")
-        assert found, name
+        before, placeholder, rest = rest.partition("{{" + name + "}}")
+        assert placeholder, name
         result += (before, text)
     return "".join([*result, rest])
 

@@ -71,18 +71,18 @@ class LocationTable:
         rest = line[column - 1 :]
         if self.source.language in STATEMENT_LANGUAGES:
             return max(1, len(rest.rstrip()))
-        found = _NAME.match(rest)
-        return len(found[0]) if found is not None else 1
+        match = _NAME.match(rest)
+        return len(match[0]) if match is not None else 1
 
 
 def _last_stage_offset(text: str) -> int:
     """Return the offset of `f` in `x | f`, which is the location of the expression in Python."""
-    depth, found = 0, 0
+    depth, offset = 0, 0
     for at, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
         if character == "|" and depth == 0:
-            found = at + 1 + (len(text[at + 1 :]) - len(text[at + 1 :].lstrip()))
-    return found
+            offset = at + 1 + (len(text[at + 1 :]) - len(text[at + 1 :].lstrip()))
+    return offset
 
 
 def _remove_overlaps(words: list[tuple[int, int, int]]) -> tuple[int, ...]:

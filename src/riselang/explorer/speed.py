@@ -88,7 +88,7 @@ def _input_count(traced: Traced) -> int:
 
 
 def _summarize(
-    version: _Version, samples: Sequence[float], flops: int | None, moved: int
+    version: _Version, samples: Sequence[float], flops: int | None, byte_count: int
 ) -> dict[str, Any]:
     median = statistics.median(samples)
     low, _, high = (
@@ -99,7 +99,7 @@ def _summarize(
     return {
         "name": version.name, "kind": version.kind, "median": median, "low": low, "high": high,
         "rate": None if flops is None else flops / median / 1e9,
-        "bytes_rate": moved / median / 1e9,
+        "bytes_rate": byte_count / median / 1e9,
     }  # fmt: skip
 
 
@@ -121,14 +121,14 @@ def strategy_versions(
 ) -> list[tuple[str, Strategy | None]]:
     """Return strategies by name, from none to the chosen one, that give different programs."""
     start = term if float == "strict" else contract(term)
-    seen: set[Term] = {start}
-    found: list[tuple[str, Strategy | None]] = [(AS_WRITTEN, None)]
+    programs: set[Term] = {start}
+    versions: list[tuple[str, Strategy | None]] = [(AS_WRITTEN, None)]
     for candidate in _candidates(strategy):
         derivation = try_derive(start, candidate, Setting(float))
-        if derivation is not None and derivation.end not in seen:
-            seen.add(derivation.end)
-            found.append((str(candidate), candidate))
-    return found
+        if derivation is not None and derivation.end not in programs:
+            programs.add(derivation.end)
+            versions.append((str(candidate), candidate))
+    return versions
 
 
 def _candidates(strategy: Strategy | None) -> list[Strategy]:
@@ -144,19 +144,21 @@ def _candidates(strategy: Strategy | None) -> list[Strategy]:
 
 
 def _make_versions(traced: Traced, arrays: Sequence[Array]) -> list[_Version]:
-    found = strategy_versions(traced.term, traced.strategy, traced.options.float)
+    strategies = strategy_versions(traced.term, traced.strategy, traced.options.float)
     versions: list[_Version] = []
-    for at, (name, strategy) in enumerate(found):
-        short = _abbreviate(name, found[at - 1][0] if at else "")
-        kind = "chosen" if at == len(found) - 1 else "version"
+    for index, (name, strategy) in enumerate(strategies):
+        short = _abbreviate(name, strategies[index - 1][0] if index else "")
+        kind = "chosen" if index == len(strategies) - 1 else "version"
         versions.append(_Version(short, kind, _compile_call(traced, strategy, arrays)))
     return versions
 
 
-def _abbreviate(name: str, before: str) -> str:
+def _abbreviate(name: str, previous_name: str) -> str:
     """Abbreviate the name of a prefix to the part that it adds."""
     return (
-        f"… >> {name[len(before) + 4 :]}" if before and name.startswith(f"{before} >> ") else name
+        f"… >> {name[len(previous_name) + 4 :]}"
+        if previous_name and name.startswith(f"{previous_name} >> ")
+        else name
     )
 
 
@@ -172,10 +174,12 @@ def _compile_call(traced: Traced, strategy: Strategy | None, arrays: Sequence[Ar
 
 def _make_rivals(traced: Traced, rivals: Rivals, arrays: Sequence[Array]) -> list[_Version]:
     """Return the given rivals, and NumPy if the program is a matrix multiplication."""
-    given = [_Version(name, "rival", _bind_arrays(rival, arrays)) for name, rival in rivals.items()]
+    versions = [
+        _Version(name, "rival", _bind_arrays(rival, arrays)) for name, rival in rivals.items()
+    ]
     if _is_matmul(traced, arrays):
-        given.append(_Version("numpy a @ b", "rival", _bind_arrays(np.matmul, arrays)))
-    return given
+        versions.append(_Version("numpy a @ b", "rival", _bind_arrays(np.matmul, arrays)))
+    return versions
 
 
 def _bind_arrays(function: Callable[..., Any], arrays: Sequence[Array]) -> Action:
@@ -189,10 +193,10 @@ def _is_matmul(traced: Traced, arrays: Sequence[Array]) -> bool:
     a, b = arrays
     if a.shape[1] != b.shape[0]:
         return False
-    ours = _flatten_result(_compile_call(traced, None, arrays)())
-    if len(ours) != 1 or ours[0].shape != (a.shape[0], b.shape[1]):
+    results = _flatten_result(_compile_call(traced, None, arrays)())
+    if len(results) != 1 or results[0].shape != (a.shape[0], b.shape[1]):
         return False
-    return bool(np.allclose(ours[0], a @ b, rtol=1e-3, atol=1e-3 * a.shape[1]))
+    return bool(np.allclose(results[0], a @ b, rtol=1e-3, atol=1e-3 * a.shape[1]))
 
 
 def random_arrays(types: Sequence[RiseType]) -> list[Array]:

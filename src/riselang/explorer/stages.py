@@ -42,10 +42,10 @@ def make_stages(compilation: Compilation) -> list[Stage]:
     modules: Mapping[str, Callable[[], Lines]] = {
         key: lambda key=key: _number_lines(compilation.lines_with_ops(key)) for key in MODULE_STAGES
     }
-    made = _make_each(MODULE_STAGES, modules)
-    if made[-1].error:
-        return made
-    return [*made, *code_stages(lambda: compilation.llvm_ir, compilation.options.effort)]
+    stages = _make_each(MODULE_STAGES, modules)
+    if stages[-1].error:
+        return stages
+    return [*stages, *code_stages(lambda: compilation.llvm_ir, compilation.options.effort)]
 
 
 def code_stages(llvm_ir: Callable[[], str], effort: str = "default") -> list[Stage]:

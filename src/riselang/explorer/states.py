@@ -31,8 +31,9 @@ class State:
     first: int
     """The first line that changes."""
     removed: int
+    """The number of lines that are removed."""
     lines: tuple[int, ...]
-    """The lines that replace them, by number."""
+    """The lines that replace the removed ones, by number."""
     produced: Mark | None
     """The part that the step to this state has produced."""
     next: Mark | None
@@ -46,25 +47,28 @@ class States:
     locations: LocationTable
     lines: dict[Line, int] = field(default_factory=dict[Line, int])
     states: list[State] = field(default_factory=list[State])
-    _before: tuple[int, ...] = ()
+    _previous_lines: tuple[int, ...] = ()
 
     def add(
-        self, term: Term, made: Path | None, next: Path | None, last: NumberedProgram | None
+        self, term: Term, changed_path: Path | None, next: Path | None, last: NumberedProgram | None
     ) -> None:
         """Add a state; the last one is the program whose parts are numbered."""
-        whole = term if last is None else last.term
-        for path in (made, next):
+        program = term if last is None else last.term
+        for path in (changed_path, next):
             if path is not None:
                 # An interned part may occur several times; copy it to find this occurrence.
-                whole = replace_at(whole, path, copy.copy(subterm_at(whole, path)))
-        text = format_with_extents(whole)
-        now = tuple(
+                program = replace_at(program, path, copy.copy(subterm_at(program, path)))
+        text = format_with_extents(program)
+        line_numbers = tuple(
             self.lines.setdefault(line, len(self.lines)) for line in self._lines(text, last)
         )
-        first, removed, added = _line_difference(self._before, now)
-        marks = [None if path is None else _find_mark(text, whole, path) for path in (made, next)]
-        self.states.append(State(first, removed, added, marks[0], marks[1]))
-        self._before = now
+        first, removed, new_lines = _line_difference(self._previous_lines, line_numbers)
+        marks = [
+            None if path is None else _find_mark(text, program, path)
+            for path in (changed_path, next)
+        ]
+        self.states.append(State(first, removed, new_lines, marks[0], marks[1]))
+        self._previous_lines = line_numbers
 
     def _lines(self, text: TermText, last: NumberedProgram | None) -> list[Line]:
         words: dict[int, list[int]] = {}
@@ -79,43 +83,50 @@ class States:
 
 
 def make_states(
-    derivation: Derivation, written: Term, locations: LocationTable, last: NumberedProgram
+    derivation: Derivation, source_term: Term, locations: LocationTable, last: NumberedProgram
 ) -> States:
     """Return the program as written, contracted if that changes it, and after each step."""
     states = States(locations)
     paths = [step.path for step in derivation.steps]
     terms = list(derivation.terms())
-    if written != derivation.start:
-        states.add(written, None, None, None)
+    if source_term != derivation.start:
+        states.add(source_term, None, None, None)
     for number, term in enumerate(terms):
         is_last = number == len(terms) - 1
-        made = paths[number - 1] if number > 0 else None
+        changed_path = paths[number - 1] if number > 0 else None
         next = None if is_last else paths[number]
-        states.add(term, made, next, last if is_last else None)
+        states.add(term, changed_path, next, last if is_last else None)
     return states
 
 
 def _line_difference(
-    before: tuple[int, ...], now: tuple[int, ...]
+    old_lines: tuple[int, ...], new_lines: tuple[int, ...]
 ) -> tuple[int, int, tuple[int, ...]]:
     """Return the first line that differs, the number of lines removed, and the lines added."""
-    most = min(len(before), len(now))
-    first = 0
-    while first < most and before[first] == now[first]:
-        first += 1
-    same = 0
-    while same < most - first and before[-1 - same] == now[-1 - same]:
-        same += 1
-    return first, len(before) - first - same, now[first : len(now) - same]
+    shortest = min(len(old_lines), len(new_lines))
+    common_prefix = 0
+    while common_prefix < shortest and old_lines[common_prefix] == new_lines[common_prefix]:
+        common_prefix += 1
+    common_suffix = 0
+    while (
+        common_suffix < shortest - common_prefix
+        and old_lines[-1 - common_suffix] == new_lines[-1 - common_suffix]
+    ):
+        common_suffix += 1
+    return (
+        common_prefix,
+        len(old_lines) - common_prefix - common_suffix,
+        new_lines[common_prefix : len(new_lines) - common_suffix],
+    )
 
 
-def _find_mark(text: TermText, whole: Term, path: Path) -> Mark:
+def _find_mark(text: TermText, program: Term, path: Path) -> Mark:
     """Return the extent of the part at a path, or of the smallest printed part around it."""
-    found: Extent | None = None
-    while found is None:
-        found = text.extent(subterm_at(whole, path))
+    extent: Extent | None = None
+    while extent is None:
+        extent = text.extent(subterm_at(program, path))
         if not path:
             break
         path = path[:-1]
-    (line, column), (end_line, end_column) = found or ((0, 0), (0, 0))
+    (line, column), (end_line, end_column) = extent or ((0, 0), (0, 0))
     return line, column, end_line, end_column

@@ -49,11 +49,11 @@ class Subject:
     def derivation(self) -> Derivation:
         """Rewrite the program; the derivation has no steps if nothing changes."""
         program = Program(self.name, self.term, self.results)
-        found = rewrite(program, self.strategy, self.options)
+        result = rewrite(program, self.strategy, self.options)
         # A derivation without steps is falsy, so compare with None.
-        if found.derivation is not None:
-            return found.derivation
-        start = found.program.term
+        if result.derivation is not None:
+            return result.derivation
+        start = result.program.term
         return Derivation(start, (), start, "none", self.options.float)
 
     def compilation(self, term: Term) -> Compilation:

@@ -199,8 +199,8 @@ def _chunks(pattern: Pattern, xs: List) -> List:
 
 
 def _windows(pattern: Pattern, function: Function, xs: List) -> List:
-    size, mapped = _size_argument(pattern, "sz"), _map(pattern, function, xs)
-    return [mapped[i : i + size] for i in range(_size_argument(pattern, "n"))]
+    size, values = _size_argument(pattern, "sz"), _map(pattern, function, xs)
+    return [values[i : i + size] for i in range(_size_argument(pattern, "n"))]
 
 
 MEANINGS: Mapping[str, Callable[..., Any]] = {

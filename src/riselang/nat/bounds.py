@@ -41,8 +41,8 @@ def upper_bound(nat: NatLike, facts: Facts) -> int | None:
 
 def is_nonnegative(nat: NatLike, facts: Facts) -> bool:
     """Whether the natural is provably at least 0."""
-    below = lower_bound(nat, facts)
-    return below is not None and below >= 0
+    bound = lower_bound(nat, facts)
+    return bound is not None and bound >= 0
 
 
 def is_less_equal(left: NatLike, right: NatLike, facts: Facts) -> bool:
@@ -56,18 +56,18 @@ def is_less(left: NatLike, right: NatLike, facts: Facts) -> bool:
 
 
 def _upper(nat: Nat, facts: Facts, effort: int) -> int | None:
-    below = _lower(-nat, facts, effort)
-    return None if below is None else -below
+    bound = _lower(-nat, facts, effort)
+    return None if bound is None else -bound
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _lower(nat: Nat, facts: Facts, effort: int) -> int | None:
     if nat.is_constant:
         return nat.offset
-    plain = _interval(nat, facts, effort).lower
+    interval_bound = _interval(nat, facts, effort).lower
     if effort == 0 or _is_plain(nat, facts):
-        return plain
-    return largest((plain, _lower_by_elimination(nat, facts, effort)))
+        return interval_bound
+    return largest((interval_bound, _lower_by_elimination(nat, facts, effort)))
 
 
 def _is_plain(nat: Nat, facts: Facts) -> bool:
@@ -93,28 +93,32 @@ def _interval(nat: Nat, facts: Facts, effort: int) -> Interval:
 
 
 def _atom_interval(atom: Atom, facts: Facts, effort: int) -> Interval:
-    def ends(nat: Nat) -> Interval:
+    def interval_of(nat: Nat) -> Interval:
         return Interval(_lower(nat, facts, effort // 2), _upper(nat, facts, effort // 2))
 
     match atom:
         case Variable(name):
-            known = facts.bounds_of(name)
-            upper = None if known.upper is None else ends(known.upper).upper
-            return Interval(ends(known.lower).lower, upper)
+            bounds = facts.bounds_of(name)
+            upper = None if bounds.upper is None else interval_of(bounds.upper).upper
+            return Interval(interval_of(bounds.lower).lower, upper)
         case FloorDiv(dividend, divisor):
-            return ends(dividend).floor_divide(ends(divisor))
+            return interval_of(dividend).floor_divide(interval_of(divisor))
         case Mod(dividend, divisor):
-            whole = ends(dividend)
-            return Interval(0, smallest((ends(divisor - 1).upper, _upper_if_natural(whole))))
-        case Min(arguments):
-            each = [ends(argument) for argument in arguments]
+            dividend_interval = interval_of(dividend)
             return Interval(
-                smallest_if_all(end.lower for end in each), smallest(end.upper for end in each)
+                0, smallest((interval_of(divisor - 1).upper, _upper_if_natural(dividend_interval)))
+            )
+        case Min(arguments):
+            intervals = [interval_of(argument) for argument in arguments]
+            return Interval(
+                smallest_if_all(end.lower for end in intervals),
+                smallest(end.upper for end in intervals),
             )
         case Max(arguments):
-            each = [ends(argument) for argument in arguments]
+            intervals = [interval_of(argument) for argument in arguments]
             return Interval(
-                largest(end.lower for end in each), largest_if_all(end.upper for end in each)
+                largest(end.lower for end in intervals),
+                largest_if_all(end.upper for end in intervals),
             )
 
 
@@ -124,15 +128,15 @@ def _upper_if_natural(interval: Interval) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Occurrence:
-    """coefficient * atom + rest, where the sign of the coefficient is known."""
+    """coefficient * atom + remainder, where the sign of the coefficient is known."""
 
     atom: Atom
     coefficient: Nat
-    rest: Nat
+    remainder: Nat
     is_rising: bool
 
     def replace_atom(self, replacement: NatLike) -> Nat:
-        return self.coefficient * replacement + self.rest
+        return self.coefficient * replacement + self.remainder
 
 
 def _lower_by_elimination(nat: Nat, facts: Facts, effort: int) -> int | None:
@@ -140,8 +144,8 @@ def _lower_by_elimination(nat: Nat, facts: Facts, effort: int) -> int | None:
     if occurrence is None:
         return None
     combine, candidates = _relax(occurrence, facts, effort)
-    share = (effort - 1) // max(1, len(candidates))
-    return combine([_lower(candidate, facts, share) for candidate in candidates])
+    effort_each = (effort - 1) // max(1, len(candidates))
+    return combine([_lower(candidate, facts, effort_each) for candidate in candidates])
 
 
 def _choose_occurrence(nat: Nat, facts: Facts, effort: int) -> _Occurrence | None:
@@ -153,11 +157,11 @@ def _choose_occurrence(nat: Nat, facts: Facts, effort: int) -> _Occurrence | Non
         parts = nat.split_linear(atom)
         if parts is None:
             continue
-        coefficient, rest = parts
+        coefficient, remainder = parts
         for rising, magnitude in ((True, coefficient), (False, -coefficient)):
-            below = _lower(magnitude, facts, effort // 2)
-            if below is not None and below >= 0:
-                return _Occurrence(atom, coefficient, rest, rising)
+            bound = _lower(magnitude, facts, effort // 2)
+            if bound is not None and bound >= 0:
+                return _Occurrence(atom, coefficient, remainder, rising)
     return None
 
 
@@ -168,18 +172,18 @@ def _elimination_rank(atom: Atom, facts: Facts) -> tuple[int, int]:
 
 
 def _relax(occurrence: _Occurrence, facts: Facts, effort: int) -> tuple[_Combine, list[Nat]]:
-    """Expressions without the atom, and how to combine their lower bounds into one of the whole."""
+    """Expressions without the atom, and how to combine their lower bounds to one lower bound."""
     atom = occurrence.atom
     match atom:
         case Variable(name):
-            known = facts.bounds_of(name)
-            end = known.lower if occurrence.is_rising else known.upper
+            bounds = facts.bounds_of(name)
+            end = bounds.lower if occurrence.is_rising else bounds.upper
             return largest, [] if end is None else [occurrence.replace_atom(end)]
         case Min(arguments) | Max(arguments):
             # A minimum is one of its arguments, and at most each of them.
-            is_each = occurrence.is_rising == isinstance(atom, Max)
+            bounds_each = occurrence.is_rising == isinstance(atom, Max)
             candidates = [occurrence.replace_atom(argument) for argument in arguments]
-            return (largest if is_each else smallest_if_all), candidates
+            return (largest if bounds_each else smallest_if_all), candidates
         case FloorDiv():
             return largest, _relax_division(occurrence, atom, facts, effort)
         case Mod(dividend, divisor):
@@ -194,28 +198,28 @@ def _relax_division(
 ) -> list[Nat]:
     """Law: x - m + 1 <= m * (x floordiv m) <= x."""
     candidates: list[Nat] = []
-    ends = _atom_interval(atom, facts, effort)
-    end = ends.lower if occurrence.is_rising else ends.upper
+    interval = _atom_interval(atom, facts, effort)
+    end = interval.lower if occurrence.is_rising else interval.upper
     if end is not None:
         candidates.append(occurrence.replace_atom(end))
     factor = exact_quotient(occurrence.coefficient, atom.divisor)
     if factor is not None:
         slack = atom.divisor - 1 if occurrence.is_rising else 0
-        candidates.append(factor * (atom.dividend - slack) + occurrence.rest)
+        candidates.append(factor * (atom.dividend - slack) + occurrence.remainder)
     elif not occurrence.is_rising and _is_natural(atom.dividend, facts, effort):
         candidates.append(occurrence.replace_atom(atom.dividend))
     return candidates
 
 
 def _is_natural(nat: Nat, facts: Facts, effort: int) -> bool:
-    below = _lower(nat, facts, effort // 2)
-    return below is not None and below >= 0
+    bound = _lower(nat, facts, effort // 2)
+    return bound is not None and bound >= 0
 
 
 # Note [Elimination]
 #
 # Interval arithmetic loses the relation between variables: for $i in 0 .. N - 1 it finds no lower
-# bound of N - 1 - $i, because N has no upper bound. So we also replace one atom at a time by its
+# bound of N - 1 - $i, because N has no upper bound. So we also replace one atom at a time with its
 # bound, as an expression: $i has a negative coefficient, its upper bound is N - 1, and
 # N - 1 - (N - 1) = 0. The coefficient may be symbolic as long as its sign is known, which proves
 # $i * M + $j < N * M. The operands of other atoms are never changed, so each replacement is an

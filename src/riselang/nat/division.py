@@ -48,9 +48,9 @@ def exact_quotient(dividend: Nat, divisor: Nat) -> Nat | None:
     if divisor == 0:
         return None
     for candidate in (dividend, eliminate_mods(dividend)):
-        whole, rest = split_multiple(candidate, divisor)
-        if rest == 0:
-            return whole
+        multiple, residue = split_multiple(candidate, divisor)
+        if residue == 0:
+            return multiple
     return None
 
 
@@ -66,8 +66,8 @@ def recombine(nat: Nat) -> Nat:
     for atom in nat.atoms():
         if isinstance(atom, Mod):
             for group in _term_groups(nat, atom):
-                if (joined := _join_division(nat, group, atom)) is not None:
-                    return joined
+                if (result := _join_division(nat, group, atom)) is not None:
+                    return result
     return nat
 
 
@@ -91,8 +91,8 @@ def _check_divisor(divisor: Nat) -> None:
 def _symbolic_quotient(dividend: Nat, divisor: Nat) -> Nat:
     if divisor == 1:
         return dividend
-    whole, rest = split_multiple(dividend, divisor)
-    return whole + _reduce_quotient(rest, divisor)
+    multiple, residue = split_multiple(dividend, divisor)
+    return multiple + _reduce_quotient(residue, divisor)
 
 
 def _reduce_quotient(dividend: Nat, divisor: Nat) -> Nat:
@@ -128,24 +128,24 @@ def _divide_without_mods(dividend: Nat, divisor: Nat) -> Nat | None:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _symbolic_remainder(dividend: Nat, divisor: Nat) -> Nat:
-    _, rest = split_multiple(_drop_inner_mods(dividend, divisor), divisor)
-    return _reduce_remainder(rest, divisor)
+    _, residue = split_multiple(_drop_inner_mods(dividend, divisor), divisor)
+    return _reduce_remainder(residue, divisor)
 
 
 def _reduce_remainder(dividend: Nat, divisor: Nat) -> Nat:
     """Law: (g * x + c) mod (g * m) = g * ((x + c floordiv g) mod m) + c mod g."""
     factor = _common_integer(dividend, divisor)
-    left_over = dividend.offset % factor
+    offset_remainder = dividend.offset % factor
     dividend, divisor = _divide_integer(dividend, factor), _divide_integer(divisor, factor)
     if divisor == 1 or dividend == 0:
-        return Nat.const(left_over)
+        return Nat.const(offset_remainder)
     if shared := _shared_monomial(dividend, divisor):
         inner = remainder(*_cancel(dividend, divisor, shared))
     elif divisor.is_constant and dividend.is_constant:
         inner = remainder(dividend, divisor)
     else:
         inner = Nat.from_atom(Mod(dividend, divisor))
-    return Nat.from_terms(((factor, shared),)) * inner + left_over
+    return Nat.from_terms(((factor, shared),)) * inner + offset_remainder
 
 
 def _drop_inner_mods(dividend: Nat, divisor: Nat) -> Nat:
@@ -164,28 +164,28 @@ def _drop_inner_mods(dividend: Nat, divisor: Nat) -> Nat:
 def _split_by_constant(dividend: Nat, divisor: int) -> tuple[Nat, Nat]:
     # Coefficients are rounded towards zero, so that `N - i` does not become `N + 3 * i` under
     # mod 4; the constant is rounded down, so that both spellings of a ceiling division agree.
-    whole_offset, rest_offset = divmod(dividend.offset, divisor)
-    whole: list[Term] = [(whole_offset, ())]
-    rest: list[Term] = [(rest_offset, ())]
+    quotient_offset, remainder_offset = divmod(dividend.offset, divisor)
+    multiples: list[Term] = [(quotient_offset, ())]
+    residues: list[Term] = [(remainder_offset, ())]
     for coefficient, monomial in dividend.symbolic:
         multiple = _divide_towards_zero(coefficient, divisor)
-        whole.append((multiple, monomial))
-        rest.append((coefficient - multiple * divisor, monomial))
-    return Nat.from_terms(whole), Nat.from_terms(rest)
+        multiples.append((multiple, monomial))
+        residues.append((coefficient - multiple * divisor, monomial))
+    return Nat.from_terms(multiples), Nat.from_terms(residues)
 
 
 def _split_by_term(dividend: Nat, divisor: Term) -> tuple[Nat, Nat]:
-    whole: list[Term] = []
-    rest: list[Term] = []
+    multiples: list[Term] = []
+    residues: list[Term] = []
     for coefficient, monomial in dividend.terms():
         reduced = divide_monomials(monomial, divisor[1])
         if reduced is None:
-            rest.append((coefficient, monomial))
+            residues.append((coefficient, monomial))
             continue
         multiple = _divide_towards_zero(coefficient, divisor[0])
-        whole.append((multiple, reduced))
-        rest.append((coefficient - multiple * divisor[0], monomial))
-    return Nat.from_terms(whole), Nat.from_terms(rest)
+        multiples.append((multiple, reduced))
+        residues.append((coefficient - multiple * divisor[0], monomial))
+    return Nat.from_terms(multiples), Nat.from_terms(residues)
 
 
 def _split_by_polynomial(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
@@ -194,7 +194,7 @@ def _split_by_polynomial(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
     Otherwise, N floordiv (N + 1) would become 1 + (-1) floordiv (N + 1).
     """
     leading = divisor.symbolic[0]
-    whole, rest, pending = Nat.const(0), Nat.const(0), dividend
+    multiple, residue, pending = Nat.const(0), Nat.const(0), dividend
     # Bounded, because a sum may recombine into terms of a higher degree.
     for _ in range(MAX_TERMS):
         if not pending.symbolic:
@@ -203,13 +203,13 @@ def _split_by_polynomial(dividend: Nat, divisor: Nat) -> tuple[Nat, Nat]:
         reduced = divide_monomials(term[1], leading[1])
         if reduced is None or term[0] % leading[0]:
             step = Nat.from_terms((term,))
-            rest, pending = rest + step, pending - step
+            residue, pending = residue + step, pending - step
         else:
             step = Nat.from_terms(((term[0] // leading[0], reduced),))
-            whole, pending = whole + step, pending - step * divisor
-    rest += pending
-    if len(rest.terms()) < len(dividend.terms()):
-        return whole, rest
+            multiple, pending = multiple + step, pending - step * divisor
+    residue += pending
+    if len(residue.terms()) < len(dividend.terms()):
+        return multiple, residue
     return Nat.const(0), dividend
 
 
@@ -268,8 +268,10 @@ def _join_division(nat: Nat, group: list[Term], mod: Mod) -> Nat | None:
     multiple = cofactor * mod.divisor * quotient(mod.dividend, mod.divisor)
     parts = (*group, *multiple.symbolic)
     collected = {monomial: coefficient for coefficient, monomial in nat.symbolic}
-    used = {monomial for value, monomial in parts if collected.get(monomial) == value}
-    if not multiple.symbolic or len(used) < len(parts):
+    used_monomials = {monomial for value, monomial in parts if collected.get(monomial) == value}
+    if not multiple.symbolic or len(used_monomials) < len(parts):
         return None
-    kept = Nat(tuple(term for term in nat.symbolic if term[1] not in used), nat.offset)
-    return kept + cofactor * mod.dividend - multiple.offset
+    unchanged_terms = Nat(
+        tuple(term for term in nat.symbolic if term[1] not in used_monomials), nat.offset
+    )
+    return unchanged_terms + cofactor * mod.dividend - multiple.offset

@@ -54,8 +54,8 @@ def _extremum(
 
 
 def _flatten_arguments(kind: type[Min] | type[Max], arguments: tuple[NatLike, ...]) -> list[Nat]:
-    flat: list[Nat] = []
+    flattened: list[Nat] = []
     for argument in map(as_nat, arguments):
         atom = argument.atom
-        flat.extend(atom.arguments if isinstance(atom, kind) else (argument,))
-    return flat
+        flattened.extend(atom.arguments if isinstance(atom, kind) else (argument,))
+    return flattened

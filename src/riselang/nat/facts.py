@@ -34,17 +34,21 @@ _SIZE = Bounds(Nat.const(0), None)
 
 @dataclass(frozen=True)
 class Facts:
-    """Bounds by variable name. No variable bounds itself, directly or through others."""
+    """Bounds by variable name. No variable occurs in its own bounds, directly or indirectly."""
 
     entries: tuple[tuple[str, Bounds], ...] = ()
 
     def with_bounds(self, name: str, lower: NatLike, upper: NatLike | None) -> Facts:
         """These facts, with the bounds of `name` replaced by lower <= name <= upper."""
         bounds = Bounds(as_nat(lower), None if upper is None else as_nat(upper))
-        others = {known: entry for known, entry in self.entries if known != name}
-        if name in _reachable(bounds.variables, others):
+        other_entries = {
+            other_name: entry for other_name, entry in self.entries if other_name != name
+        }
+        if name in _reachable(bounds.variables, other_entries):
             raise NatError(f"the bounds of '{name}' mention '{name}' itself")
-        return Facts(tuple(sorted({**others, name: bounds}.items(), key=lambda item: item[0])))
+        return Facts(
+            tuple(sorted({**other_entries, name: bounds}.items(), key=lambda item: item[0]))
+        )
 
     def bounds_of(self, name: str) -> Bounds:
         """The bounds of `name`."""
@@ -53,8 +57,10 @@ class Facts:
     @cached_property
     def fixed_values(self) -> Mapping[str, Nat]:
         """The variables with only one possible value."""
-        found = {name: known.lower for name, known in self.entries if known.lower == known.upper}
-        return MappingProxyType(found)
+        values = {
+            name: bounds.lower for name, bounds in self.entries if bounds.lower == bounds.upper
+        }
+        return MappingProxyType(values)
 
     def rank(self, name: str) -> int:
         """A number above the rank of each variable that the bounds of `name` mention."""
@@ -63,7 +69,7 @@ class Facts:
     @cached_property
     def _ranks(self) -> dict[str, int]:
         by_name = self._by_name
-        return {name: len(_reachable(known.variables, by_name)) for name, known in self.entries}
+        return {name: len(_reachable(bounds.variables, by_name)) for name, bounds in self.entries}
 
     @cached_property
     def _by_name(self) -> dict[str, Bounds]:

@@ -19,9 +19,13 @@ class Interval:
     def __mul__(self, other: Interval) -> Interval:
         if self.is_nonnegative and other.is_nonnegative:
             return Interval(_multiply(self.lower, other.lower), _multiply(self.upper, other.upper))
-        ends = [_finite_product(x, y) for x in self._ends for y in other._ends]
-        known = [end for end in ends if end is not None]
-        return Interval(min(known), max(known)) if len(known) == len(ends) else UNBOUNDED
+        products = [_finite_product(x, y) for x in self._bounds for y in other._bounds]
+        finite_products = [end for end in products if end is not None]
+        return (
+            Interval(min(finite_products), max(finite_products))
+            if len(finite_products) == len(products)
+            else UNBOUNDED
+        )
 
     def scale(self, factor: int) -> Interval:
         """Every member times `factor`."""
@@ -30,11 +34,11 @@ class Interval:
 
     def floor_divide(self, divisor: Interval) -> Interval:
         """Floor division by something that is at least 1."""
-        least = max(divisor.lower or 1, 1)
-        most = None if divisor.upper is None else max(divisor.upper, least)
+        smallest_divisor = max(divisor.lower or 1, 1)
+        largest_divisor = None if divisor.upper is None else max(divisor.upper, smallest_divisor)
         return Interval(
-            _divide_end(self.lower, least, most, when_unbounded=0),
-            _divide_end(self.upper, most, least, when_unbounded=-1),
+            _divide_end(self.lower, smallest_divisor, largest_divisor, when_unbounded=0),
+            _divide_end(self.upper, largest_divisor, smallest_divisor, when_unbounded=-1),
         )
 
     @property
@@ -42,7 +46,7 @@ class Interval:
         return self.lower is not None and self.lower >= 0
 
     @property
-    def _ends(self) -> tuple[int | None, int | None]:
+    def _bounds(self) -> tuple[int | None, int | None]:
         return self.lower, self.upper
 
 

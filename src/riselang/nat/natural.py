@@ -143,8 +143,8 @@ class Nat:
     def atoms(self) -> tuple[Atom, ...]:
         """The atoms of the polynomial, each once, in order of occurrence."""
         if self._atoms is None:
-            found = dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial)
-            self._atoms = tuple(found)
+            atoms = dict.fromkeys(atom for _, monomial in self.symbolic for atom, _ in monomial)
+            self._atoms = tuple(atoms)
         return self._atoms
 
     def degree_in(self, name: str) -> int:
@@ -160,16 +160,16 @@ class Nat:
         """
         factor: Monomial = ((atom, 1),)
         coefficient: list[Term] = []
-        rest: list[Term] = [(self.offset, ())]
+        remainder: list[Term] = [(self.offset, ())]
         for value, monomial in self.symbolic:
             quotient = divide_monomials(monomial, factor)
             if quotient is None:
-                rest.append((value, monomial))
+                remainder.append((value, monomial))
             elif any(other == atom for other, _ in quotient):
                 return None
             else:
                 coefficient.append((value, quotient))
-        return Nat.from_terms(coefficient), Nat.from_terms(rest)
+        return Nat.from_terms(coefficient), Nat.from_terms(remainder)
 
     def is_affine_in(self, names: Collection[str]) -> bool:
         """Whether MLIR accepts this as an affine expression with `names` as dimensions.
@@ -239,13 +239,13 @@ class Nat:
         )
 
     def __floordiv__(self, other: NatLike) -> Nat:
-        # Deferred: division is defined on naturals, and their operators call it.
+        # Deferred: division is defined on naturals.
         from riselang.nat.division import quotient
 
         return quotient(self, _coerce(other))
 
     def __mod__(self, other: NatLike) -> Nat:
-        # Deferred: division is defined on naturals, and their operators call it.
+        # Deferred: division is defined on naturals.
         from riselang.nat.division import remainder
 
         return remainder(self, _coerce(other))
@@ -321,7 +321,7 @@ def _variable(name: str) -> Nat:
 
 
 def _normalize(collected: dict[Monomial, int]) -> Nat:
-    # Deferred: division is defined on naturals, and normalization calls it.
+    # Deferred: division is defined on naturals.
     from riselang.nat.division import recombine
 
     offset = Nat.const(collected.get((), 0)).offset
@@ -367,8 +367,8 @@ def _substitute_atom(atom: Atom, replacements: Mapping[str, NatLike]) -> Nat:
     from riselang.nat.extrema import rebuild
 
     if isinstance(atom, Variable):
-        found = replacements.get(atom.name)
-        return Nat.from_atom(atom) if found is None else _coerce(found)
+        replacement = replacements.get(atom.name)
+        return Nat.from_atom(atom) if replacement is None else _coerce(replacement)
     return rebuild(atom, lambda operand: operand.substitute(replacements))
 
 

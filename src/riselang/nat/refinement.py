@@ -31,28 +31,30 @@ def refinement(condition: Divides, refinable: Collection[str]) -> Refinement | N
         parts = condition.dividend.split_linear(Variable(name))
         if parts is None or name in parts[1].variables or name in condition.divisor.variables:
             continue
-        found = _refine_variable(name, *parts, condition.divisor)
-        if found is not None:
-            return found
+        result = _refine_variable(name, *parts, condition.divisor)
+        if result is not None:
+            return result
     return None
 
 
-def _refine_variable(name: str, coefficient: Nat, rest: Nat, divisor: Nat) -> Refinement | None:
+def _refine_variable(
+    name: str, coefficient: Nat, remainder: Nat, divisor: Nat
+) -> Refinement | None:
     """The values of `name` for which `divisor` divides `coefficient * name + rest`."""
     if divisor.is_constant and coefficient.is_constant:
-        return _congruence(name, coefficient.constant, rest, divisor.constant)
-    if coefficient == Nat.const(1) and divides(divisor, rest):
+        return _congruence(name, coefficient.constant, remainder, divisor.constant)
+    if coefficient == Nat.const(1) and divides(divisor, remainder):
         return Refinement(name, divisor, 0)
     return None
 
 
-def _congruence(name: str, coefficient: int, rest: Nat, divisor: int) -> Refinement | None:
-    symbolic = rest - rest.offset
+def _congruence(name: str, coefficient: int, remainder: Nat, divisor: int) -> Refinement | None:
+    symbolic = remainder - remainder.offset
     if divisor <= 0 or exact_quotient(symbolic, Nat.const(divisor)) is None:
         return None
     common = gcd(coefficient, divisor)
-    if rest.offset % common:
+    if remainder.offset % common:
         return None
     modulus = divisor // common
     inverse = pow(coefficient // common, -1, modulus)
-    return Refinement(name, Nat.const(modulus), -rest.offset // common * inverse % modulus)
+    return Refinement(name, Nat.const(modulus), -remainder.offset // common * inverse % modulus)

@@ -1,4 +1,4 @@
-"""Using what is known about variables to remove floordiv, mod, min and max.
+"""Using facts about variables to remove floordiv, mod, min and max.
 
 The index arithmetic of nested views has many divisions that bounds decide: for
 0 <= $j < m, ($i * m + $j) floordiv m is $i. See Note [Digits].
@@ -73,18 +73,18 @@ def _decide(atom: Atom, facts: Facts) -> Nat:
 
 
 def _decide_quotient(dividend: Nat, divisor: Nat, facts: Facts) -> Nat:
-    whole = _constant_quotient(dividend, divisor, facts)
-    if whole is not None:
-        return Nat.const(whole)
+    constant = _constant_quotient(dividend, divisor, facts)
+    if constant is not None:
+        return Nat.const(constant)
     for split in _digit_splits(dividend, divisor, facts):
         return (split.high // split.base).map_atoms(lambda atom: _decide(atom, facts))
     return dividend // divisor
 
 
 def _decide_remainder(dividend: Nat, divisor: Nat, facts: Facts) -> Nat:
-    whole = _constant_quotient(dividend, divisor, facts)
-    if whole is not None:
-        return dividend - divisor * whole
+    constant = _constant_quotient(dividend, divisor, facts)
+    if constant is not None:
+        return dividend - divisor * constant
     for split in _digit_splits(dividend, divisor, facts):
         high = (split.high % split.base).map_atoms(lambda atom: _decide(atom, facts))
         return high * split.unit + split.low
@@ -97,12 +97,12 @@ def _constant_quotient(dividend: Nat, divisor: Nat, facts: Facts) -> int | None:
         lower, upper = lower_bound(dividend, facts), upper_bound(dividend, facts)
         if lower is None or upper is None:
             return None
-        whole = lower // divisor.offset
-        return whole if whole == upper // divisor.offset else None
-    for whole in (0, -1, 1):
-        reduced = dividend - divisor * whole
+        candidate = lower // divisor.offset
+        return candidate if candidate == upper // divisor.offset else None
+    for candidate in (0, -1, 1):
+        reduced = dividend - divisor * candidate
         if is_less_equal(0, reduced, facts) and is_less(reduced, divisor, facts):
-            return whole
+            return candidate
     return None
 
 
@@ -128,12 +128,12 @@ def _digit_splits(dividend: Nat, divisor: Nat, facts: Facts) -> Iterator[_DigitS
 
 def _units(dividend: Nat, divisor: Nat) -> list[Nat]:
     """The common divisors, except 1, of the divisor and each term of the dividend."""
-    found: dict[Nat, None] = {}
+    units: dict[Nat, None] = {}
     for term in dividend.symbolic:
         unit = Nat.from_terms((_common_term(term, divisor),))
         if unit != 1:
-            found[unit] = None
-    return list(found)
+            units[unit] = None
+    return list(units)
 
 
 def _common_term(term: Term, divisor: Nat) -> Term:
@@ -147,12 +147,12 @@ def _drop_dominated(
     arguments: tuple[Nat, ...], facts: Facts, kind: type[Min] | type[Max]
 ) -> list[Nat]:
     """The arguments without those that another argument makes redundant."""
-    kept = list(arguments)
+    remaining = list(arguments)
     for argument in arguments:
-        others = [other for other in kept if other is not argument]
-        if any(_is_redundant(argument, other, facts, kind) for other in others):
-            kept = others
-    return kept
+        other_arguments = [other for other in remaining if other is not argument]
+        if any(_is_redundant(argument, other, facts, kind) for other in other_arguments):
+            remaining = other_arguments
+    return remaining
 
 
 def _is_redundant(argument: Nat, other: Nat, facts: Facts, kind: type[Min] | type[Max]) -> bool:

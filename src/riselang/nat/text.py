@@ -134,8 +134,8 @@ class _Parser:
         return self._tokens[self._index]
 
     def error(self, expected: str) -> NatSyntaxError:
-        found = f"'{_shorten(self.token.text)}'" if self.token.text else "the end of the text"
-        return NatSyntaxError(f"expected {expected}, but found {found}", self.token.position)
+        token_text = f"'{_shorten(self.token.text)}'" if self.token.text else "the end of the text"
+        return NatSyntaxError(f"expected {expected}, but found {token_text}", self.token.position)
 
     def parse_sum(self) -> Nat:
         return self._parse_binary(_SUMS, self._parse_product)

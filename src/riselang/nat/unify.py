@@ -108,13 +108,13 @@ def _isolate(difference: Nat, name: str) -> tuple[Nat, Nat] | None:
     parts = difference.split_linear(Variable(name))
     if parts is None:
         return None
-    coefficient, rest = parts
-    if coefficient == 0 or name in coefficient.variables or name in rest.variables:
+    coefficient, remainder = parts
+    if coefficient == 0 or name in coefficient.variables or name in remainder.variables:
         return None
-    factor = gcd(*(value for value, _ in (*coefficient.terms(), *rest.terms())))
+    factor = gcd(*(value for value, _ in (*coefficient.terms(), *remainder.terms())))
     if coefficient.terms()[0][0] < 0:
         factor = -factor
-    return _divide(coefficient, factor), -_divide(rest, factor)
+    return _divide(coefficient, factor), -_divide(remainder, factor)
 
 
 def _divide(nat: Nat, factor: int) -> Nat:

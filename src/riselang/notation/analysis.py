@@ -37,7 +37,7 @@ from riselang.support.recursion import with_deep_stack
 from riselang.term import build
 
 MAX_BROKEN_DEFINITIONS = 20
-"""The number of definitions with syntax errors after which the rest of a text is not analyzed."""
+"""The number of definitions with syntax errors after which the remaining text is not analyzed."""
 _DEFINITION_START = re.compile(r"^[^\S\n]*def(?!\w)", re.MULTILINE)
 _DEFINED_NAME = re.compile(r"\bdef\s+(\w+)")
 _NOT_SPACE = re.compile(r"\S")
@@ -65,41 +65,45 @@ class Analysis:
         return None
 
     def binder_of(self, syntax: Syntax) -> Binder | None:
-        """Return the binder of a name; a binder is its own."""
+        """Return the binder of a name; the binder of a binder is itself."""
         if isinstance(syntax, Name):
             return self.resolution.bindings.get(syntax)
         return syntax if isinstance(syntax, Parameter | Let | Definition | DepFun) else None
 
     def types_at(self, span: Span, *kinds: type[build.Node]) -> list[RiseType]:
         """Return the types of the nodes at a span; an inlined function has one for each use."""
-        found: dict[str, RiseType] = {}
+        types: dict[str, RiseType] = {}
         for checked in self.results:
             if checked.elaborator is None:
                 continue
             for location, node in checked.elaborator.recorded_nodes:
                 if location == span and isinstance(node, kinds):
                     type = checked.elaborator.resolve(node.type)
-                    found.setdefault(show_type(type), type)
-        known = [type for type in found.values() if not has_unknowns(type)]
-        return known or list(found.values())
+                    types.setdefault(show_type(type), type)
+        determined_types = [type for type in types.values() if not has_unknowns(type)]
+        return determined_types or list(types.values())
 
     def result_of(self, definition: Definition) -> CheckedDefinition | None:
         return next((each for each in self.results if each.syntax is definition), None)
 
     def names_in_scope(self, offset: int) -> list[Binder]:
         """Return the names in scope at an offset: earlier definitions, parameters and lets."""
-        above = [each for each in self.definitions if (each.start or 0) <= offset]
-        if not above:
+        definitions_above = [each for each in self.definitions if (each.start or 0) <= offset]
+        if not definitions_above:
             return []
-        inner = [name for name in _names(above[-1]) if isinstance(name, Parameter | Let)]
-        return [*above[:-1], *(name for name in inner if name.span[0] < offset)]
+        inner = [
+            name for name in _names(definitions_above[-1]) if isinstance(name, Parameter | Let)
+        ]
+        return [*definitions_above[:-1], *(name for name in inner if name.span[0] < offset)]
 
     def definition_text(self, offset: int) -> str:
         """Return the text of the definition at an offset, which may have syntax errors."""
-        starts = [found.start() for found in _DEFINITION_START.finditer(self.source.text)]
-        before = [start for start in starts if start <= offset]
-        after = [start for start in starts if start > offset]
-        return self.source.text[before[-1] if before else 0 : after[0] if after else None]
+        starts = [match.start() for match in _DEFINITION_START.finditer(self.source.text)]
+        earlier_starts = [start for start in starts if start <= offset]
+        later_starts = [start for start in starts if start > offset]
+        return self.source.text[
+            earlier_starts[-1] if earlier_starts else 0 : later_starts[0] if later_starts else None
+        ]
 
 
 def has_unknowns(type: RiseType) -> bool:
@@ -108,52 +112,54 @@ def has_unknowns(type: RiseType) -> bool:
 
 
 @with_deep_stack
-def analyze(text: str, name: str = "<text>", before: Analysis | None = None) -> Analysis:
-    """Analyze a text; `before` is the analysis of its previous version, which is reused."""
+def analyze(text: str, name: str = "<text>", previous: Analysis | None = None) -> Analysis:
+    """Analyze a text; `previous` is the analysis of its previous version, which is reused."""
     source = Source(text, name)
     definitions, problems, lost = _parse_readable(source)
     resolved = resolve_names(definitions, source)
-    known = {} if before is None else _reusable_results(definitions, source, resolved, before)
-    checked = list(check_definitions(definitions, source, resolved, known))
-    for each in checked:
-        problems += [problem for problem in each.problems if _error_word(problem) not in lost]
+    reusable = (
+        {} if previous is None else _reusable_results(definitions, source, resolved, previous)
+    )
+    checked = list(check_definitions(definitions, source, resolved, reusable))
+    for definition in checked:
+        problems += [problem for problem in definition.problems if _error_word(problem) not in lost]
     return Analysis(source, definitions, resolved, checked, sorted(problems, key=_line_and_column))
 
 
 def _reusable_results(
-    definitions: Sequence[Definition], source: Source, resolved: NameResolution, before: Analysis
+    definitions: Sequence[Definition], source: Source, resolved: NameResolution, previous: Analysis
 ) -> Mapping[Definition, CheckedDefinition]:
     """Return the results for definitions above a change, which refer only to earlier ones.
 
-    A definition is checked again if whether it is used has changed: a polymorphic helper that is
-    used need not have a type.
+    A definition is checked again if it was used before and is unused now, or the reverse: a
+    polymorphic helper that is used need not have a type.
     """
-    if before.source.name != source.name:
+    if previous.source.name != source.name:
         return {}
-    same = _common_prefix_length(source.text, before.source.text)
-    used, used_before = used_definitions(resolved), used_definitions(before.resolution)
-    known: dict[Definition, CheckedDefinition] = {}
+    prefix_length = _common_prefix_length(source.text, previous.source.text)
+    used_now, used_before = used_definitions(resolved), used_definitions(previous.resolution)
+    reusable: dict[Definition, CheckedDefinition] = {}
     for definition, following, checked in zip(
-        definitions, definitions[1:], before.results, strict=False
+        definitions, definitions[1:], previous.results, strict=False
     ):
-        is_above = (following.start or 0) + len("def ") <= same
+        is_above = (following.start or 0) + len("def ") <= prefix_length
         if not is_above or checked.syntax.span != definition.span:
             break
-        if (definition in used) == (checked.syntax in used_before):
-            known[definition] = checked
-    return known
+        if (definition in used_now) == (checked.syntax in used_before):
+            reusable[definition] = checked
+    return reusable
 
 
 def _common_prefix_length(text: str, other: str) -> int:
     pairs = enumerate(zip(text, other, strict=False))
-    differing = (location for location, (ours, theirs) in pairs if ours != theirs)
+    differing = (location for location, (left, right) in pairs if left != right)
     return next(differing, min(len(text), len(other)))
 
 
 def _parse_readable(source: Source) -> tuple[list[Definition], list[RiseError], set[str]]:
     """Parse the definitions: return those without errors, the errors, and the other names."""
     text, problems, lost = source.text, list[RiseError](), set[str]()
-    starts = [found.start() for found in _DEFINITION_START.finditer(text)]
+    starts = [match.start() for match in _DEFINITION_START.finditer(text)]
     while True:
         try:
             return parse_definitions(Source(text, source.name))[0], problems, lost
@@ -176,9 +182,9 @@ def _broken_span(error: RiseError, text: str, starts: Sequence[int]) -> Span:
     """
     borders = [0, *starts, len(text)]
     offset = _error_offset(error, text)
-    ends = [end for end in borders[1:] if end >= offset or end == len(text)]
+    later_borders = [end for end in borders[1:] if end >= offset or end == len(text)]
     is_start = offset in {_keyword_offset(text, start) for start in starts}
-    end = _definition_start(offset, starts) if is_start else ends[0]
+    end = _definition_start(offset, starts) if is_start else later_borders[0]
     earlier = [start for start in borders if start < end and text[start:end].strip()]
     return (earlier[-1] if earlier else 0), end
 
@@ -197,8 +203,8 @@ def _error_offset(error: RiseError, text: str) -> int:
     if location is None:
         return 0
     lines = text.split("\n")
-    before = sum(len(line) + 1 for line in lines[: location.line - 1])
-    return min(len(text), before + location.column - 1)
+    line_start = sum(len(line) + 1 for line in lines[: location.line - 1])
+    return min(len(text), line_start + location.column - 1)
 
 
 def _error_word(error: RiseError) -> str:

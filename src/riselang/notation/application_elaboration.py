@@ -47,7 +47,7 @@ class ApplicationElaborator(FunctionElaborator):
                 return self.elaborate_embed(head, arguments, span)
             case build.Node():
                 return self.node_application(head, arguments, span)
-            case Closure(syntax=Fun() as function, frame=frame, inlined=True) if arguments:
+            case Closure(syntax=Fun() as function, frame=frame, is_inlined=True) if arguments:
                 return self.inline(function, frame, arguments, span)
             case Closure(syntax=Fun() as function, frame=frame):
                 return self.elaborate_lambda(function, frame, arguments)

@@ -338,7 +338,7 @@ def with_source_names(type: RiseType) -> RiseType:
 
 
 def source_name(internal: str) -> str:
-    """Return `n` for `n$1`, the unique name that names.py gives to a variable."""
+    """Return `n` for `n$1`, the unique name that `name_resolution` assigns to a variable."""
     return internal.partition("$")[0]
 
 
@@ -346,9 +346,13 @@ def generalize(type: RiseType) -> RiseType:
     """Return the type with letters for its unknowns: `(t -> t) -> n.t -> n.t`."""
     sizes = sorted((n for n in nat_variables(type) if n[0] == "?"), key=lambda n: int(n[1:]))
     types = list(dict.fromkeys(type_variables(type)))
-    taken = nat_variables(type)
-    size_letters = iter([letter for letter in _variable_letters("nmkl") if letter not in taken])
-    type_letters = iter([letter for letter in _variable_letters("tsuv") if letter not in taken])
+    used_names = nat_variables(type)
+    size_letters = iter(
+        [letter for letter in _variable_letters("nmkl") if letter not in used_names]
+    )
+    type_letters = iter(
+        [letter for letter in _variable_letters("tsuv") if letter not in used_names]
+    )
     return substitute(
         type,
         {name: Nat.var(next(size_letters)) for name in sizes},

@@ -26,7 +26,7 @@ from riselang.term.nodes import Term
 class CheckedDefinition:
     """A checked definition: its term, or why it has none, or its errors.
 
-    A definition that refers to a wrong one is not checked, and has none of the three.
+    A definition that refers to an invalid one is not checked, and has none of the three.
     """
 
     syntax: Definition
@@ -42,38 +42,40 @@ def check_definitions(
     definitions: Sequence[Definition],
     source: Source,
     resolved: NameResolution,
-    known: Mapping[Definition, CheckedDefinition] | None = None,
+    reusable: Mapping[Definition, CheckedDefinition] | None = None,
 ) -> Iterator[CheckedDefinition]:
-    """Check the definitions in order, except those that are known; call it on a deep stack."""
-    used = used_definitions(resolved)
-    known = known or {}
-    wrong: set[Definition] = set()
+    """Check the definitions in order, except reusable ones; must be called on a deep stack."""
+    used_names = used_definitions(resolved)
+    reusable = reusable or {}
+    invalid: set[Definition] = set()
     for definition in definitions:
         problems = resolved.problems.get(definition, ())
-        if definition in known:
-            checked = replace(known[definition], syntax=definition)
-        elif problems or not wrong.isdisjoint(resolved.uses[definition]):
+        if definition in reusable:
+            checked = replace(reusable[definition], syntax=definition)
+        elif problems or not invalid.isdisjoint(resolved.uses[definition]):
             checked = CheckedDefinition(definition, problems=problems)
         else:
-            checked = _check_definition(definition, Elaborator(source, resolved.bindings), used)
+            checked = _check_definition(
+                definition, Elaborator(source, resolved.bindings), used_names
+            )
         if checked.term is None and checked.undetermined is None:
-            wrong.add(definition)
+            invalid.add(definition)
         yield checked
 
 
 def used_definitions(resolved: NameResolution) -> Set[Definition]:
-    """Return the definitions that others refer to."""
+    """Return the definitions that other definitions refer to."""
     return set[Definition]().union(*resolved.uses.values())
 
 
 def _check_definition(
-    definition: Definition, elaborator: Elaborator, used: Set[Definition]
+    definition: Definition, elaborator: Elaborator, used_names: Set[Definition]
 ) -> CheckedDefinition:
     try:
         return CheckedDefinition(definition, elaborator, _elaborate(definition, elaborator))
     except UserError as error:
         # A helper that takes functions may be correct at each use without having a single type.
-        deferred = definition in used and elaborator.assumes_functions
+        deferred = definition in used_names and elaborator.assumes_functions
         if definition.start is None or not (deferred or isinstance(error, UndeterminedType)):
             return CheckedDefinition(definition, elaborator, problems=[error])
         return CheckedDefinition(definition, elaborator, undetermined=error)

@@ -1,7 +1,7 @@
 """Elaboration of syntax to nodes: names are looked up, and types are inferred.
 
 Typing is bidirectional. `infer` finds the type of an expression; `check` makes an expression fit an
-expected type, from which the parameters of a function get their types. A pattern checks its data
+expected type, which determines the types of a function's parameters. A pattern checks its data
 before its functions, so the functions know the types of their arguments. Functions that `let` or
 `def` name are inlined: in an application, the arguments replace the parameters.
 """
@@ -184,8 +184,8 @@ class Elaborator(ApplicationElaborator):
             return self.operation(comparison_function(operator), [left, right], span)
         if operator in ("%", "mod"):
             quotient = self.operation(infix_function(operator), [left, right], span)
-            whole = self.operation(FUNCTIONS["mult"], [quotient, right], span)
-            return self.operation(FUNCTIONS["sub"], [left, whole], span)
+            multiple = self.operation(FUNCTIONS["mult"], [quotient, right], span)
+            return self.operation(FUNCTIONS["sub"], [left, multiple], span)
         return self.operation(infix_function(operator), [left, right], span)
 
     def elaborate_operation(

@@ -58,7 +58,7 @@ def _print_region(foreign: ForeignRegion, generic: bool) -> str:
 
 
 def parse_region(text: str) -> ForeignRegion:
-    """Parse a region; raise `BadRegion` if the text is not one."""
+    """Parse a region; raise `InvalidRegion` if the text is not one."""
     from riselang.dialects.module import parse_module
 
     try:
@@ -79,7 +79,8 @@ def _error_offset(error: RiseError, text: str) -> int | None:
 
 
 def operand_types(foreign: ForeignRegion, result: Lanes) -> Sequence[Lanes]:
-    """Return the types of the region's operands; raise `BadRegion` if it gives no `result`."""
+    """Return the types of the region's operands; raise `InvalidRegion` if it returns no
+    `result`."""
     from xdsl.ir import Block
     from xdsl.utils.exceptions import DiagnosticException, VerifyException
 

@@ -108,8 +108,8 @@ def _is_trailing(comment: Comment, part: _CommentedDefinition, text: str) -> boo
 
 def _comment_lines(comments: Sequence[Comment]) -> list[str]:
     """Return comments on separate lines, with the empty lines between them."""
-    *others, final = comments
+    *earlier, final = comments
     lines: list[str] = []
-    for comment in others:
+    for comment in earlier:
         lines += [comment.text, ""] if comment.before_blank else [comment.text]
     return [*lines, final.text]

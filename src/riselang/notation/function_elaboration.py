@@ -62,10 +62,10 @@ class FunctionElaborator(Lookup, ABC):
             variables = self.bind(parameters, types, frame)
             body = self.infer(function.body, frame)
         node = self.function(variables, body, inner, span)
-        rest = [variable.type for variable in variables[count:]]
-        type = fun(*rest, body.type) if rest else body.type
-        applied = self.apply(node, nodes, type, span)
-        return self.node_application(applied, arguments[count:], span)
+        remaining_types = [variable.type for variable in variables[count:]]
+        type = fun(*remaining_types, body.type) if remaining_types else body.type
+        application = self.apply(node, nodes, type, span)
+        return self.node_application(application, arguments[count:], span)
 
     def dependent_function(self, function: DepFun, frame: Frame) -> build.Node:
         """Elaborate `depFun(n : nat, body)`, which has to be well-typed for every size."""
@@ -112,14 +112,14 @@ class FunctionElaborator(Lookup, ABC):
     ) -> build.Node:
         """Inline a named function: its arguments replace its parameters."""
         count = len(function.parameters)
-        inner, rest = self.bind_inlined(function, frame, arguments, span)
-        if rest is not None:
-            return self.elaborate_lambda(rest, inner, [])
+        inner, remaining_function = self.bind_inlined(function, frame, arguments, span)
+        if remaining_function is not None:
+            return self.elaborate_lambda(remaining_function, inner, [])
         body = Closure(function.body, inner)
         if len(arguments) == count:
             return self.infer(body.syntax, body.frame)
-        head, first = self.head(body)
-        return self.application(head, [*first, *arguments[count:]], None, span)
+        head, inner_arguments = self.head(body)
+        return self.application(head, [*inner_arguments, *arguments[count:]], None, span)
 
     def bind_inlined(
         self, function: Fun, frame: Frame, arguments: list[Argument], span: Span
@@ -129,8 +129,8 @@ class FunctionElaborator(Lookup, ABC):
         parameters = function.parameters
         for parameter, argument in zip(parameters, arguments, strict=False):
             inner.values[parameter] = self.inline_argument(parameter, argument, span)
-        rest = parameters[len(arguments) :]
-        return inner, Fun(rest, function.body, span=function.span) if rest else None
+        remaining = parameters[len(arguments) :]
+        return inner, Fun(remaining, function.body, span=function.span) if remaining else None
 
     def inline_argument(self, parameter: Parameter, argument: Argument, span: Span) -> Argument:
         if parameter.type is not None:
@@ -147,7 +147,7 @@ class FunctionElaborator(Lookup, ABC):
         match head:
             case Closure(syntax=Fun() as function, frame=frame) if not arguments:
                 return self.check_lambda(function, frame, expected, what)
-            case Closure(syntax=Fun() as function, frame=frame, inlined=True) if len(
+            case Closure(syntax=Fun() as function, frame=frame, is_inlined=True) if len(
                 arguments
             ) <= len(function.parameters):
                 return self.check_inlined(function, frame, arguments, expected, what, span)

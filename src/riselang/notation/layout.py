@@ -240,13 +240,13 @@ class _Layout(Writer):
 
     def is_one_per_line(self, arguments: Sequence[Syntax], indent: int) -> bool:
         """Whether each argument is on a separate line; the last may be a long function."""
-        *others, last = arguments
-        if isinstance(last, Let) or any(self.must_break(other, indent) for other in others):
+        *earlier, last = arguments
+        if isinstance(last, Let) or any(self.must_break(other, indent) for other in earlier):
             return True
-        width = sum(self.widths[other] + 2 for other in others) + self.first_line_width(
+        width = sum(self.widths[other] + 2 for other in earlier) + self.first_line_width(
             last, indent
         )
-        return bool(others) and self.column + width > WIDTH
+        return bool(earlier) and self.column + width > WIDTH
 
     def first_line_width(self, syntax: Syntax, indent: int) -> int:
         """Return the width of the first line of `syntax`, or any value above `WIDTH`."""
@@ -303,11 +303,11 @@ class _Layout(Writer):
             self.record_extent(each, begin)
 
     def write_if(self, syntax: If, indent: int) -> None:
-        flat = self.column + self.widths[syntax] <= WIDTH
+        fits_on_line = self.column + self.widths[syntax] <= WIDTH
         self.put("if ")
         self.write(syntax.condition, indent + 2, PIPE)
         for word, part in (("then", syntax.chosen), ("else", syntax.other)):
-            if flat:
+            if fits_on_line:
                 self.put(" ")
             else:
                 self.newline(indent)

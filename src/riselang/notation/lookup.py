@@ -52,8 +52,8 @@ class Closure:
 
     syntax: Syntax
     frame: Frame
-    inlined: bool = False
-    """Whether it was reached through a name."""
+    is_inlined: bool = False
+    """Whether it was reached through a name, so that a function is inlined."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,7 +92,7 @@ class Lookup(Context):
     def head(self, closure: Closure) -> tuple[Head, list[Argument]]:
         """Return the head of an application, with names resolved, and all its arguments."""
         reversed_arguments: list[Argument] = []
-        syntax, frame, inlined = closure.syntax, closure.frame, closure.inlined
+        syntax, frame, is_inlined = closure.syntax, closure.frame, closure.is_inlined
         while True:
             match syntax:
                 case Call():
@@ -105,11 +105,11 @@ class Lookup(Context):
                     value = self.lookup_name(syntax, frame)
                     if not isinstance(value, Closure):
                         return value, reversed_arguments[::-1]
-                    syntax, frame, inlined = value.syntax, value.frame, True
+                    syntax, frame, is_inlined = value.syntax, value.frame, True
                 case Option():
                     return self.lookup_option(syntax), reversed_arguments[::-1]
                 case _:
-                    return Closure(syntax, frame, inlined), reversed_arguments[::-1]
+                    return Closure(syntax, frame, is_inlined), reversed_arguments[::-1]
 
     def lookup_name(self, name: Name, frame: Frame) -> Head:
         binder = self.bindings.get(name)

@@ -207,5 +207,5 @@ class _Resolver:
             return "; this is a size; sizeOf(x) returns the length of an array as an integer"
         if text in FOREIGN_NAMES:
             return f"; {FOREIGN_NAMES[text]}"
-        near = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)
-        return f"; did you mean '{near[0]}'?" if near else ""
+        suggestions = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)
+        return f"; did you mean '{suggestions[0]}'?" if suggestions else ""

@@ -208,10 +208,12 @@ class TermPrinter:
                 return syntax.Tuple((*items, self.syntax(second)))
 
     def let(self, arguments: list[Term]) -> Syntax:
-        value, body, *rest = arguments
+        value, body, *extra_arguments = arguments
         result = self.let_body(value, body)
         return (
-            _make_call(result, [self.argument(argument) for argument in rest]) if rest else result
+            _make_call(result, [self.argument(argument) for argument in extra_arguments])
+            if extra_arguments
+            else result
         )
 
     def let_body(self, value: Term, body: Term) -> Syntax:
@@ -220,9 +222,9 @@ class TermPrinter:
         if not isinstance(body, Lambda):
             return syntax.Call(syntax.Name("let"), (value_text, self.syntax(body)))
         name = self.names.bind(body.name)
-        rest = self.syntax(body.body)
+        inner = self.syntax(body.body)
         self.names.leave(1)
-        return syntax.Let(name, value_text, rest)
+        return syntax.Let(name, value_text, inner)
 
     def scalar(self, term: Scalar) -> Syntax:
         operands = self.convert_all(term.operands)
@@ -255,14 +257,14 @@ class _Names:
 
     def bind(self, hint: str) -> str:
         hint = _identifier(hint)
-        before = number = self._next.get(hint, 0)
+        previous_number = number = self._next.get(hint, 0)
         name = f"{hint}{number}" if number else hint
         while name in self.used or _is_reserved(name):
             number += 1
             name = f"{hint}{number}"
         self.used.add(name)
         self._next[hint] = number + 1
-        self._stack.append((name, hint, before))
+        self._stack.append((name, hint, previous_number))
         return name
 
     def leave(self, count: int) -> None:
@@ -354,16 +356,16 @@ def _variables(type: RiseType) -> frozenset[str]:
     return nat_variables(type) | frozenset(type_variables(type))
 
 
-def _undetermined_variables(spec: PatternSpec, given: int) -> frozenset[str]:
+def _undetermined_variables(spec: PatternSpec, argument_count: int) -> frozenset[str]:
     """Return the variables that neither data arguments nor explicit sizes determine."""
     inputs, _ = uncurry(spec.type)
-    if given < len(inputs):
+    if argument_count < len(inputs):
         return frozenset()
-    known = frozenset(spec.explicit)
+    determined = frozenset(spec.explicit)
     for input in inputs:
         if not isinstance(input, FunType):
-            known |= _variables(input)
-    return _variables(spec.type) - known
+            determined |= _variables(input)
+    return _variables(spec.type) - determined
 
 
 def _undetermined_positions(input: RiseType, unknown: frozenset[str]) -> frozenset[int]:

@@ -61,7 +61,7 @@ def parse_program(text: str, name: str = "<text>") -> Program:
     source = Source(text, name)
     with time_span("read"):
         read_definitions, _ = parse_definitions(source)
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     helpers: dict[str, UserError] = {}
     with time_span("check"):
         resolved = resolve_names(read_definitions, source)
@@ -75,8 +75,8 @@ def parse_program(text: str, name: str = "<text>") -> Program:
                     source.location(checked.syntax.span),
                     checked.elaborator.size_refinements,
                 )
-                found.append(Definition(checked.syntax.name, checked.term, location, refined))
-    return Program(tuple(found), helpers)
+                definitions.append(Definition(checked.syntax.name, checked.term, location, refined))
+    return Program(tuple(definitions), helpers)
 
 
 def parse_term(text: str, name: str = "<text>") -> Term:

@@ -70,11 +70,11 @@ def parse_definitions(source: Source) -> tuple[list[syntax.Definition], list[Com
 def _check_bracket_depth(text: str) -> None:
     """Reject brackets that nest too deeply before the parser, which is slow on them, runs."""
     depth = 0
-    for found in _BRACKET.finditer(text):
-        depth += 1 if found[0] in "([" else -1
+    for match in _BRACKET.finditer(text):
+        depth += 1 if match[0] in "([" else -1
         if depth > MAXIMUM_NESTING:
             raise _TooDeep(
-                f"brackets nest deeper than the limit of {MAXIMUM_NESTING} levels", found.span()
+                f"brackets nest deeper than the limit of {MAXIMUM_NESTING} levels", match.span()
             )
 
 
@@ -109,11 +109,11 @@ class _Builder:
     # Definitions and expressions
 
     def definitions(self, *definitions: syntax.Definition) -> list[syntax.Definition]:
-        seen: set[str] = set()
+        names: set[str] = set()
         for definition in definitions:
-            if definition.name in seen:
+            if definition.name in names:
                 raise Problem(f"'{definition.name}' is defined twice", definition.span)
-            seen.add(definition.name)
+            names.add(definition.name)
         return list(definitions)
 
     def expression(self, value: syntax.Syntax) -> list[syntax.Definition]:
@@ -206,11 +206,11 @@ class _Builder:
     def fun(
         self, keyword: Token, parameters: tuple[syntax.Parameter, ...], body: syntax.Syntax
     ) -> syntax.Syntax:
-        seen: set[str] = set()
+        names: set[str] = set()
         for parameter in parameters:
-            if parameter.name in seen:
+            if parameter.name in names:
                 raise Problem(f"the parameter '{parameter.name}' occurs twice", parameter.span)
-            seen.add(parameter.name)
+            names.add(parameter.name)
         return _check_depth(syntax.Fun(parameters, body, span=_span(keyword)))
 
     def parameters(self, *parameters: syntax.Parameter) -> tuple[syntax.Parameter, ...]:

@@ -71,7 +71,7 @@ class Source:
 
     def find_comments(self) -> list[Comment]:
         """Return the comments, in order; raise an error for one that does not end."""
-        found: list[Comment] = []
+        comments: list[Comment] = []
         position, after_operand = 0, False
         while match := _PIECE.search(self.text, position):
             start, piece = match.start(), match[0]
@@ -84,8 +84,8 @@ class Source:
             else:
                 after_operand = bool(_ENDS_OPERAND.search(piece))
                 continue
-            found.append(self._make_comment(start, position))
-        return found
+            comments.append(self._make_comment(start, position))
+        return comments
 
     def _make_comment(self, start: int, end: int) -> Comment:
         before_blank = re.match(r"[^\S\n]*\n[^\S\n]*\n", self.text[end:]) is not None

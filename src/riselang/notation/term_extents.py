@@ -61,11 +61,11 @@ def format_with_extents(term: Term) -> TermText:
 def _words(heads: dict[Syntax, Term], syntax_extents: SyntaxExtents) -> list[Word]:
     words: list[Word] = []
     for node, term in heads.items():
-        where = (
+        extents = (
             syntax_extents.operators if isinstance(node, syntax.Binary) else syntax_extents.parts
         )
-        if node in where:
-            (line, column), (_, end) = where[node]
+        if node in extents:
+            (line, column), (_, end) = extents[node]
             words.append(Word(line, column, end - column, term))
     return sorted(words, key=lambda word: (word.line, word.column))
 

@@ -11,10 +11,10 @@ from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
 MAX_ITERATIONS = 10_000
-"""The most iterations of `repeat`; a strategy that needs more does not terminate."""
+"""The maximum number of iterations of `repeat`; a strategy that needs more does not terminate."""
 MAX_GROWTH = 500
-"""How many levels deeper a program may become while a strategy is repeated; one that always makes
-it deeper does not terminate, and each iteration takes longer than the one before."""
+"""How many levels deeper a program may become while a strategy is repeated. A strategy that makes
+the program deeper each time does not terminate, and its iterations become slower and slower."""
 ENDLESS_REASON = "it still applies, and each iteration makes the program deeper"
 
 
@@ -70,14 +70,14 @@ class Choice(Strategy):
     parts: tuple[Strategy, ...]
 
     def run(self, term: Term, setting: Setting) -> Result:
-        closest: Failure | None = None
+        closest_failure: Failure | None = None
         for part in self.applicable_parts(head_name(term), setting.explains):
             result = part.run(term, setting)
             if isinstance(result, Success):
                 return result
-            closest = closer_failure(closest, result)
-        if closest is not None:
-            return closest
+            closest_failure = closer_failure(closest_failure, result)
+        if closest_failure is not None:
+            return closest_failure
         return self.parts[0].run(term, setting) if setting.explains else Failure(self, "", term)
 
     def can_match(self, head: str) -> bool:
@@ -88,14 +88,14 @@ class Choice(Strategy):
 
     def applicable_parts(self, head: str, explains: bool) -> tuple[Strategy, ...]:
         """The parts that may apply to a term with this head: only a few of many rules."""
-        known = self._applicable_parts.get((head, explains))
-        if known is None:
-            known = tuple(
+        parts = self._applicable_parts.get((head, explains))
+        if parts is None:
+            parts = tuple(
                 part for part in self.parts
                 if (part.can_match(head) if explains else part.can_apply(head))
             )  # fmt: skip
-            self._applicable_parts[head, explains] = known
-        return known
+            self._applicable_parts[head, explains] = parts
+        return parts
 
     @cached_property
     def _applicable_parts(self) -> dict[tuple[str, bool], tuple[Strategy, ...]]:
@@ -143,7 +143,7 @@ class Repeat(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: list[Step] = []
-        deepest = term.depth + MAX_GROWTH
+        max_depth = term.depth + MAX_GROWTH
         setting = setting.quiet if self.times is None else setting
         for _ in range(MAX_ITERATIONS if self.times is None else self.times):
             result = self.strategy.run(term, setting)
@@ -155,7 +155,7 @@ class Repeat(Strategy):
                 return Success(term, tuple(steps))
             term = result.term
             steps.extend(result.steps)
-            if term.depth > deepest:
+            if term.depth > max_depth:
                 return Failure(self, ENDLESS_REASON, term, closeness=CONDITION, steps=tuple(steps))
         if self.times is None:
             reason = f"it still applies after {MAX_ITERATIONS} iterations"

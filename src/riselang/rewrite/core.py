@@ -25,8 +25,8 @@ class Setting:
     float: str = "contract"
     """The float permission: what may be done to float arithmetic."""
     precompute: bool = False
-    """Whether values that depend on some arguments alone are computed before the program is called.
-    """
+    """Whether values that depend only on some arguments are computed before the program is
+    called."""
     normal_forms: dict[Strategy, set[Term]] = field(
         default_factory=dict["Strategy", "set[Term]"], compare=False, repr=False
     )
@@ -35,13 +35,14 @@ class Setting:
     failures: dict[Strategy, dict[Term, Failure]] = field(
         default_factory=dict["Strategy", "dict[Term, Failure]"], compare=False, repr=False
     )
-    """Failures by strategy and term, from runs in which no reason was asked for."""
+    """Failures by strategy and term, from runs that did not need the reason."""
     kernel_counts: dict[tuple[Term, bool], int] = field(
         default_factory=dict["tuple[Term, bool]", int], compare=False, repr=False
     )
-    """The number of kernels in a term, by the term and by whether it is inside a kernel."""
+    """The number of computations that kernel fission recognizes in a term, by the term and by
+    whether it is inside such a computation."""
     explains: bool = field(default=True, compare=False)
-    """Whether the reason of a failure is needed: most failures only mean to try something else."""
+    """Whether the reasons of failures are needed; most failures only lead to another attempt."""
 
     @cached_property
     def quiet(self) -> Setting:
@@ -71,14 +72,14 @@ class Success:
     term: Term
     steps: tuple[Step, ...] = ()
 
-    def prefix_paths(self, path: Path, whole: Term) -> Success:
-        """Return the result for the whole term whose subterm at `path` was rewritten."""
-        return Success(whole, tuple(step.prefix_path(path) for step in self.steps))
+    def prefix_paths(self, path: Path, term: Term) -> Success:
+        """Return the result for the complete `term`, whose subterm at `path` was rewritten."""
+        return Success(term, tuple(step.prefix_path(path) for step in self.steps))
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a strategy does not apply; of several failures, the closest one is reported."""
+    """Why a strategy does not apply; if there are several failures, the closest is reported."""
 
     strategy: Strategy
     reason: str
@@ -130,21 +131,21 @@ class Strategy(ABC):
 
     def __rshift__(self, other: Strategy) -> Strategy:
         """Applies this strategy, then the other."""
-        # Deferred: combinators are strategies, and the operators of strategies make them.
+        # Deferred: combinators are strategies themselves.
         from riselang.rewrite.combinators import seq
 
         return seq(self, other)
 
     def __or__(self, other: Strategy) -> Strategy:
         """Applies this strategy, or the other if this one fails."""
-        # Deferred: combinators are strategies, and the operators of strategies make them.
+        # Deferred: combinators are strategies themselves.
         from riselang.rewrite.combinators import choice
 
         return choice(self, other)
 
     def __matmul__(self, address: Selector) -> Strategy:
         """Applies this strategy at an address: `tile(32, 32) @ outermost("map")`."""
-        # Deferred: `At` is a strategy, and the operator `@` makes one.
+        # Deferred: `AtAddress` is a strategy itself.
         from riselang.rewrite.selectors import AtAddress
 
         return AtAddress(self, address)

@@ -1,6 +1,6 @@
 """The default strategy, for programs without a strategy: which programs it applies to.
 
-What it does is in `strategies.default_schedule`, which is imported for the first such program.
+`strategies.default_schedule` contains the strategy itself; it is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
 
 MIN_COST = 1 << 16
-"""Operations, or bytes, from which on the default strategy is worth its compile time."""
+"""The minimum number of operations or bytes for which the default strategy is worth its time."""
 
 
 @dataclass(frozen=True, repr=False)
 class Default(Strategy):
-    """Schedules the kernels that it recognizes for this machine, and leaves the rest unchanged."""
+    """Schedules the computations that it recognizes for this machine; other terms are unchanged."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         from riselang.rewrite.strategies.default_schedule import schedule_program

@@ -87,14 +87,14 @@ class Derivation:
             paragraph(format_count(len(self), "step"), strong=self.strategy),
             code(str(self.start)),
         ]
-        shown = list(zip(self.steps, self.terms(), strict=False))[:MAX_HTML_STEPS]
-        for number, (step, before) in enumerate(shown, 1):
-            after = mark_subterm(replace_at(before, step.path, step.after), step.path)
-            inner = paragraph(str(step.rule.law)) + code(str(after), MARK)
+        pairs = list(zip(self.steps, self.terms(), strict=False))[:MAX_HTML_STEPS]
+        for number, (step, term) in enumerate(pairs, 1):
+            marked_term = mark_subterm(replace_at(term, step.path, step.after), step.path)
+            inner = paragraph(str(step.rule.law)) + code(str(marked_term), MARK)
             parts.append(details(f"{number}. {step.rule}", inner))
         if len(self) > MAX_HTML_STEPS:
-            rest = f"and {len(self) - MAX_HTML_STEPS} more, which rl.explore shows"
-            parts.append(paragraph(rest))
+            note = f"and {len(self) - MAX_HTML_STEPS} more, which rl.explore shows"
+            parts.append(paragraph(note))
         return "".join([*parts, code(str(self.end))])
 
     # JSON
@@ -111,25 +111,29 @@ class Derivation:
             }
             for step in self.steps
         ]
-        kept = {
+        document = {
             "version": VERSION, "program": str(self.start), "float": self.float,
             "strategy": self.strategy, "steps": steps, "end": digest(self.end),
         }  # fmt: skip
-        return json.dumps(kept, indent=1) + "\n"
+        return json.dumps(document, indent=1) + "\n"
 
     def diff(self, other: Derivation) -> str:
         """Format the steps of both, with those that only one of them has after - or +."""
-        ours, theirs = ([_format_step(step) for step in each.steps] for each in (self, other))
+        own_steps, other_steps = (
+            [_format_step(step) for step in derivation.steps] for derivation in (self, other)
+        )
         lines: list[str] = []
-        matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+        matcher = SequenceMatcher(None, own_steps, other_steps, autojunk=False)
         for kind, first, last, other_first, other_last in matcher.get_opcodes():
             if kind == "equal":
-                lines += [f"  {each}" for each in ours[first:last]]
+                lines += [f"  {derivation}" for derivation in own_steps[first:last]]
                 continue
-            lines += [f"- {each}" for each in ours[first:last]]
-            lines += [f"+ {each}" for each in theirs[other_first:other_last]]
-        same = "the same program" if self.end == other.end else "different programs"
-        return "\n".join([*lines, f"both give {same}" if self.end == other.end else same]) + "\n"
+            lines += [f"- {derivation}" for derivation in own_steps[first:last]]
+            lines += [f"+ {derivation}" for derivation in other_steps[other_first:other_last]]
+        summary = "the same program" if self.end == other.end else "different programs"
+        return (
+            "\n".join([*lines, f"both give {summary}" if self.end == other.end else summary]) + "\n"
+        )
 
 
 def _format_step(step: Step) -> str:
@@ -169,13 +173,13 @@ def try_derive(term: Term, strategy: Strategy, setting: Setting) -> Derivation |
 
 def failure_error(failure: Failure, start: Term, strategy: Strategy) -> UserError:
     """Convert a failure to an error, with the subterm where it occurred marked in the program."""
-    whole = start
+    program = start
     for step in failure.steps:
-        whole = replace_at(whole, step.path, step.after)
-    failed = failure.strategy
-    notes = [f"this is where it was tried:\n{mark_subterm(whole, failure.path)}"]
-    if isinstance(failed, Rule):
-        notes.append(f"{failed.name} is the law {failed.law}")
+        program = replace_at(program, step.path, step.after)
+    failed_strategy = failure.strategy
+    notes = [f"this is where it was tried:\n{mark_subterm(program, failure.path)}"]
+    if isinstance(failed_strategy, Rule):
+        notes.append(f"{failed_strategy.name} is the law {failed_strategy.law}")
     if isinstance(strategy, Rule):
         notes.append(f"a rule alone applies to the whole program; top_down({strategy}) looks for "
                      "a subterm to which it applies")  # fmt: skip
@@ -184,7 +188,7 @@ def failure_error(failure: Failure, start: Term, strategy: Strategy) -> UserErro
         count = format_count(len(failure.steps), "step")
         notes.append(f"{count} {verb} applied before this one")
     return UserError(
-        f"the strategy {strategy} does not apply: {failed} failed, since {failure.reason}",
+        f"the strategy {strategy} does not apply: {failed_strategy} failed, since {failure.reason}",
         failure.term.location,
         *notes,
     )
@@ -195,17 +199,17 @@ def replay(text: str, name: str = "<derivation>") -> Derivation:
     """Repeat the derivation that was saved as JSON."""
     from riselang.notation.program import parse_term
 
-    kept = _parse_json(text, name)
-    start, setting = parse_term(kept["program"], name), Setting(kept["float"])
-    cursor, again = Cursor(start), _Replayer(setting)
+    document = _parse_json(text, name)
+    start, setting = parse_term(document["program"], name), Setting(document["float"])
+    cursor, replayer = Cursor(start), _Replayer(setting)
     steps = [
-        again.replay_step(each, cursor, f"{name}: step {number}")
-        for number, each in enumerate(kept["steps"], 1)
+        replayer.replay_step(each, cursor, f"{name}: step {number}")
+        for number, each in enumerate(document["steps"], 1)
     ]
-    end = cursor.whole()
-    if digest(end) != kept["end"]:
-        raise UserError(f"{name}: the steps no longer give the program that was saved")
-    return Derivation(start, tuple(steps), end, kept["strategy"], kept["float"])
+    end = cursor.root()
+    if digest(end) != document["end"]:
+        raise UserError(f"{name}: the steps result in a different program than the saved one")
+    return Derivation(start, tuple(steps), end, document["strategy"], document["float"])
 
 
 class _Replayer:
@@ -216,49 +220,59 @@ class _Replayer:
         self.rules: dict[str, Rule] = {}
         self.digests = PartDigests()
 
-    def replay_step(self, kept: dict[str, Any], cursor: Cursor, location: str) -> Step:
-        path = tuple(kept["path"])
+    def replay_step(self, saved_step: dict[str, Any], cursor: Cursor, location: str) -> Step:
+        path = tuple(saved_step["path"])
         try:
             cursor.move(path)
         except IndexError:
             raise UserError(f"{location}: the program has no subterm at this path") from None
-        result = _parse_rule(kept["rule"], self.rules, location).run(cursor.subterm, self.setting)
+        result = _parse_rule(saved_step["rule"], self.rules, location).run(
+            cursor.subterm, self.setting
+        )
         if isinstance(result, Failure):
-            raise UserError(f"{location}: {kept['rule']} does not apply, since {result.reason}")
+            raise UserError(
+                f"{location}: {saved_step['rule']} does not apply, since {result.reason}"
+            )
         (step,) = result.steps
-        if self.digests.digest_of(step.after) != kept["result"]:
-            raise UserError(f"{location}: {kept['rule']} no longer gives the result that was saved")
+        if self.digests.digest_of(step.after) != saved_step["result"]:
+            raise UserError(
+                f"{location}: {saved_step['rule']} has a different result than the saved one"
+            )
         cursor.subterm = step.after
         return step.prefix_path(path)
 
 
-def _parse_rule(text: str, known: dict[str, Rule], location: str) -> Rule:
+def _parse_rule(text: str, rules: dict[str, Rule], location: str) -> Rule:
     from riselang.rewrite.strategy_text import parse_strategy
 
-    if text not in known:
+    if text not in rules:
         rule = parse_strategy(text, location)
         if not isinstance(rule, Rule):
             raise UserError(f"{location}: {text} is not a rule")
-        known[text] = rule
-    return known[text]
+        rules[text] = rule
+    return rules[text]
 
 
 def _parse_json(text: str, name: str) -> dict[str, Any]:
     """Parse the JSON of a derivation, and check its fields."""
     try:
-        kept: Any = json.loads(text)
+        document: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{name} is not a derivation: {error}") from None
-    texts = ("program", "float", "strategy", "end")
-    is_right = isinstance(kept, dict) and all(isinstance(kept.get(key), str) for key in texts)
-    if not is_right or not isinstance(kept.get("steps"), list):
-        raise UserError(f"{name} is not a derivation: it needs {', '.join(texts)} and steps")
-    if kept.get("version") != VERSION:
-        raise UserError(f"{name} has version {kept.get('version')}, but expected version {VERSION}")
-    for step in kept["steps"]:
+    text_fields = ("program", "float", "strategy", "end")
+    is_valid = isinstance(document, dict) and all(
+        isinstance(document.get(key), str) for key in text_fields
+    )
+    if not is_valid or not isinstance(document.get("steps"), list):
+        raise UserError(f"{name} is not a derivation: it needs {', '.join(text_fields)} and steps")
+    if document.get("version") != VERSION:
+        raise UserError(
+            f"{name} has version {document.get('version')}, but expected version {VERSION}"
+        )
+    for step in document["steps"]:
         if not _is_step(step):
-            raise UserError(f"{name} is not a derivation: a step has a rule, a path and a result")
-    return kept
+            raise UserError(f"{name} is not a derivation: a step needs a rule, a path and a result")
+    return document
 
 
 def _is_step(step: Any) -> bool:

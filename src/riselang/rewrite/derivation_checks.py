@@ -1,8 +1,8 @@
 """Checking derivations: the reference interpreter runs every step on random inputs.
 
-For each step, it runs the rewritten subterm before and after, as a function of the variables around
-it; if one of these is a function, it runs the whole program instead. At the end it compares the
-original program with the derived one. Symbolic sizes get small values.
+For each step, it runs the subterm before and after the rewrite as a function of its free variables.
+If one of these is a function, it runs the complete program instead. Finally, it compares the
+original program with the derived one. Small values are chosen for symbolic sizes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from riselang.term.size_substitution import check_sizes, term_names
 RUNS = 3
 """The number of runs of each step, with different inputs and values of symbolic sizes."""
 MAX_RUNS = 12
-"""The number of runs if they are quick: a sum in another order often gives the same bits."""
+"""The number of runs if they are quick: a sum in a different order often has the same bits."""
 QUICK_WORK = 500_000
 MAX_WORK = 20_000_000
-"""The most steps that the interpreter takes: some ten seconds."""
+"""The maximum number of interpreter steps, which take about ten seconds."""
 SMALL_SIZES = (2, 3, 1, 4, 5)
 """The values of symbolic sizes."""
 MAX_TRIES = 50
@@ -50,13 +50,13 @@ def check(derivation: Derivation, seed: int = 0) -> CheckReport:
 def law_status(rule: Rule) -> LawStatus:
     """Return what is known about the law of a rule."""
     verdict = _verdict(rule.law)
-    is_conditional = any(condition.about for condition in rule.conditions)
+    is_conditional = any(condition.unknowns for condition in rule.conditions)
     if verdict is not None and verdict.status not in _inconclusive_statuses(is_conditional):
         return verdict
     if not rule.is_built_in:
         return LawStatus("not proved", "check derivations that use it, on many inputs")
-    where = " for which its condition holds" if is_conditional else ""
-    return LawStatus("tested", f"on random sizes, functions and values{where}")
+    restriction = " for which its condition holds" if is_conditional else ""
+    return LawStatus("tested", f"on random sizes, functions and values{restriction}")
 
 
 def _inconclusive_statuses(is_conditional: bool) -> set[str]:
@@ -83,25 +83,25 @@ class _Checker:
         relaxed = any(step.rule.permission is Permission.RELAXED for step in derivation.steps)
         self.precisions = [*map(_precision, derivation.steps), _precision_of(relaxed)]
         self.symbolic_sizes = sorted(_symbolic_sizes(derivation))
-        self.spent = 0
+        self.work_done = 0
 
     def report(self) -> CheckReport:
-        rounds = list(self._runs())
+        runs = list(self._runs())
         results = [
-            self._compare(position, [each[position] for _, each in rounds])
+            self._compare(position, [each[position] for _, each in runs])
             for position in range(len(self.subjects))
         ]
         rules = {step.rule.name: step.rule for step in self.derivation.steps}
         laws = tuple((name, law_status(rule)) for name, rule in sorted(rules.items()))
-        sizes = tuple(dict.fromkeys(_format_sizes(sizes) for sizes, _ in rounds))
+        sizes = tuple(dict.fromkeys(_format_sizes(sizes) for sizes, _ in runs))
         return CheckReport(tuple(results[:-1]), results[-1], laws, sizes)
 
     def _compare(self, position: int, subjects: Sequence[TermPair]) -> Comparison:
-        """Compare a step, or the whole program after the last one, in all iterations."""
-        what = self._name(position)
-        refused = self.subjects[position].obstacle
-        if refused is not None:
-            return Comparison(what, 0, None, refused)
+        """Compare a step, or the complete program after the last step, in all runs."""
+        subject_name = self._name(position)
+        obstacle = self.subjects[position].obstacle
+        if obstacle is not None:
+            return Comparison(subject_name, 0, None, obstacle)
         runs = 0
         for number, subject in enumerate(subjects):
             try:
@@ -109,12 +109,12 @@ class _Checker:
                     self.precisions[position], self.source, special=number % 2 == 1
                 )
             except RejectedInputs as error:
-                refused = str(error)
+                obstacle = str(error)
                 continue
             runs += 1
             if difference is not None:
-                return Comparison(what, runs, difference)
-        return Comparison(what, runs, None, refused or "")
+                return Comparison(subject_name, runs, difference)
+        return Comparison(subject_name, runs, None, obstacle or "")
 
     def _name(self, position: int) -> str:
         if position == len(self.derivation):
@@ -125,39 +125,39 @@ class _Checker:
     # Sizes
 
     def _runs(self) -> Iterator[tuple[_Sizes, list[TermPair]]]:
-        """Yield the sizes and pairs of each iteration; the first must fit the time limit."""
+        """Yield the sizes and pairs of each run; the first one must not exceed the limit."""
         for number in range(MAX_RUNS):
-            sizes, subjects, amount = self._choose_sizes()
-            most = MAX_WORK if number < RUNS else QUICK_WORK
-            if self.spent + amount > most:
+            sizes, subjects, work = self._choose_sizes()
+            work_limit = MAX_WORK if number < RUNS else QUICK_WORK
+            if self.work_done + work > work_limit:
                 if number == 0:
-                    raise self._too_large_error(amount)
+                    raise self._too_large_error(work)
                 return
-            self.spent += amount
+            self.work_done += work
             yield sizes, subjects
 
     def _choose_sizes(self) -> tuple[_Sizes, list[TermPair], int]:
         """Find sizes that the program permits, small ones if possible, and estimate the work."""
-        found: tuple[_Sizes, list[TermPair], int] | None = None
+        best: tuple[_Sizes, list[TermPair], int] | None = None
         for sizes in self._candidate_sizes():
             try:
                 self._check_sizes(sizes)
-                subjects = [subject.at(sizes) for subject in self.subjects]
+                subjects = [subject.at_sizes(sizes) for subject in self.subjects]
             except (UserError, VerifyException, NatError):
                 continue
-            amount = sum(each.work for each in subjects)
-            if found is None or amount < found[2]:
-                found = sizes, subjects, amount
-            if found[2] <= MAX_WORK // RUNS:
-                return found
-        if found is None:
+            work = sum(pair.work for pair in subjects)
+            if best is None or work < best[2]:
+                best = sizes, subjects, work
+            if best[2] <= MAX_WORK // RUNS:
+                return best
+        if best is None:
             names = ", ".join(self.symbolic_sizes)
             raise UserError(
                 f"found no small values of {names} that all patterns of the program permit; "
                 f"derive it for given sizes: trace({self.symbolic_sizes[0]}=8), "
                 f"or --size {self.symbolic_sizes[0]}=8 of rise derive"
             )
-        return found
+        return best
 
     def _candidate_sizes(self) -> Iterator[_Sizes]:
         if not self.symbolic_sizes:
@@ -174,9 +174,9 @@ class _Checker:
         for term in (self.derivation.start, *(step.after for step in self.derivation.steps)):
             check_sizes(term, sizes)
 
-    def _too_large_error(self, amount: int) -> UserError:
+    def _too_large_error(self, work: int) -> UserError:
         return UserError(
-            f"the program is too large to interpret: checking it would take about {amount:,} "
+            f"the program is too large to interpret: checking it would take about {work:,} "
             f"interpreter steps, and the limit is {MAX_WORK:,}; use smaller sizes, as in "
             "trace(N=8) or --size N=8, or none: symbolic sizes get small values",
             self.derivation.start.location,
@@ -184,10 +184,10 @@ class _Checker:
 
 
 def _step_pairs(derivation: Derivation) -> Iterator[TermPair]:
-    wholes = pairwise(derivation.terms())
-    for step, (before, after) in zip(derivation.steps, wholes, strict=True):
-        part = pair_of_step(step, before)
-        yield TermPair(before, after) if part is None or part.obstacle else part
+    programs = pairwise(derivation.terms())
+    for step, (before, after) in zip(derivation.steps, programs, strict=True):
+        pair = pair_of_step(step, before)
+        yield TermPair(before, after) if pair is None or pair.obstacle else pair
 
 
 def _precision(step: Step) -> Precision:

@@ -18,30 +18,32 @@ def eta_expand(function: Term, arity: int | None = None) -> Term:
     """Eta-expand a function of data: return one lambda for each of its parameters."""
     parameters, _ = uncurry(function.type)
     count = len(parameters) if arity is None else arity
-    given = 0
+    lambda_count = 0
     body = function
-    while isinstance(body, Lambda) and given < count:
+    while isinstance(body, Lambda) and lambda_count < count:
         body = body.body
-        given += 1
-    missing = parameters[given:count]
-    if not missing:
+        lambda_count += 1
+    missing_parameters = parameters[lambda_count:count]
+    if not missing_parameters:
         return function
-    arguments = [Bound(len(missing) - 1 - i, type) for i, type in enumerate(missing)]
-    body = apply_all(shift(body, len(missing)), arguments)
-    for position, type in reversed(list(enumerate(missing))):
+    arguments = [
+        Bound(len(missing_parameters) - 1 - i, type) for i, type in enumerate(missing_parameters)
+    ]
+    body = apply_all(shift(body, len(missing_parameters)), arguments)
+    for position, type in reversed(list(enumerate(missing_parameters))):
         body = Lambda(NAMES[min(position, 2)], type, body)
-    for layer in reversed(_lambdas(function, given)):
+    for layer in reversed(_lambdas(function, lambda_count)):
         body = Lambda(layer.name, layer.parameter, body, layer.location)
     return body
 
 
 def _lambdas(function: Term, count: int) -> list[Lambda]:
-    found: list[Lambda] = []
+    lambdas: list[Lambda] = []
     for _ in range(count):
         assert isinstance(function, Lambda)
-        found.append(function)
+        lambdas.append(function)
         function = function.body
-    return found
+    return lambdas
 
 
 @recursive
@@ -59,13 +61,13 @@ def _expand(term: Term) -> Term:
         result = _expand(argument)
         is_function = isinstance(argument.type, FunType)
         results.append(eta_expand(result) if is_function else result)
-    whole = apply_all(head, results)
-    whole.location = term.location
-    return whole
+    application = apply_all(head, results)
+    application.location = term.location
+    return application
 
 
 def eta_reduce(term: Term) -> Term:
-    """Replace `fun(x, f(x))` by `f` if `x` is not free in `f`."""
+    """Replace `fun(x, f(x))` with `f` if `x` is not free in `f`."""
     while isinstance(term, Lambda) and isinstance(term.body, Apply):
         function, argument = term.body.function, term.body.argument
         if not isinstance(argument, Bound) or argument.index != 0 or mentions(function, 0):

@@ -59,8 +59,8 @@ def definitions_of(kind: str) -> list[Definition]:
     """Combinators (with the operators), traversals, addresses or normal forms."""
     operators = [Definition(sign, None, _first_paragraph(getattr(Strategy, method)))
                  for sign, method in OPERATORS.items()]  # fmt: skip
-    found = [_define(name, value) for name, value in names_by_kind()[kind].items()]
-    return [*operators, *found] if kind == "combinators" else found
+    definitions = [_define(name, value) for name, value in names_by_kind()[kind].items()]
+    return [*operators, *definitions] if kind == "combinators" else definitions
 
 
 def format_conditions(rule: Rule) -> str:
@@ -79,5 +79,5 @@ def _define(name: str, value: Any) -> Definition:
     return Definition(name, format_signature(value), _first_paragraph(value))
 
 
-def _first_paragraph(defined: Any) -> str:
-    return " ".join(inspect.cleandoc(defined.__doc__ or "").partition("\n\n")[0].split())
+def _first_paragraph(object: Any) -> str:
+    return " ".join(inspect.cleandoc(object.__doc__ or "").partition("\n\n")[0].split())

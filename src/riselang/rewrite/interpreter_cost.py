@@ -1,4 +1,4 @@
-"""An estimate of the time that the reference interpreter takes for a term.
+"""An estimate of the time that the reference interpreter needs for a term.
 
 It counts the visited nodes and the created elements, which take a microsecond or two each.
 """
@@ -16,27 +16,30 @@ from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import Pattern, Scalar, Term, spine
 
 EXACT_COSTS = {"math.fma": 50}
-"""Ops that are computed with fractions, and the number of other ops that take as long."""
+"""Ops that are computed with fractions, and their cost relative to other ops."""
 
 
 @recursive
 def estimate_steps(term: Term) -> int:
     """Estimate the number of steps of one run of a term whose sizes are known."""
-    known: dict[Term, int] = {}
+    counts: dict[Term, int] = {}
 
     def count(term: Term) -> int:
-        if term not in known:
-            known[term] = visit(term)
-        return known[term]
+        if term not in counts:
+            counts[term] = visit(term)
+        return counts[term]
 
     def visit(term: Term) -> int:
         head, arguments = spine(term)
         if not isinstance(head, Pattern):
-            own = EXACT_COSTS.get(term.op, 1) if isinstance(term, Scalar) else 1
-            return own + sum([count(child) for child in term.children])
-        times = _applications(head)
-        inside = [count(each) * (times if _is_function(each) else 1) for each in arguments]
-        return 1 + sum(inside) + _elements(term.type)
+            op_cost = EXACT_COSTS.get(term.op, 1) if isinstance(term, Scalar) else 1
+            return op_cost + sum([count(child) for child in term.children])
+        repetitions = _applications(head)
+        argument_costs = [
+            count(argument) * (repetitions if _is_function(argument) else 1)
+            for argument in arguments
+        ]
+        return 1 + sum(argument_costs) + _elements(term.type)
 
     return count(term)
 

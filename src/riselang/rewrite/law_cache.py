@@ -1,9 +1,11 @@
 """A cache of parsed laws, so that a process that uses a few dozen of them parses no text.
 
-`law_cache.json` has both sides of every built-in law, one law per line: one row for each type and
-term in it, which refers to the rows of its parts. A law that is not in the file, such as a user's
-or one whose text has changed, is parsed. `make docs-tables` writes the file, and a test fails if
-the file is out of date.
+`law_cache.json` contains both sides of every built-in law, one law per line. A law is a list of
+rows. A row is a JSON list that encodes one type or term: its kind, followed by its fields, where
+parts that are types or terms are given by the indices of their own, earlier rows. The last row
+contains the indices of both sides. A law that is not in the file, such as a user's or one whose
+text has changed, is parsed. `make docs-tables` writes the file, and a test fails if the file is out
+of date.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from riselang.dialects.rise.types import (
 from riselang.nat import Nat, parse_nat
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Literal, Pattern, Scalar, Term
 
-FILE = Path(__file__).with_name("law_cache.json")
+CACHE_FILE = Path(__file__).with_name("law_cache.json")
 Row = list[Any]
 Sides = tuple[Term, Term]
 
@@ -45,120 +47,136 @@ Sides = tuple[Term, Term]
 def load_sides(text: str) -> Sides | None:
     """Return the sides of the law with this text, if they are in the cache."""
     rows = _load_cache().get(text)
-    return None if rows is None else _Reader().sides(rows)
+    return None if rows is None else _Reader().decode_sides(rows)
 
 
 @cache
 def _load_cache() -> dict[str, list[Row]]:
-    return json.loads(FILE.read_text())
+    return json.loads(CACHE_FILE.read_text())
 
 
 def format_cache(laws: Iterable[tuple[str, Sides]]) -> str:
     """Format the cache file with these laws."""
-    lines = {text: json.dumps(_Writer().rows(sides), separators=(",", ":")) for text, sides in laws}
+    lines = {
+        text: json.dumps(_Writer().encode_sides(sides), separators=(",", ":"))
+        for text, sides in laws
+    }
     return (
         "{\n" + ",\n".join(f"{json.dumps(text)}: {lines[text]}" for text in sorted(lines)) + "\n}\n"
     )
 
 
 class _Writer:
-    """Assigns one row to each type and term."""
+    """Encodes each type and term as one row."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._row_numbers: dict[str, int] = {}
+        self._row_indices: dict[str, int] = {}
 
-    def rows(self, sides: Sides) -> list[Row]:
-        ends = [self.term(side) for side in sides]
-        return [*self._rows, ends]
+    def encode_sides(self, sides: Sides) -> list[Row]:
+        side_indices = [self.add_term(side) for side in sides]
+        return [*self._rows, side_indices]
 
-    def term(self, term: Term) -> int:
-        return self._add_row(_TERM_ROWS[term.__class__](self, term))
+    def add_term(self, term: Term) -> int:
+        """Add the row of a term, unless there is one, and return its index."""
+        return self._add_row(_TERM_ENCODERS[term.__class__](self, term))
 
-    def type(self, type: RiseType) -> int:
-        return self._add_row(_TYPE_ROWS[type.__class__](self, type))
+    def add_type(self, type: RiseType) -> int:
+        """Add the row of a type, unless there is one, and return its index."""
+        return self._add_row(_TYPE_ENCODERS[type.__class__](self, type))
 
-    def argument(self, argument: Argument) -> Row:
+    def encode_argument(self, argument: Argument) -> Row:
         if isinstance(argument, Nat):
             return ["nat", str(argument)]
-        return ["type", self.type(argument)] if isinstance(argument, RiseType) else ["", argument]
+        if isinstance(argument, RiseType):
+            return ["type", self.add_type(argument)]
+        return ["", argument]
 
     def _add_row(self, row: Row) -> int:
         text = json.dumps(row)
-        if text not in self._row_numbers:
-            self._row_numbers[text] = len(self._rows)
+        if text not in self._row_indices:
+            self._row_indices[text] = len(self._rows)
             self._rows.append(row)
-        return self._row_numbers[text]
+        return self._row_indices[text]
 
 
-_TYPE_ROWS: dict[type, Callable[[_Writer, Any], Row]] = {
-    ScalarType: lambda write, of: ["scalar", SCALAR_NAMES[of]],
-    TypeVariable: lambda write, of: ["variable", of.label.data],
-    IdxType: lambda write, of: ["idx", str(of.bound)],
-    ArrayType: lambda write, of: ["array", str(of.length), write.type(of.element)],
-    VectorType: lambda write, of: ["vector", str(of.length), write.type(of.element)],
-    TupleType: lambda write, of: ["pair", write.type(of.first), write.type(of.second)],
-    FunType: lambda write, of: ["fun", write.type(of.input), write.type(of.output)],
-}
-_TERM_ROWS: dict[type, Callable[[_Writer, Any], Row]] = {
-    Bound: lambda write, of: ["Bound", of.index, write.type(of.type)],
-    Free: lambda write, of: ["Free", of.name, write.type(of.type)],
-    Literal: lambda write, of: ["Literal", write.type(of.type), of.number],
-    Lambda: lambda write, of: ["Lambda", of.name, write.type(of.parameter), write.term(of.body)],
-    Apply: lambda write, of: ["Apply", write.term(of.function), write.term(of.argument)],
-    Pattern: lambda write, of: [
-        "Pattern", of.spec.name, [write.argument(each) for each in of.arguments], of.to
+_TYPE_ENCODERS: dict[type, Callable[[_Writer, Any], Row]] = {
+    ScalarType: lambda writer, node: ["scalar", SCALAR_NAMES[node]],
+    TypeVariable: lambda writer, node: ["variable", node.label.data],
+    IdxType: lambda writer, node: ["idx", str(node.bound)],
+    ArrayType: lambda writer, node: ["array", str(node.length), writer.add_type(node.element)],
+    VectorType: lambda writer, node: ["vector", str(node.length), writer.add_type(node.element)],
+    TupleType: lambda writer, node: [
+        "pair", writer.add_type(node.first), writer.add_type(node.second)
     ],
-    Scalar: lambda write, of: [
-        "Scalar", of.op, [write.term(each) for each in of.operands], write.type(of.type),
-        of.predicate,
+    FunType: lambda writer, node: [
+        "fun", writer.add_type(node.input), writer.add_type(node.output)
+    ],
+}  # fmt: skip
+_TERM_ENCODERS: dict[type, Callable[[_Writer, Any], Row]] = {
+    Bound: lambda writer, node: ["Bound", node.index, writer.add_type(node.type)],
+    Free: lambda writer, node: ["Free", node.name, writer.add_type(node.type)],
+    Literal: lambda writer, node: ["Literal", writer.add_type(node.type), node.number],
+    Lambda: lambda writer, node: [
+        "Lambda", node.name, writer.add_type(node.parameter), writer.add_term(node.body)
+    ],
+    Apply: lambda writer, node: [
+        "Apply", writer.add_term(node.function), writer.add_term(node.argument)
+    ],
+    Pattern: lambda writer, node: [
+        "Pattern", node.spec.name, [writer.encode_argument(each) for each in node.arguments],
+        node.to,
+    ],
+    Scalar: lambda writer, node: [
+        "Scalar", node.op, [writer.add_term(operand) for operand in node.operands],
+        writer.add_type(node.type), node.predicate,
     ],
 }  # fmt: skip
 
 
 class _Reader:
-    """Builds types and terms from rows, each from earlier ones."""
+    """Builds types and terms from rows, each from those of earlier rows."""
 
     def __init__(self) -> None:
-        self._made: list[Any] = []
+        self._decoded_rows: list[Any] = []
 
-    def sides(self, rows: Sequence[Row]) -> Sides:
+    def decode_sides(self, rows: Sequence[Row]) -> Sides:
         *rows, (left, right) = rows
         for kind, *parts in rows:
-            self._made.append(_BUILDERS[kind](self, *parts))
+            self._decoded_rows.append(_DECODERS[kind](self, *parts))
         return self[left], self[right]
 
     def __getitem__(self, row: int) -> Any:
-        return self._made[row]
+        return self._decoded_rows[row]
 
-    def argument(self, kind: str, value: Any) -> Argument:
+    def decode_argument(self, kind: str, value: Any) -> Argument:
         if kind == "nat":
-            return _nat(value)
+            return _parse_nat_cached(value)
         return self[value] if kind == "type" else value
 
 
 @cache
-def _nat(text: str) -> Nat:
+def _parse_nat_cached(text: str) -> Nat:
     return parse_nat(text)
 
 
-_BUILDERS: dict[str, Callable[..., Any]] = {
-    "scalar": lambda read, name: SCALARS[name],
-    "variable": lambda read, label: variable(label),
-    "idx": lambda read, bound: idx(_nat(bound)),
-    "array": lambda read, length, element: array(_nat(length), read[element]),
-    "vector": lambda read, length, element: vector(_nat(length), read[element]),
-    "pair": lambda read, first, second: pair(read[first], read[second]),
-    "fun": lambda read, input, output: FunType(read[input], read[output]),
-    "Bound": lambda read, index, type: Bound(index, read[type]),
-    "Free": lambda read, name, type: Free(name, read[type]),
-    "Literal": lambda read, type, number: Literal(literal(number, read[type])),
-    "Lambda": lambda read, name, type, body: Lambda(name, read[type], read[body]),
-    "Apply": lambda read, function, argument: Apply(read[function], read[argument]),
-    "Pattern": lambda read, name, arguments, to: Pattern(
-        PATTERNS[name], [read.argument(*each) for each in arguments], to
+_DECODERS: dict[str, Callable[..., Any]] = {
+    "scalar": lambda reader, name: SCALARS[name],
+    "variable": lambda reader, label: variable(label),
+    "idx": lambda reader, bound: idx(_parse_nat_cached(bound)),
+    "array": lambda reader, length, element: array(_parse_nat_cached(length), reader[element]),
+    "vector": lambda reader, length, element: vector(_parse_nat_cached(length), reader[element]),
+    "pair": lambda reader, first, second: pair(reader[first], reader[second]),
+    "fun": lambda reader, input, output: FunType(reader[input], reader[output]),
+    "Bound": lambda reader, index, type: Bound(index, reader[type]),
+    "Free": lambda reader, name, type: Free(name, reader[type]),
+    "Literal": lambda reader, type, number: Literal(literal(number, reader[type])),
+    "Lambda": lambda reader, name, type, body: Lambda(name, reader[type], reader[body]),
+    "Apply": lambda reader, function, argument: Apply(reader[function], reader[argument]),
+    "Pattern": lambda reader, name, arguments, to: Pattern(
+        PATTERNS[name], [reader.decode_argument(*each) for each in arguments], to
     ),
-    "Scalar": lambda read, op, operands, type, predicate: Scalar(
-        op, [read[each] for each in operands], read[type], predicate
+    "Scalar": lambda reader, op, operands, type, predicate: Scalar(
+        op, [reader[each] for each in operands], reader[type], predicate
     ),
 }

@@ -49,7 +49,7 @@ from riselang.term.substitution import instantiate, map_children, shift
 
 _CACHE_SIZE = 1 << 12
 _Lambdas = tuple[Lambda, ...]
-"""The lambdas that the law has around a subterm, as they are in the term; the innermost last."""
+"""The lambdas of the term that correspond to the law's lambdas around a subterm, innermost last."""
 
 
 class ApplicationForm(Enum):
@@ -57,21 +57,22 @@ class ApplicationForm(Enum):
 
     NAMED = "the body; a computed argument that is used several times is named, not repeated"
     REPEATED = "the body with the argument wherever it is used"
-    KEPT = "the application"
+    UNREDUCED = "the application"
 
 
 class NoMatch(Exception):
     """Why a law does not match a term."""
 
     def __init__(self, reason: str, *types: RiseType):
-        """Braces in the reason stand for types, which are formatted only when it is read."""
+        """Braces in the reason stand for types, which are formatted only when the text is
+        needed."""
         super().__init__(reason)
         self.types = types
 
     def __str__(self) -> str:
         reason = str(self.args[0])
-        shown = [format_type(type).replace(UNKNOWN, "") for type in self.types]
-        return reason.format(*shown) if shown else reason
+        type_texts = [format_type(type).replace(UNKNOWN, "") for type in self.types]
+        return reason.format(*type_texts) if type_texts else reason
 
 
 @dataclass
@@ -85,11 +86,11 @@ class Match:
     _applications: list[tuple[Apply, Term, _Lambdas]] = field(
         default_factory=list[tuple[Apply, Term, _Lambdas]]
     )
-    """Unknown functions that are applied to more than variables: matched when the rest is known."""
+    """Applications of unknown functions to more than variables, which are matched last."""
     location: SourceLocation | None = None
     """The location of the rewritten term, which its replacement inherits."""
     _patterns: dict[str, Pattern] = field(default_factory=dict[str, Pattern])
-    """The patterns of the left-hand side, as they are in the term."""
+    """The patterns of the left-hand side, as they occur in the term."""
 
     def size(self, name: str) -> Nat:
         return self.sizes[UNKNOWN + name]
@@ -102,79 +103,79 @@ class Match:
 
     # Terms
 
-    def match(self, law: Term, term: Term, around: _Lambdas = ()) -> None:
+    def match(self, law: Term, term: Term, lambdas: _Lambdas = ()) -> None:
         """Determine the unknowns, or raise NoMatch."""
         match law:
             case Free():
                 self.match_type(law.type, term.type)
-                self._bind(law.name, _abstract_over(term, around, ()))
+                self._bind(law.name, _abstract_over(term, lambdas, ()))
             case Bound(index):
                 if not isinstance(term, Bound) or term.index != index:
                     raise NoMatch("this is a different variable")
             case Lambda():
-                self._match_lambda(law, term, around)
+                self._match_lambda(law, term, lambdas)
             case Apply():
-                self._match_application(law, term, around)
+                self._match_application(law, term, lambdas)
             case Pattern():
                 self._match_pattern(law, term)
             case Literal():
                 if law != term:
                     raise NoMatch("this is a different literal")
             case Scalar():
-                self._match_scalar(law, term, around)
+                self._match_scalar(law, term, lambdas)
             case _:
                 raise NoMatch("laws cannot contain this kind of term")
 
-    def _match_lambda(self, law: Lambda, term: Term, around: _Lambdas) -> None:
+    def _match_lambda(self, law: Lambda, term: Term, lambdas: _Lambdas) -> None:
         if not isinstance(term.type, FunType):
             raise NoMatch("expected a function")
         function = eta_expand(term, 1)
         assert isinstance(function, Lambda)
         self.match_type(law.parameter, function.parameter)
-        self.match(law.body, function.body, (*around, function))
+        self.match(law.body, function.body, (*lambdas, function))
 
-    def _match_application(self, law: Apply, term: Term, around: _Lambdas) -> None:
+    def _match_application(self, law: Apply, term: Term, lambdas: _Lambdas) -> None:
         head, arguments = spine(law)
-        if isinstance(head, Free) and (variables := _law_variables(arguments, around)) is not None:
-            function = _abstract_over(term, around, variables)
+        if isinstance(head, Free) and (variables := _law_variables(arguments, lambdas)) is not None:
+            function = _abstract_over(term, lambdas, variables)
             self.match_type(head.type, function.type)
             self._bind(head.name, function)
         elif isinstance(head, Free):
-            self._applications.append((law, term, around))
+            self._applications.append((law, term, lambdas))
         else:
-            self._match_parts(law, term, around)
+            self._match_parts(law, term, lambdas)
 
-    def _match_parts(self, law: Apply, term: Term, around: _Lambdas) -> None:
+    def _match_parts(self, law: Apply, term: Term, lambdas: _Lambdas) -> None:
         if not isinstance(term, Apply):
             raise NoMatch("expected an application")
-        self.match(law.function, term.function, around)
-        self.match(law.argument, term.argument, around)
+        self.match(law.function, term.function, lambdas)
+        self.match(law.argument, term.argument, lambdas)
 
     def finish(self) -> None:
-        """Match the parts that had to wait until the rest was known, or raise NoMatch."""
+        """Match the parts that depend on other unknowns, or raise NoMatch."""
         while self._applications:
-            law, term, around = self._applications.pop(0)
+            law, term, lambdas = self._applications.pop(0)
             head, _ = spine(law)
             assert isinstance(head, Free)
             if head.name not in self.terms:
-                self._match_parts(law, term, around)
-            elif self.build(law, len(around), ApplicationForm.REPEATED) != term:
-                raise NoMatch(f"{head.name[1:]} is applied to something else here")
+                self._match_parts(law, term, lambdas)
+            elif self.build(law, len(lambdas), ApplicationForm.REPEATED) != term:
+                raise NoMatch(f"{head.name[1:]} is applied to a different argument here")
         self._solve_sizes()
 
     def _match_pattern(self, law: Pattern, term: Term) -> None:
         if not isinstance(term, Pattern) or term.spec is not law.spec:
             raise NoMatch(f"expected {law.spec.name}")
         self._patterns.setdefault(term.spec.name, term)
-        for expected, found in zip(law.arguments, term.arguments, strict=True):
-            self._match_argument(expected, found)
+        for expected, actual in zip(law.arguments, term.arguments, strict=True):
+            self._match_argument(expected, actual)
 
-    def _match_scalar(self, law: Scalar, term: Term, around: _Lambdas) -> None:
+    def _match_scalar(self, law: Scalar, term: Term, lambdas: _Lambdas) -> None:
         if not isinstance(term, Scalar) or term.op != law.op or term.predicate != law.predicate:
             raise NoMatch(f"expected {law.op}")
         self.match_type(law.type, term.type)
-        for expected, found in zip(law.operands, term.operands, strict=True):
-            self.match(expected, found, around)
+        for expected, actual in zip(law.operands, term.operands, strict=True):
+            self.match(expected, actual, lambdas)
 
     def _bind(self, name: str, term: Term) -> None:
         if self.terms.setdefault(name, term) != term:
@@ -182,76 +183,76 @@ class Match:
 
     # Types and sizes
 
-    def _match_argument(self, law: Argument, found: Argument) -> None:
+    def _match_argument(self, law: Argument, actual: Argument) -> None:
         if isinstance(law, Nat):
-            assert isinstance(found, Nat)
-            self._match_size(law, found)
+            assert isinstance(actual, Nat)
+            self._match_size(law, actual)
         elif isinstance(law, RiseType):
-            assert isinstance(found, RiseType)
-            self.match_type(law, found)
-        elif law != found:
-            raise NoMatch(f"expected {law}, but found {found}")
+            assert isinstance(actual, RiseType)
+            self.match_type(law, actual)
+        elif law != actual:
+            raise NoMatch(f"expected {law}, but found {actual}")
 
-    def match_type(self, law: RiseType, found: RiseType) -> None:
-        match law, found:
+    def match_type(self, law: RiseType, actual: RiseType) -> None:
+        match law, actual:
             case TypeVariable(), _:
-                if isinstance(found, FunType):
+                if isinstance(actual, FunType):
                     raise NoMatch("expected data, but found a function")
-                if self.types.setdefault(law.label.data, found) != found:
+                if self.types.setdefault(law.label.data, actual) != actual:
                     expected = self.types[law.label.data]
-                    raise NoMatch("expected {}, but found {}", expected, found)
+                    raise NoMatch("expected {}, but found {}", expected, actual)
             case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
-                self._match_size(law.length, found.length)
-                self.match_type(law.element, found.element)
+                self._match_size(law.length, actual.length)
+                self.match_type(law.element, actual.element)
             case IdxType(), IdxType():
-                self._match_size(law.bound, found.bound)
+                self._match_size(law.bound, actual.bound)
             case TupleType(), TupleType():
-                for inner, part in zip(components(law), components(found), strict=True):
+                for inner, part in zip(components(law), components(actual), strict=True):
                     self.match_type(inner, part)
             case FunType(), FunType():
-                self.match_type(law.input, found.input)
-                self.match_type(law.output, found.output)
-            case _ if law == found:
+                self.match_type(law.input, actual.input)
+                self.match_type(law.output, actual.output)
+            case _ if law == actual:
                 return
             case _:
-                raise NoMatch("expected {}, but found {}", law, found)
+                raise NoMatch("expected {}, but found {}", law, actual)
 
-    def _match_size(self, law: Nat, found: Nat) -> None:
+    def _match_size(self, law: Nat, actual: Nat) -> None:
         name = _plain_variable(law)
         if name is None:
-            self._equations.append((law, found))
-        elif self.sizes.setdefault(name, found) != found:
-            raise NoMatch(f"the sizes {self.sizes[name]} and {found} differ")
+            self._equations.append((law, actual))
+        elif self.sizes.setdefault(name, actual) != actual:
+            raise NoMatch(f"the sizes {self.sizes[name]} and {actual} differ")
 
     def _solve_sizes(self) -> None:
         """Solve the equations between sizes, or raise NoMatch."""
-        waiting = self._equations
-        while waiting:
-            left: list[tuple[Nat, Nat]] = []
-            for law, found in waiting:
-                if not self._solve(law.substitute(self.sizes), found):
-                    left.append((law, found))
-            if len(left) == len(waiting):
-                law, found = left[0]
-                raise NoMatch(f"found no sizes that make {_format_size(law)} equal to {found}")
-            waiting = left
+        equations = self._equations
+        while equations:
+            unsolved: list[tuple[Nat, Nat]] = []
+            for law, actual in equations:
+                if not self._solve(law.substitute(self.sizes), actual):
+                    unsolved.append((law, actual))
+            if len(unsolved) == len(equations):
+                law, actual = unsolved[0]
+                raise NoMatch(f"found no sizes that make {_format_size(law)} equal to {actual}")
+            equations = unsolved
 
-    def _solve(self, law: Nat, found: Nat) -> bool:
-        if law == found:
+    def _solve(self, law: Nat, actual: Nat) -> bool:
+        if law == actual:
             return True
         unknowns = [name for name in law.variables if name.startswith(UNKNOWN)]
-        answer = solve(law, found, sorted(unknowns))
-        if isinstance(answer, Deferred):
+        solution = solve(law, actual, sorted(unknowns))
+        if isinstance(solution, Deferred):
             return False
-        if isinstance(answer, Impossible):
-            raise NoMatch(_explain_mismatch(law, found))
-        for condition in answer.requires:
+        if isinstance(solution, Impossible):
+            raise NoMatch(_explain_mismatch(law, actual))
+        for condition in solution.requires:
             if not divides(condition.divisor, condition.dividend):
                 raise NoMatch(f"{condition.dividend} is not a multiple of {condition.divisor}")
-        for name, size in answer.substitution.items():
+        for name, size in solution.substitution.items():
             if size.is_constant and size.constant < 0:
-                raise NoMatch(_explain_mismatch(law, found))
-            if size != found and not is_nonnegative(size, Facts()):
+                raise NoMatch(_explain_mismatch(law, actual))
+            if size != actual and not is_nonnegative(size, Facts()):
                 raise NoMatch(f"{size} is not known to be 0 or more")
             self.sizes[name] = size
         return True
@@ -259,22 +260,22 @@ class Match:
     # The right-hand side
 
     def build(
-        self, law: Term, inside: int = 0, applying: ApplicationForm = ApplicationForm.NAMED
+        self, law: Term, depth: int = 0, form: ApplicationForm = ApplicationForm.NAMED
     ) -> Term:
-        """Instantiate one side of the law; `inside` is the number of its lambdas around the term.
+        """Instantiate one side of the law; `depth` is the number of enclosing lambdas of the law.
 
-        `applying` says what becomes of an application of a known function.
+        `form` determines how an application of a known function is built.
         """
-        if applying is not ApplicationForm.KEPT and (name := _eta_redex(law)) is not None:
-            return shift(self.terms[name], inside)
+        if form is not ApplicationForm.UNREDUCED and (name := _eta_redex(law)) is not None:
+            return shift(self.terms[name], depth)
         head, arguments = spine(law)
         if isinstance(head, Free):
-            function = shift(self.terms[head.name], inside)
+            function = shift(self.terms[head.name], depth)
             for argument in arguments:
-                value = self.build(argument, inside, applying)
-                if not isinstance(function, Lambda) or applying is ApplicationForm.KEPT:
+                value = self.build(argument, depth, form)
+                if not isinstance(function, Lambda) or form is ApplicationForm.UNREDUCED:
                     function = Apply(function, value)
-                elif applying is ApplicationForm.REPEATED:
+                elif form is ApplicationForm.REPEATED:
                     function = instantiate(function.body, value)
                 else:
                     function = beta_reduce(function, value)
@@ -283,37 +284,38 @@ class Match:
             case Bound():
                 return Bound(law.index, self.instantiate_type(law.type))
             case Lambda():
-                body = self.build(law.body, inside + 1, applying)
+                body = self.build(law.body, depth + 1, form)
                 type = self.instantiate_type(law.parameter)
                 return Lambda(self._choose_name(law), type, body, self.location)
             case Pattern():
                 return self._build_pattern(law)
             case Apply():
-                built = [self.build(each, inside, applying) for each in arguments]
-                whole = apply_all(self.build(head, inside, applying), built)
-                whole.location = self.location
-                return whole
+                parts = [self.build(each, depth, form) for each in arguments]
+                result = apply_all(self.build(head, depth, form), parts)
+                result.location = self.location
+                return result
             case Scalar():
-                built = [self.build(each, inside, applying) for each in law.operands]
+                parts = [self.build(each, depth, form) for each in law.operands]
                 type = operation_type(law)
-                return Scalar(law.op, built, type, law.predicate, self.location)
+                return Scalar(law.op, parts, type, law.predicate, self.location)
             case _:
                 return law
 
     def _build_pattern(self, law: Pattern) -> Term:
         arguments = [self._build_argument(each) for each in law.arguments]
-        named = dict(zip(law.spec.parameters, arguments, strict=True))
-        problem = argument_error(named) or law.spec.check(named)
+        arguments_by_name = dict(zip(law.spec.parameters, arguments, strict=True))
+        problem = argument_error(arguments_by_name) or law.spec.check(arguments_by_name)
         if problem is not None:
             raise NoMatch(f"{law.spec.name}: {problem}")
         # The same pattern on the left-hand side determines the location and the loop annotations.
-        before = self._patterns.get(law.spec.name)
-        if before is None:
+        left_pattern = self._patterns.get(law.spec.name)
+        if left_pattern is None:
             return Pattern(law.spec, arguments, law.to, self.location)
-        return Pattern(law.spec, arguments, before.to, before.location or self.location)
+        return Pattern(law.spec, arguments, left_pattern.to, left_pattern.location or self.location)
 
     def _choose_name(self, law: Lambda) -> str:
-        """Choose a variable's name: that of the function that takes it, else that of the law."""
+        """Choose a variable's name: the parameter name of a function that is applied to it, or else
+        its name in the law."""
         for head, arguments, position in _argument_uses(law):
             name = self._name_of_parameter(head, arguments, position)
             if name is not None:
@@ -375,17 +377,17 @@ def may_match(law: Term, term: Term) -> bool:
     return True
 
 
-def _law_variables(arguments: Sequence[Term], around: _Lambdas) -> tuple[int, ...] | None:
+def _law_variables(arguments: Sequence[Term], lambdas: _Lambdas) -> tuple[int, ...] | None:
     """Return the indices of the arguments, if they are distinct variables that the law binds."""
     indices = tuple(each.index for each in arguments if isinstance(each, Bound))
-    all_own = len(indices) == len(arguments) and all(index < len(around) for index in indices)
-    return indices if all_own and len(set(indices)) == len(indices) else None
+    are_bound = len(indices) == len(arguments) and all(index < len(lambdas) for index in indices)
+    return indices if are_bound and len(set(indices)) == len(indices) else None
 
 
-def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> Term:
-    """Abstract a term under the law's lambdas over some of their variables alone."""
-    count, bound = len(parameters), len(around)
-    if not bound:
+def _abstract_over(term: Term, lambdas: _Lambdas, parameters: Sequence[int]) -> Term:
+    """Abstract a term under these lambdas over some of their variables; it may use no others."""
+    count, lambda_count = len(parameters), len(lambdas)
+    if not lambda_count:
         return term
     new_indices = {index: count - 1 - position for position, index in enumerate(parameters)}
 
@@ -394,34 +396,34 @@ def _abstract_over(term: Term, around: _Lambdas, parameters: Sequence[int]) -> T
             return term
         if isinstance(term, Bound):
             index = term.index - level
-            if index >= bound:
-                return Bound(index - bound + count + level, term.type, term.location)
+            if index >= lambda_count:
+                return Bound(index - lambda_count + count + level, term.type, term.location)
             if index not in new_indices:
-                raise NoMatch(f"{around[-1 - index].name} is used here, but bound further in")
+                raise NoMatch(f"{lambdas[-1 - index].name} is used here, but bound further in")
             return Bound(new_indices[index] + level, term.type, term.location)
         return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
     body = visit(term, 0)
     for index in reversed(parameters):
-        source = around[-1 - index]
-        body = Lambda(source.name, source.parameter, body, source.location)
+        layer = lambdas[-1 - index]
+        body = Lambda(layer.name, layer.parameter, body, layer.location)
     return body
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _argument_uses(law: Lambda) -> tuple[tuple[Term, list[Term], int], ...]:
     """The uses of a lambda's variable as an argument: the head, its arguments, and the position."""
-    found: list[tuple[Term, list[Term], int]] = []
+    uses: list[tuple[Term, list[Term], int]] = []
     stack: list[tuple[Term, int]] = [(law.body, 0)]
     while stack:
-        current, level = stack.pop()
-        head, arguments = spine(current)
+        part, level = stack.pop()
+        head, arguments = spine(part)
         for position, argument in enumerate(arguments):
             if isinstance(argument, Bound) and argument.index == level:
-                found.append((head, arguments, position))
-        inner = level + 1 if isinstance(current, Lambda) else level
-        stack.extend((child, inner) for child in reversed(current.children))
-    return tuple(found)
+                uses.append((head, arguments, position))
+        inner = level + 1 if isinstance(part, Lambda) else level
+        stack.extend((child, inner) for child in reversed(part.children))
+    return tuple(uses)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -447,14 +449,14 @@ def _plain_variable(size: Nat) -> str | None:
     return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
 
 
-def _explain_mismatch(law: Nat, found: Nat) -> str:
+def _explain_mismatch(law: Nat, actual: Nat) -> str:
     """Explain why a size does not match that of a law."""
     (name,) = law.variables if len(law.variables) == 1 else ("",)
     if name:
         factor = law.substitute({name: Nat.const(1)})
         if law == factor * Nat.var(name):
-            return f"{found} is not a multiple of {factor}"
-    return f"the size {found} is not of the form {_format_size(law)}"
+            return f"{actual} is not a multiple of {factor}"
+    return f"the size {actual} is not of the form {_format_size(law)}"
 
 
 def _format_size(size: Nat) -> str:

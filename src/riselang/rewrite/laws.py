@@ -76,10 +76,10 @@ class Law:
             return ("let",)
         names: list[str] = []
         for stage in reversed(_split_pipeline(self.left)):
-            found = re.fullmatch(r"(\w+)(\(.*\))?", stage)
-            if found is None or found[1] not in PATTERNS:
+            match = re.fullmatch(r"(\w+)(\(.*\))?", stage)
+            if match is None or match[1] not in PATTERNS:
                 break
-            names.append(found[1])
+            names.append(match[1])
         return tuple(names)
 
     def check(self) -> None:
@@ -135,11 +135,11 @@ class Law:
 
     def _close_sides(self) -> tuple[Term, Term]:
         names, sides = self._instantiate_sides("")
-        return _strip_lambdas(names, sides[0]), _strip_lambdas(names, sides[1])
+        return _wrap_in_lambdas(names, sides[0]), _wrap_in_lambdas(names, sides[1])
 
     def _instantiate_sides(self, mark: str) -> tuple[list[tuple[str, RiseType]], list[Term]]:
         """Return the parameters with their types, and both sides, with sizes and types marked."""
-        term, types = self._parse_both, {}
+        term, types = self._parsed_law, {}
         while isinstance(term, DepLambda):
             types[term.binder] = variable(mark + term.name)
             term = term.body
@@ -152,7 +152,7 @@ class Law:
         return parameters, spine(term)[1]
 
     @cached_property
-    def _parse_both(self) -> Term:
+    def _parsed_law(self) -> Term:
         from riselang.notation.program import parse_term
 
         text = f"fun(({self.parameters}), ({self.left}, {self.right}))"
@@ -169,41 +169,41 @@ class Law:
         if error.location is None:
             return error if self.definition is None else self._error(error.message)
         start = text.index("fun((") + len("fun((")
-        column, shown = error.location.column - 1 - start, self.parameters
-        if column >= len(shown):
+        column, source_text = error.location.column - 1 - start, self.parameters
+        if column >= len(source_text):
             # "), (" follows the parameters, and a comma replaces the arrow between the sides.
-            column, shown = column - len(shown) - len("), ("), str(self)
+            column, source_text = column - len(source_text) - len("), ("), str(self)
             if column > len(self.left):
                 column += len(f" {ARROW}") - len(",")
-        if not 0 <= column < len(shown):
+        if not 0 <= column < len(source_text):
             return error if self.definition is None else self._error(error.message, str(self))
         length = error.location.length
         if self.definition is not None:
-            return self.definition.error(error.message, shown, column, length, *error.notes)
-        location = SourceLocation("the law", 1, column + 1, length, shown)
+            return self.definition.error(error.message, source_text, column, length, *error.notes)
+        location = SourceLocation("the law", 1, column + 1, length, source_text)
         return UserError(error.message, location, *error.notes)
 
 
 def _split_pipeline(text: str) -> list[str]:
     """Split an expression at each `|>` that is not in parentheses."""
     stages, start, depth = [], 0, 0
-    for found in re.finditer(r"[(\[{]|[)\]}]|\|>", text):
-        if found[0] != "|>":
-            depth += 1 if found[0] in "([{" else -1
+    for match in re.finditer(r"[(\[{]|[)\]}]|\|>", text):
+        if match[0] != "|>":
+            depth += 1 if match[0] in "([{" else -1
         elif depth == 0:
-            stages.append(text[start : found.start()].strip())
-            start = found.end()
+            stages.append(text[start : match.start()].strip())
+            start = match.end()
     return [*stages, text[start:].strip()]
 
 
-def _strip_lambdas(names: list[tuple[str, RiseType]], side: Term) -> Term:
+def _wrap_in_lambdas(names: list[tuple[str, RiseType]], side: Term) -> Term:
     for name, type in reversed(names):
         side = Lambda(name, type, side)
     return side
 
 
 def _replace_parameters(names: list[tuple[str, RiseType]], side: Term) -> Term:
-    """Replace the parameters around a side by unknowns, from the inside out."""
+    """Replace the parameters of a side with unknowns, from the inside out."""
     for name, type in reversed(names):
         side = instantiate(side, Free(UNKNOWN + name, type))
     return side

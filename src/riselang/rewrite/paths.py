@@ -35,12 +35,12 @@ def format_path(path: Path) -> str:
 
 
 def replace_at(term: Term, path: Path, part: Term) -> Term:
-    """Replace the subterm at a path by another one of the same type."""
-    around: list[Term] = []
+    """Replace the subterm at a path with one of the same type."""
+    parents: list[Term] = []
     for position in path:
-        around.append(term)
+        parents.append(term)
         term = term.children[position]
-    for parent, position in zip(reversed(around), reversed(path), strict=True):
+    for parent, position in zip(reversed(parents), reversed(path), strict=True):
         part = with_child(parent, position, part)
     return part
 
@@ -51,25 +51,25 @@ class Cursor:
     def __init__(self, term: Term):
         self.subterm = term
         self._path: list[int] = []
-        self._around: list[Term] = []
+        self._parents: list[Term] = []
 
     def move(self, path: Path) -> None:
-        """Move to another path; raises IndexError if the term does not have it."""
+        """Move to a path; raises IndexError if the term has no subterm at this path."""
         common = 0
-        for ours, theirs in zip(self._path, path, strict=False):
-            if ours != theirs:
+        for current, target in zip(self._path, path, strict=False):
+            if current != target:
                 break
             common += 1
         while len(self._path) > common:
-            self.subterm = with_child(self._around.pop(), self._path.pop(), self.subterm)
+            self.subterm = with_child(self._parents.pop(), self._path.pop(), self.subterm)
         for position in path[common:]:
             child = self.subterm.children[position]
-            self._around.append(self.subterm)
+            self._parents.append(self.subterm)
             self._path.append(position)
             self.subterm = child
 
-    def whole(self) -> Term:
-        """Move to the root, and return the whole term."""
+    def root(self) -> Term:
+        """Move to the root, and return the complete term."""
         self.move(())
         return self.subterm
 
@@ -82,7 +82,7 @@ def with_child(term: Term, position: int, child: Term) -> Term:
 
 
 def rebuild(term: Term, children: Sequence[Term]) -> Term:
-    """Return the node with other children of the same types."""
+    """Return the same node with new children of the same types."""
     match term:
         case Apply():
             return Apply(children[0], children[1], term.location)
@@ -101,7 +101,7 @@ def rebuild(term: Term, children: Sequence[Term]) -> Term:
 
 
 Trail = tuple["Trail", int] | None
-"""A path that shares its prefix with others: the trail of the parent, and a child index.
+"""A path that shares its prefix with other paths: the trail of the parent, and a child index.
 
 A path is as long as its subterm is deep, so a traversal builds paths only when they are needed.
 """
@@ -127,8 +127,8 @@ def subterms_outside_in(term: Term) -> Iterator[tuple[Trail, Term]]:
 
 
 def written_paths(term: Term) -> Iterator[Path]:
-    """Yield the paths of terms that are written to memory: results, stored or named terms, views of
-    these, and the elements of maps to these."""
+    """Yield the paths of terms that are written to memory: results, stored or named terms, the
+    arrays that these are views of, and the elements of maps that compute these."""
     stack: list[tuple[Path, Term]] = [((), term)]
     while stack:
         path, current = stack.pop()
@@ -149,8 +149,8 @@ def _arguments_written_to(pattern: Pattern, count: int) -> range:
     """The positions of the arguments that are written to the memory of the result."""
     if pattern.spec.name in MAPS:
         return range(1)
-    is_whole = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
-    return range(count if is_whole or pattern.spec is TO_MEM else 0)
+    writes_all = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
+    return range(count if writes_all or pattern.spec is TO_MEM else 0)
 
 
 def subterms_inside_out(term: Term) -> Iterator[tuple[Trail, Term]]:

@@ -26,6 +26,7 @@ from riselang.rewrite.traversals import (
     some,
     top_down,
 )
+from riselang.support.errors import UserError
 
 P = ParamSpec("P")
 RULE_FAMILIES = (
@@ -60,29 +61,38 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
 
     @wraps(make)
     def make_named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
-        given = [repr(each) for each in args]
-        given += [f"{name}={value!r}" for name, value in kwargs.items()]
-        return Named(f"{name}({', '.join(given)})", make(*args, **kwargs))
+        arguments = [repr(each) for each in args]
+        arguments += [f"{name}={value!r}" for name, value in kwargs.items()]
+        return Named(f"{name}({', '.join(arguments)})", make(*args, **kwargs))
 
     name = make.__name__.rstrip("_")
     summary = inspect.cleandoc(make.__doc__ or "").partition("\n\n")[0]
-    made = (name, make_named, " ".join(summary.split()), format_signature(make))
-    ENTRIES[name] = Entry(*made, True, make.__module__)
+    fields = (name, make_named, " ".join(summary.split()), format_signature(make))
+    ENTRIES[name] = Entry(*fields, True, make.__module__)
     return make_named
+
+
+def require_positive(schedule_name: str, **parameters: int) -> None:
+    """Raise an error unless all parameters of a schedule are at least 1."""
+    for name, value in parameters.items():
+        if value < 1:
+            raise UserError(f"{schedule_name}: '{name}' must be at least 1, but got {value}")
 
 
 def format_signature(make: Callable[..., Any]) -> str:
     """Format the parameters of a function without their annotations."""
-    taken = inspect.signature(make).parameters.values()
-    return ", ".join(str(each.replace(annotation=inspect.Parameter.empty)) for each in taken)
+    parameters = inspect.signature(make).parameters.values()
+    return ", ".join(
+        str(parameter.replace(annotation=inspect.Parameter.empty)) for parameter in parameters
+    )
 
 
 def program_strategy(name: str, strategy: Strategy, summary: str) -> Strategy:
     """Register a strategy for whole programs: `matmul.blocking`, from the module `matmul`."""
-    made = Named(name, strategy)
+    named_strategy = Named(name, strategy)
     module = f"riselang.rewrite.strategies.{name.partition('.')[0]}"
-    ENTRIES[name] = Entry(name, lambda: made, summary, "", False, module)
-    return made
+    ENTRIES[name] = Entry(name, lambda: named_strategy, summary, "", False, module)
+    return named_strategy
 
 
 @cache
@@ -98,12 +108,12 @@ def load_all() -> None:
 def _sort_entries() -> None:
     """Sort the entries by module, whichever was imported first."""
     modules = [f"riselang.rewrite.strategies.{name}" for name in STRATEGY_MODULES]
-    known = sorted(
+    sorted_entries = sorted(
         ENTRIES.items(),
         key=lambda item: modules.index(item[1].module) if item[1].module in modules else 99,
     )
     ENTRIES.clear()
-    ENTRIES.update(known)
+    ENTRIES.update(sorted_entries)
 
 
 def names_by_kind() -> dict[str, dict[str, Any]]:
@@ -131,11 +141,11 @@ def names_by_kind() -> dict[str, dict[str, Any]]:
 def vocabulary() -> dict[str, Any]:
     """Every name that the text of a strategy may use."""
     load_all()
-    known: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for kind in names_by_kind().values():
-        known.update(kind)
-    known.update(RULES)
-    known.update(
+        names.update(kind)
+    names.update(RULES)
+    names.update(
         {name: entry.make if entry.is_schedule else entry.make() for name, entry in ENTRIES.items()}
     )
-    return known
+    return names

@@ -39,19 +39,19 @@ class Difference:
 class Comparison:
     """The result of comparing one pair of terms."""
 
-    what: str
+    subject: str
     runs: int
     difference: Difference | None = None
     obstacle: str = ""
-    """Why it could not be run."""
+    """Why the terms could not be run."""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The results for every step and the whole program, and what is known about the laws."""
+    """The results for every step and the complete program, and the status of the laws."""
 
     steps: tuple[Comparison, ...]
-    whole: Comparison
+    program: Comparison
     laws: tuple[tuple[str, LawStatus], ...]
     """The rules that were used, by name."""
     sizes: tuple[str, ...]
@@ -59,7 +59,7 @@ class CheckReport:
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        return (*self.steps, self.whole)
+        return (*self.steps, self.program)
 
     @property
     def is_right(self) -> bool:
@@ -72,22 +72,27 @@ class CheckReport:
     def _differences(self) -> Iterator[str]:
         for each in self.comparisons:
             if each.difference is not None:
-                yield f"{each.what} changes a value"
+                yield f"{each.subject} changes a value"
                 yield from _difference_lines(each.difference)
 
     def _summary(self) -> str:
-        wrong = sum(each.difference is not None for each in self.steps)
-        ran = [each for each in self.steps if each.runs]
+        difference_count = sum(each.difference is not None for each in self.steps)
+        checked_steps = [each for each in self.steps if each.runs]
+        equal_count = len(checked_steps) - difference_count
         verb = "gives" if len(self.steps) == 1 else "give"
         total = format_count(len(self.steps), "step")
-        same = f"{len(ran) - wrong} of {total} {verb} the same values"
-        where = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
-        whole = "the whole program gives the same values" if not self.whole.difference else ""
-        if not self.whole.runs:
-            whole = f"the whole program was not run, since {self.whole.obstacle}"
-        skipped = [f"{each.what} was not run, since {each.obstacle}" for each in self.steps
+        summary = f"{equal_count} of {total} {verb} the same values"
+        sizes = f" (at {_format_some(self.sizes)})" if any(self.sizes) else ""
+        program_summary = (
+            "" if self.program.difference else "the whole program gives the same values"
+        )
+        if not self.program.runs:
+            program_summary = f"the whole program was not run, since {self.program.obstacle}"
+        skipped_steps = [f"{each.subject} was not run, since {each.obstacle}" for each in self.steps
                    if not each.runs]  # fmt: skip
-        return "\n".join([*skipped, f"{same}{where}", *([whole] if whole else [])])
+        return "\n".join(
+            [*skipped_steps, f"{summary}{sizes}", *([program_summary] if program_summary else [])]
+        )
 
     def _law_lines(self) -> Iterator[str]:
         width = max((len(name) for name, _ in self.laws), default=0)
@@ -96,8 +101,8 @@ class CheckReport:
 
 
 def _format_some(sizes: tuple[str, ...]) -> str:
-    rest = [f"{len(sizes) - MAX_SIZES} more"] if len(sizes) > MAX_SIZES else []
-    return "; ".join([*sizes[:MAX_SIZES], *rest])
+    remainder = [f"{len(sizes) - MAX_SIZES} more"] if len(sizes) > MAX_SIZES else []
+    return "; ".join([*sizes[:MAX_SIZES], *remainder])
 
 
 def _difference_lines(difference: Difference) -> Iterator[str]:

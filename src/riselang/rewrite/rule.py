@@ -38,7 +38,7 @@ class Permission(Enum):
     STRICT = "strict"
     """Results are bitwise identical."""
     RELAXED = "relaxed"
-    """It adds or multiplies floats in another order, which only relaxed programs permit."""
+    """It adds or multiplies floats in a different order, which only relaxed programs permit."""
 
 
 class Unmet(Exception):
@@ -57,14 +57,14 @@ class Condition:
     """The condition in words, for the documentation."""
     check: Callable[[Match, Setting], None]
     """Raises Unmet if the condition does not hold."""
-    about: tuple[str, ...] = ()
+    unknowns: tuple[str, ...] = ()
     """The unknowns that the condition constrains; tests choose values for them."""
     decides_floats: bool = False
     """Whether it fails if a strict program would compute different bits."""
 
 
 Bindings = Mapping[str, Term]
-"""The functions and values that a law is about, by name."""
+"""The unknown functions and values of a law, by name."""
 Rewrite = Callable[..., Term | Bindings]
 """A function from a term, and the arguments of a rule by name, to the unknowns of its law or to
 the right-hand side.
@@ -102,12 +102,12 @@ class Rule(Strategy):
             )
         for name in named:
             if name not in self.parameters:
-                known = ", ".join(self.parameters) or "none"
-                raise UserError(f"{self.name} has no parameter {name}; it has: {known}")
-        given = dict(self.arguments)
+                parameter_names = ", ".join(self.parameters) or "none"
+                raise UserError(f"{self.name} has no parameter {name}; it has: {parameter_names}")
+        arguments = dict(self.arguments)
         for name, value in (*zip(self.parameters, values, strict=False), *named.items()):
-            given[name] = self._parse_size(name, value)
-        ordered = tuple((name, given[name]) for name in self.parameters if name in given)
+            arguments[name] = self._parse_size(name, value)
+        ordered = tuple((name, arguments[name]) for name in self.parameters if name in arguments)
         return replace(self, arguments=ordered)
 
     def _parse_size(self, name: str, value: Value) -> Nat:
@@ -132,14 +132,14 @@ class Rule(Strategy):
 
     @cached_property
     def is_relaxed_only(self) -> bool:
-        """Whether it applies to relaxed programs only: it is relaxed, and no condition says where
-        its results are bitwise identical anyway, as for integers."""
-        decided = any(condition.decides_floats for condition in self.conditions)
-        return self.permission is Permission.RELAXED and not decided
+        """Whether it applies only to relaxed programs: it is relaxed, and no condition decides
+        where its results are bitwise identical anyway, such as for integers."""
+        has_float_condition = any(condition.decides_floats for condition in self.conditions)
+        return self.permission is Permission.RELAXED and not has_float_condition
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={_format_argument(size)}" for name, size in self.arguments)
-        return f"{self.name}({given})" if given else self.name
+        arguments = ", ".join(f"{name}={_format_argument(size)}" for name, size in self.arguments)
+        return f"{self.name}({arguments})" if arguments else self.name
 
     def can_match(self, head: str) -> bool:
         return self._head in (None, head)
@@ -170,55 +170,57 @@ class Rule(Strategy):
 
     def _run_without_reason(self, term: Term, setting: Setting) -> Result:
         """Rewrite the term; a failure has no reason."""
-        failed = setting.failures.setdefault(self, {})
-        known = failed.get(term)
-        if known is not None:
-            return known
+        failures = setting.failures.setdefault(self, {})
+        failure = failures.get(term)
+        if failure is not None:
+            return failure
         if self.rewrite is None and not may_match(self.law.sides[0], term):
             result: Result = Failure(self, "", term)
         else:
             result = self._run_with_reason(term, setting)
         if isinstance(result, Failure):
-            failed[term] = result
+            failures[term] = result
         return result
 
     def _run_with_reason(self, term: Term, setting: Setting) -> Result:
         outline = () if self.rewrite is not None else self.law.outline
-        for depth, (wanted, name) in enumerate(zip(outline, _applied_patterns(term), strict=False)):
-            if wanted != name and depth == 0:
+        for depth, (expected_name, name) in enumerate(
+            zip(outline, _applied_patterns(term), strict=False)
+        ):
+            if expected_name != name and depth == 0:
                 return Failure(self, f"this is not {self.law.left}", term, closeness=NOTHING)
-            if wanted != name:
-                return Failure(self, f"expected {wanted}", term, closeness=HEAD)
+            if expected_name != name:
+                return Failure(self, f"expected {expected_name}", term, closeness=HEAD)
         if self.is_relaxed_only and setting.float != "relaxed":
             reason = 'it may change float results, which only float="relaxed" permits'
             return Failure(self, reason, term, closeness=CONDITION)
         try:
-            after = self._apply(term, setting)
+            result = self._apply(term, setting)
         except NoMatch as error:
             reason = str(error) if setting.explains else ""
             return Failure(self, reason, term, closeness=HEAD)
         except (Unmet, VerifyException) as error:
             reason = str(error) if setting.explains else ""
             return Failure(self, reason, term, closeness=CONDITION)
-        if after.type != term.type:
+        if result.type != term.type:
             return Failure(self, "the types of both sides cannot be proved equal", term,
                            closeness=CONDITION)  # fmt: skip
-        return Success(after, (Step(self, (), term, after),))
+        return Success(result, (Step(self, (), term, result),))
 
     def _apply(self, term: Term, setting: Setting) -> Term:
-        given = dict(self.arguments)
+        arguments = dict(self.arguments)
         for name in self.parameters:
-            if name not in given:
+            if name not in arguments:
                 raise Unmet(f"it needs a value for {name}")
         if self.rewrite is None:
             match = self._match_term(term)
         else:
             extra: dict[str, Any] = {"setting": setting} if _takes_setting(self.rewrite) else {}
-            found = self.rewrite(term, **given, **extra)
-            if isinstance(found, Term):
-                return found
-            match = self._match_bindings(found)
-            if match.build(self.law.sides[0], applying=ApplicationForm.REPEATED) != term:
+            result = self.rewrite(term, **arguments, **extra)
+            if isinstance(result, Term):
+                return result
+            match = self._match_bindings(result)
+            if match.build(self.law.sides[0], form=ApplicationForm.REPEATED) != term:
                 raise NoMatch(f"this is not {self.law.left}")
         for condition in self.conditions:
             condition.check(match, setting)
@@ -235,22 +237,22 @@ class Rule(Strategy):
         _finish_match(match)
         return match
 
-    def _match_bindings(self, found: Bindings) -> Match:
+    def _match_bindings(self, bindings: Bindings) -> Match:
         """Solve for the sizes and types of the law, given its functions and values."""
         match = self._start_match()
         for unknown in self._unknowns:
-            match.match(unknown, found[unknown.name.removeprefix(UNKNOWN)])
+            match.match(unknown, bindings[unknown.name.removeprefix(UNKNOWN)])
         _finish_match(match)
         return match
 
     @cached_property
     def _unknowns(self) -> tuple[Free, ...]:
-        """The functions and values that the law is about."""
-        both = [each for side in self.law.sides for each in subterms(side)]
-        return tuple({each.name: each for each in both if isinstance(each, Free)}.values())
+        """The unknown functions and values of the law."""
+        parts = [each for side in self.law.sides for each in subterms(side)]
+        return tuple({each.name: each for each in parts if isinstance(each, Free)}.values())
 
     def reversed(self, name: str) -> Rule:
-        """Define the law from right to left as another rule."""
+        """Define a rule that applies the law from right to left."""
         if self.rewrite is not None:
             raise UserError(f"{self.name} is matched by a function, so it cannot be reversed")
         law = replace(
@@ -290,7 +292,7 @@ def law(
 ) -> Callable[[Callable[[], None]], Rule]:
     """Define a rule by the docstring of a function: the law is its first paragraph.
 
-    `parameters` are the unknowns with their types; `choose` names the sizes that the user chooses.
+    `parameters` are the unknowns with their types; `choose` lists the sizes that the user chooses.
     """
 
     def define(function: Callable[[], None]) -> Rule:
@@ -315,9 +317,13 @@ def rule(
     """
 
     def define(function: Rewrite) -> Rule:
-        stated = (Condition(condition, lambda match, setting: None),) if condition else ()
-        made = (*conditions, *stated)
-        return _register(function, parameters, made, choose, permission, function, form, head)
+        described_conditions = (
+            (Condition(condition, lambda match, setting: None),) if condition else ()
+        )
+        all_conditions = (*conditions, *described_conditions)
+        return _register(
+            function, parameters, all_conditions, choose, permission, function, form, head
+        )
 
     return define
 
@@ -332,33 +338,33 @@ def _register(
     form: Form = Form.NORMAL,
     head: str | None = None,
 ) -> Rule:
-    text, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
-    name, chosen = function.__name__.rstrip("_"), tuple(choose.split())
-    definition = Definition(name, function.__code__, chosen, is_matched=rewrite is None)
-    made = Rule(
+    text, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+    name, chosen_sizes = function.__name__.rstrip("_"), tuple(choose.split())
+    definition = Definition(name, function.__code__, chosen_sizes, is_matched=rewrite is None)
+    rule = Rule(
         name,
         Law.parse(parameters, " ".join(text.split()), form, definition),
         function.__module__,
-        chosen,
+        chosen_sizes,
         tuple(conditions),
         permission,
         rewrite,
-        summary=" ".join(rest.split()),
+        summary=" ".join(description.split()),
         head=head,
     )
-    return _add_rule(made)
+    return _add_rule(rule)
 
 
-def _add_rule(made: Rule) -> Rule:
+def _add_rule(rule: Rule) -> Rule:
     """Register a rule; a user's may replace one of the same name and module, as in notebooks."""
-    if not made.is_built_in:
+    if not rule.is_built_in:
         # Built-in laws are parsed when they are used; an error in a user's law is reported at once.
-        made.law.check()
-    known = RULES.get(made.name)
-    if known is not None and not _replaces(made, known):
-        raise _duplicate_error(made, known)
-    RULES[made.name] = made
-    return made
+        rule.law.check()
+    previous_rule = RULES.get(rule.name)
+    if previous_rule is not None and not _replaces(rule, previous_rule):
+        raise _duplicate_error(rule, previous_rule)
+    RULES[rule.name] = rule
+    return rule
 
 
 def _replaces(made: Rule, known: Rule) -> bool:

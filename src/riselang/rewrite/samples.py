@@ -1,8 +1,8 @@
 """Random values on which two terms are compared, and the comparison of their results.
 
 Laws with bitwise identical results are tested on all floats, including NaN, infinities and negative
-zero, and compared bit by bit, where any NaN equals any other. A single NaN hides how the rest of a
-sum was rounded, so these laws are also tested on ordinary values. Laws that change the order of
+zero, and compared bit by bit, where all NaNs are equal. A single NaN hides how the other terms of a
+sum were rounded, so these laws are also tested on ordinary values. Laws that change the order of
 sums are tested on moderate values, and floats are compared with a tolerance.
 """
 
@@ -37,7 +37,7 @@ def random_buffers(
 ) -> list[Array]:
     """Return a random array for each scalar leaf of a type; indices are in range.
 
-    `special` says whether floats may be NaN, infinite or another special value.
+    If `special`, floats may also be NaN, infinite or one of several other special values.
     """
     buffers: list[Array] = []
     for (lengths, leaf), bound in zip(leaves(type), index_bounds(type), strict=True):
@@ -81,8 +81,8 @@ def first_difference(
     left: Sequence[Array], right: Sequence[Array], precision: Precision
 ) -> tuple[int, ...] | None:
     """Return the number of the first buffer that differs and the index in it, or None."""
-    for number, (one, other) in enumerate(zip(left, right, strict=True)):
-        indices = np.argwhere(~_equal_elements(one, other, precision))
+    for number, (left_buffer, right_buffer) in enumerate(zip(left, right, strict=True)):
+        indices = np.argwhere(~_equal_elements(left_buffer, right_buffer, precision))
         if len(indices):
             return (number, *map(int, indices[0]))
     return None
@@ -91,16 +91,16 @@ def first_difference(
 def _equal_elements(left: Array, right: Array, precision: Precision) -> Array:
     """Return the elementwise equality of two arrays of one type."""
     bits = f"u{left.dtype.itemsize}"
-    same = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
-    same = same.reshape(left.shape)
+    is_equal = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
+    is_equal = is_equal.reshape(left.shape)
     if left.dtype.kind in "bi":
-        return same
+        return is_equal
     # NumPy does not define bfloat16 itself, so all floats are compared as float64.
-    one, other = left.astype(np.float64), right.astype(np.float64)
-    same |= np.isnan(one) & np.isnan(other)
+    left_floats, right_floats = left.astype(np.float64), right.astype(np.float64)
+    is_equal |= np.isnan(left_floats) & np.isnan(right_floats)
     if precision is Precision.BITS:
-        return same
-    return same | _close_elements(one, other, left.dtype)
+        return is_equal
+    return is_equal | _close_elements(left_floats, right_floats, left.dtype)
 
 
 def _close_elements(left: Array, right: Array, dtype: Any) -> Array:

@@ -46,7 +46,7 @@ class Loop(Selector):
 
     def find(self, term: Term) -> tuple[Path, Term] | None:
         path: list[int] = []
-        left = self.number
+        remaining = self.number
         while True:
             if isinstance(term, Lambda):
                 path.append(0)
@@ -62,8 +62,8 @@ class Loop(Selector):
                 path.append(1)
                 term = arguments[-1]
             elif head.spec.name in LOOPS:
-                left -= 1
-                if left == 0:
+                remaining -= 1
+                if remaining == 0:
                     return tuple(path), term
                 path += [0] * (len(arguments) - 1) + [1]
                 term = arguments[0]
@@ -89,17 +89,17 @@ class Address(Selector):
     length: int | None = None
     """The length of the array."""
     nest: int = 1
-    """How many maps are nested there."""
+    """The minimum number of nested maps."""
 
     def find(self, term: Term) -> tuple[Path, Term] | None:
         """Find the subterm, if the term has it."""
-        found = list(self._candidates(term))
+        candidates = list(self._candidates(term))
         if self.which == "outermost":
-            return found[0] if found else None
+            return candidates[0] if candidates else None
         if self.which == "innermost":
-            return max(found, key=lambda each: len(each[0]), default=None)
+            return max(candidates, key=lambda each: len(each[0]), default=None)
         position = int(self.which)
-        return found[position - 1] if 0 < position <= len(found) else None
+        return candidates[position - 1] if 0 < position <= len(candidates) else None
 
     def _candidates(self, term: Term) -> Iterator[tuple[Path, Term]]:
         names = GROUPS.get(self.pattern, (self.pattern,))
@@ -111,8 +111,8 @@ class Address(Selector):
         _, arguments = spine(part)
         function = arguments[0]
         if self.over is not None:
-            called = function.name if isinstance(function, Lambda) else None
-            if called != self.over:
+            element_name = function.name if isinstance(function, Lambda) else None
+            if element_name != self.over:
                 return False
         if self.length is not None and _length(part) != Nat.const(self.length):
             return False
@@ -128,12 +128,12 @@ class Address(Selector):
         return f"{start}{', '.join(options)})"
 
     def failure_reason(self) -> str:
-        words = f"the {self.which} {self.pattern}" if not self.which.isdecimal() else (
+        description = f"the {self.which} {self.pattern}" if not self.which.isdecimal() else (
             f"{self.pattern} number {self.which}")  # fmt: skip
-        words += f" over {self.over}" if self.over is not None else ""
-        words += f" of length {self.length}" if self.length is not None else ""
-        words += f" with {self.nest} nested maps" if self.nest > 1 else ""
-        return f"the program does not have {words}"
+        description += f" over {self.over}" if self.over is not None else ""
+        description += f" of length {self.length}" if self.length is not None else ""
+        description += f" with {self.nest} nested maps" if self.nest > 1 else ""
+        return f"the program does not have {description}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,10 +144,10 @@ class AtAddress(Strategy):
     address: Selector
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = self.address.find(term)
-        if found is None:
+        match = self.address.find(term)
+        if match is None:
             return Failure(self, self.address.failure_reason(), term, closeness=CONDITION)
-        return run_at(self.strategy, term, *found, setting)
+        return run_at(self.strategy, term, *match, setting)
 
     def __str__(self) -> str:
         return f"{format_part(self.strategy)} @ {self.address}"
@@ -194,7 +194,7 @@ def _make_address(
 
 
 def nest_depth(term: Term, names: tuple[str, ...]) -> int:
-    """Count the applications of these patterns that are bodies of each other's functions."""
+    """Count directly nested applications of these patterns, each the body of the outer function."""
     depth = 0
     while _is_application(term, names):
         depth += 1

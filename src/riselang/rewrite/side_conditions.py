@@ -1,4 +1,4 @@
-"""Side conditions of laws, on the functions, values and types that they are about.
+"""Side conditions of laws, on their unknown functions, values and types.
 
 Operators are identified by their MLIR names. An operator may be regrouped or swapped if the results
 are bitwise identical: always for integers and for maximum and minimum, and only in relaxed programs
@@ -74,10 +74,10 @@ def neutral(value: str, function: str) -> Condition:
 
 def neutral_element(op: str, type: ScalarType) -> float | int | None:
     """The neutral element of an operator on a scalar type."""
-    top = 0 if is_float(type) else (1 << (bit_width(type) - 1)) - 1
+    largest = 0 if is_float(type) else (1 << (bit_width(type) - 1)) - 1
     numbers: Mapping[str, float | int] = {
         "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,
-        "arith.maxsi": -top - 1, "arith.minsi": top, "arith.maxui": 0, "arith.minui": -1,
+        "arith.maxsi": -largest - 1, "arith.minsi": largest, "arith.maxui": 0, "arith.minui": -1,
         "arith.maximumf": float("-inf"), "arith.minimumf": float("inf"),
         "arith.addf": 0.0, "arith.mulf": 1.0,
     }  # fmt: skip

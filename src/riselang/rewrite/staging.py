@@ -1,4 +1,4 @@
-"""Two-stage programs: first the values that depend only on some arguments, then the rest.
+"""Two-stage programs: the first stage computes the values that depend only on some arguments.
 
     fun((w, x), let y = w |> pack |> toMem(heap); f(y, x))
     ~>  fun((w), w |> pack)  and  fun((w, x, y), f(y, x))
@@ -32,17 +32,18 @@ class Stages:
     """The two stages of a program."""
 
     first: Term
-    """A function of the arguments that are known first, which returns the values."""
+    """A function of the arguments that are known first, which returns stored values."""
     values: int
-    rest: Term
-    """A function of all arguments, followed by the values."""
+    """The number of values that the first stage returns."""
+    second: Term
+    """A function of all arguments, followed by the values of the first stage."""
 
 
 @recursive
 def split_stages(term: Term, parameters: int, known: Set[int]) -> Stages | None:
     """Split a program into two stages; `known` are the parameters of the first one.
 
-    Returns None if no stored value depends on these alone.
+    Returns None if no stored value depends only on these parameters.
     """
     layers, body = split_lambdas(term, parameters)
     body = _stage_calls(body, 0, parameters, known)
@@ -55,18 +56,18 @@ def split_stages(term: Term, parameters: int, known: Set[int]) -> Stages | None:
 
 
 def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:
-    """Split calls of named functions into two stages: the values that depend on known arguments
-    alone, and the call.
+    """Split calls to named functions into two stages: the values that depend only on known
+    arguments, and the call.
 
-    `outer` is the number of named functions around the body, which are bound first.
+    `outer` is the number of enclosing named functions, which are bound first.
     """
-    found = _function_of_let(body)
-    if found is None:
+    match = _function_of_let(body)
+    if match is None:
         return body
-    function, rest = found
+    function, continuation = match
     inputs, _ = uncurry(function.type)
-    calls = list(_calls(rest.body))
-    given = frozenset(
+    calls = list(_calls(continuation.body))
+    known_positions = frozenset(
         position
         for position in range(len(inputs))
         if all(
@@ -74,21 +75,21 @@ def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Te
             for arguments, level in calls
         )
     )
-    stages = split_stages(function, len(inputs), given) if calls else None
-    inner = rest.body
+    stages = split_stages(function, len(inputs), known_positions) if calls else None
+    inner = continuation.body
     if stages is not None:
-        inner = _pass_values(inner, stages, given)
-        function = stages.rest
+        inner = _pass_values(inner, stages, known_positions)
+        function = stages.second
     inner = _stage_calls(inner, outer + 1, parameters, known)
-    return bind_value(function, inner, rest.name)
+    return bind_value(function, inner, continuation.name)
 
 
 def _function_of_let(body: Term) -> tuple[Term, Lambda] | None:
     """Return a function that a `let` names, and the lambda that binds the name."""
-    value, rest = pattern_arguments(body, "let") or (body, body)
-    if not isinstance(value, Lambda) or not isinstance(rest, Lambda) or value.open:
+    value, continuation = pattern_arguments(body, "let") or (body, body)
+    if not isinstance(value, Lambda) or not isinstance(continuation, Lambda) or value.open:
         return None
-    return value, rest
+    return value, continuation
 
 
 def bind_value(value: Term, body: Term, name: str) -> Term:
@@ -98,8 +99,8 @@ def bind_value(value: Term, body: Term, name: str) -> Term:
 
 
 def _calls(body: Term) -> Iterator[tuple[list[Term], int]]:
-    """Yield the arguments of each call of the innermost variable, and the number of lambdas around
-    it."""
+    """Yield the arguments of each call to the innermost variable, and the number of lambdas that
+    enclose the call."""
     stack = [(body, 0)]
     while stack:
         term, level = stack.pop()
@@ -118,8 +119,8 @@ def _is_known(term: Term, level: int, parameters: int, known: Set[int]) -> bool:
     return isinstance(term, Bound) and parameters - 1 - (term.index - level) in known
 
 
-def _pass_values(body: Term, stages: Stages, given: Set[int]) -> Term:
-    """Name the values of the first stage, and pass them at each call of the function."""
+def _pass_values(body: Term, stages: Stages, known_positions: Set[int]) -> Term:
+    """Bind the values of the first stage, and pass them to each call to the function."""
     count = stages.values
 
     def visit(term: Term, level: int) -> Term:
@@ -127,17 +128,19 @@ def _pass_values(body: Term, stages: Stages, given: Set[int]) -> Term:
         if not (isinstance(head, Bound) and head.index == level and arguments):
             return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
         arguments = [visit(each, level) for each in arguments]
-        first: Term = stages.first
-        for position in sorted(given):
-            assert isinstance(first, Lambda)
-            first = instantiate(first.body, arguments[position])
-        values = _tuple_parts(first, count)
-        passed = [shift(each, count) for each in arguments]
-        passed += [Bound(count - 1 - at, value.type) for at, value in enumerate(values)]
-        call = apply_all(Bound(level + count, stages.rest.type), passed)
+        first_stage: Term = stages.first
+        for position in sorted(known_positions):
+            assert isinstance(first_stage, Lambda)
+            first_stage = instantiate(first_stage.body, arguments[position])
+        values = _tuple_parts(first_stage, count)
+        call_arguments = [shift(each, count) for each in arguments]
+        call_arguments += [Bound(count - 1 - i, value.type) for i, value in enumerate(values)]
+        call = apply_all(Bound(level + count, stages.second.type), call_arguments)
         for number in reversed(range(count)):
-            stored = apply_all(Pattern(TO_MEM, ("heap", values[number].type)), [values[number]])
-            call = bind_value(shift(stored, number), call, f"value{number}")
+            stored_value = apply_all(
+                Pattern(TO_MEM, ("heap", values[number].type)), [values[number]]
+            )
+            call = bind_value(shift(stored_value, number), call, f"value{number}")
         return call
 
     return visit(body, 0)
@@ -155,20 +158,20 @@ def _tuple_parts(term: Term, count: int) -> list[Term]:
 
 
 def _first_stage_values(body: Term, parameters: int, known: Set[int]) -> list[Term]:
-    """Return the stored `let` values that depend on known parameters alone."""
-    unknown = [at for at in range(parameters) if parameters - 1 - at not in known]
-    found: dict[Term, None] = {}
+    """Return the stored `let` values that depend only on known parameters."""
+    unknown = [variable for variable in range(parameters) if parameters - 1 - variable not in known]
+    values: dict[Term, None] = {}
     stack = [(body, 0)]
     while stack:
         term, level = stack.pop()
         value = _stored_value(term, level)
         if value is not None and not any(mentions(value, index) for index in unknown):
-            found[value] = None
+            values[value] = None
             stack.append((let_arguments(term)[1].body, level + 1))
             continue
         inner = level + 1 if isinstance(term, Lambda) else level
         stack += [(child, inner) for child in reversed(term.children)]
-    return list(found)
+    return list(values)
 
 
 def let_arguments(term: Term) -> tuple[Term, Lambda]:
@@ -185,24 +188,26 @@ def _stored_value(term: Term, level: int) -> Term | None:
     arguments = pattern_arguments(term, "let")
     if arguments is None or not isinstance(arguments[1], Lambda):
         return None
-    stored = pattern_arguments(arguments[0], "toMem")
-    if stored is None or _flattened_type(stored[0].type) is None:
+    stored_arguments = pattern_arguments(arguments[0], "toMem")
+    if stored_arguments is None or _flattened_type(stored_arguments[0].type) is None:
         return None
-    return move_outside(stored[0], level)
+    return move_outside(stored_arguments[0], level)
 
 
 def _first_stage(layers: list[Lambda], values: list[Term], known: Set[int]) -> Term:
     scalars = [_convert_vectors(AS_SCALAR, value) for value in values]
     body = reduce(
-        lambda rest, value: apply_all(Pattern(TUPLE, (value.type, rest.type)), [value, rest]),
+        lambda tail, value: apply_all(Pattern(TUPLE, (value.type, tail.type)), [value, tail]),
         reversed(scalars[:-1]),
         scalars[-1],
     )
-    # From the innermost on, so that the indices of outer variables stay valid.
+    # Lambdas are dropped from the inside out, so that the indices of outer variables stay valid.
     for position in reversed(range(len(layers))):
         if position not in known:
-            body = drop_lambda(body, sum(at in known for at in range(position + 1, len(layers))))
-    return wrap_in_lambdas([layer for at, layer in enumerate(layers) if at in known], body)
+            body = drop_lambda(
+                body, sum(index in known for index in range(position + 1, len(layers)))
+            )
+    return wrap_in_lambdas([layer for index, layer in enumerate(layers) if index in known], body)
 
 
 def _second_stage(layers: list[Lambda], body: Term, values: list[Term]) -> Term:
@@ -210,21 +215,23 @@ def _second_stage(layers: list[Lambda], body: Term, values: list[Term]) -> Term:
     numbers = {shift(value, count): number for number, value in enumerate(values)}
 
     def visit(term: Term, level: int) -> Term:
-        stored = _stored_value(term, level)
-        if stored is not None and stored in numbers:
+        stored_value = _stored_value(term, level)
+        if stored_value is not None and stored_value in numbers:
             inner = visit(let_arguments(term)[1].body, level + 1)
-            index = count - 1 - numbers[stored] + level
-            plain = _flattened_type(stored.type)
-            assert plain is not None
-            return instantiate(inner, _convert_vectors(AS_VECTOR, Bound(index, plain), stored.type))
+            index = count - 1 - numbers[stored_value] + level
+            flat_type = _flattened_type(stored_value.type)
+            assert flat_type is not None
+            return instantiate(
+                inner, _convert_vectors(AS_VECTOR, Bound(index, flat_type), stored_value.type)
+            )
         return map_children(term, lambda t: visit(t, level), lambda t: visit(t, level + 1))
 
-    changed = visit(shift(body, count), 0)
+    body_of_values = visit(shift(body, count), 0)
     for number in reversed(range(count)):
-        plain = _flattened_type(values[number].type)
-        assert plain is not None
-        changed = Lambda(f"value{number}", plain, changed)
-    return wrap_in_lambdas(layers, changed)
+        flat_type = _flattened_type(values[number].type)
+        assert flat_type is not None
+        body_of_values = Lambda(f"value{number}", flat_type, body_of_values)
+    return wrap_in_lambdas(layers, body_of_values)
 
 
 def _flattened_type(type: RiseType) -> RiseType | None:
@@ -239,17 +246,17 @@ def _flattened_type(type: RiseType) -> RiseType | None:
     return None if inner is None else array(type.length, inner)
 
 
-def _convert_vectors(spec: PatternSpec, term: Term, wanted: RiseType | None = None) -> Term:
+def _convert_vectors(spec: PatternSpec, term: Term, target_type: RiseType | None = None) -> Term:
     """Convert vectors to scalars, or scalars to vectors of the wanted type."""
     type = term.type
-    vectors = wanted or type
+    vectors = target_type or type
     if not isinstance(type, ArrayType) or not isinstance(vectors, ArrayType):
         return term
     if isinstance(vectors.element, VectorType):
         vector = vectors.element
         return apply_all(Pattern(spec, (vector.length, vectors.length, vector.element)), [term])
-    wanted_element = None if wanted is None else vectors.element
-    body = _convert_vectors(spec, Bound(0, type.element), wanted_element)
+    target_element = None if target_type is None else vectors.element
+    body = _convert_vectors(spec, Bound(0, type.element), target_element)
     if isinstance(body, Bound):
         return term
     function = Lambda("x", type.element, body)

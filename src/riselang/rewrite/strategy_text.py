@@ -23,8 +23,8 @@ from riselang.support.errors import SourceLocation, UserError
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
 """Python keywords that are names here: they are parsed with an underscore appended."""
 _READ_KEYWORDS = re.compile(r"\b(try|not)_(?=\s*\()")
-MOST_CHARACTERS = 100_000
-MOST_DEPTH = 200
+MAX_CHARACTERS = 100_000
+MAX_DEPTH = 200
 """How deeply a text may be nested; Python permits as many parentheses."""
 MAX_QUOTED = 60
 """How many characters of the text an error quotes."""
@@ -41,9 +41,9 @@ TYPE_NAMES: Mapping[str, str] = {
 
 def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
     """Parse a strategy; `name` is the file name in errors."""
-    reader = _Reader(name, _KEYWORDS.sub(lambda found: f"{found[1]}_", text), vocabulary())
-    if len(text) > MOST_CHARACTERS:
-        raise reader.error_at(1, 1, f"a strategy has at most {MOST_CHARACTERS} characters")
+    reader = _Reader(name, _KEYWORDS.sub(lambda match: f"{match[1]}_", text), vocabulary())
+    if len(text) > MAX_CHARACTERS:
+        raise reader.error_at(1, 1, f"a strategy has at most {MAX_CHARACTERS} characters")
     try:
         module = ast.parse(reader.text, name)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -52,25 +52,25 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
         detail = getattr(error, "msg", None) or str(error)
         raise reader.error_at(line, column, f"this is not a strategy: {detail}") from None
     reader.check_depth(module)
-    return reader.module(module)
+    return reader.read_module(module)
 
 
 class _Reader:
-    def __init__(self, file: str, text: str, known: Mapping[str, Any]):
+    def __init__(self, file: str, text: str, names: Mapping[str, Any]):
         self.file = file
         self.text = text
         self.lines = text.splitlines()
-        self.known = dict(known)
+        self.names = dict(names)
 
     def error(self, node: ast.AST, message: str) -> UserError:
         line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        before = self.line(line).encode()[:offset].decode(errors="replace")
-        return self.error_at(line, len(before) + 1, message)
+        prefix = self.line(line).encode()[:offset].decode(errors="replace")
+        return self.error_at(line, len(prefix) + 1, message)
 
     def error_at(self, line: int, column: int, message: str) -> UserError:
-        added = len(_READ_KEYWORDS.findall(self.line(line)[: column - 1] + "("))
+        underscores = len(_READ_KEYWORDS.findall(self.line(line)[: column - 1] + "("))
         text = _READ_KEYWORDS.sub(r"\1", self.line(line))
-        return UserError(message, SourceLocation(self.file, line, column - added, text=text))
+        return UserError(message, SourceLocation(self.file, line, column - underscores, text=text))
 
     def line(self, number: int) -> str:
         return self.lines[number - 1] if number <= len(self.lines) else ""
@@ -86,105 +86,109 @@ class _Reader:
         stack: list[tuple[ast.AST, int]] = [(module, 0)]
         while stack:
             node, depth = stack.pop()
-            if depth > MOST_DEPTH:
-                raise self.error(node, f"strategies are nested at most {MOST_DEPTH} deep")
+            if depth > MAX_DEPTH:
+                raise self.error(node, f"strategies are nested at most {MAX_DEPTH} deep")
             parts: list[ast.AST] = list(ast.iter_child_nodes(node))
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
                 parts = list(_chain_operands(node))
             stack.extend((part, depth + 1) for part in parts)
 
-    def module(self, module: ast.Module) -> Strategy:
+    def read_module(self, module: ast.Module) -> Strategy:
         for statement in module.body[:-1]:
-            self.definition(statement)
+            self.read_definition(statement)
         if not module.body or not isinstance(module.body[-1], ast.Expr):
             raise self.error(module.body[-1] if module.body else module, "expected a strategy")
-        return self.strategy(module.body[-1].value)
+        return self.read_strategy(module.body[-1].value)
 
-    def definition(self, statement: ast.stmt) -> None:
+    def read_definition(self, statement: ast.stmt) -> None:
         is_name = isinstance(statement, ast.Assign) and len(statement.targets) == 1
         target = statement.targets[0] if isinstance(statement, ast.Assign) and is_name else None
         if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
             raise self.error(statement, "expected name = strategy, and a strategy at the end")
-        self.known[target.id] = self.strategy(statement.value)
+        self.names[target.id] = self.read_strategy(statement.value)
 
-    def strategy(self, node: ast.expr) -> Strategy:
-        value = self.value(node)
+    def read_strategy(self, node: ast.expr) -> Strategy:
+        value = self.read_value(node)
         if isinstance(value, Strategy):
             return value
         if callable(value):
             raise self.error(node, f"{self.source_text(node)} needs its arguments in parentheses")
         raise self.error(node, f"expected a strategy, but found {self.source_text(node)}")
 
-    def value(self, node: ast.expr) -> Any:
+    def read_value(self, node: ast.expr) -> Any:
         match node:
             case ast.Name(id=name):
-                return self.name(node, name)
+                return self.look_up(node, name)
             case ast.Attribute():
-                return self.name(node, ast.unparse(node))
+                return self.look_up(node, ast.unparse(node))
             case ast.Constant(value=int() | str() as value):
                 return value
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                return [self.value(item) for item in items]
+                return [self.read_value(item) for item in items]
             case ast.BinOp(op=ast.RShift()):
-                return seq(*map(self.strategy, _chain_operands(node)))
+                return seq(*map(self.read_strategy, _chain_operands(node)))
             case ast.BinOp(op=ast.BitOr()):
-                return choice(*map(self.strategy, _chain_operands(node)))
+                return choice(*map(self.read_strategy, _chain_operands(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                address = self.value(right)
+                address = self.read_value(right)
                 if not isinstance(address, Selector):
                     raise self.error(right, 'expected an address such as outermost("map")')
-                return self.strategy(left) @ address
+                return self.read_strategy(left) @ address
             case ast.Call():
-                return self.call(node)
+                return self.read_call(node)
             case _:
                 raise self.error(node, f"{self.source_text(node)} is not a strategy")
 
-    def name(self, node: ast.expr, name: str) -> Any:
-        written = name.removesuffix("_") if name in ("try_", "not_") else name
-        if written in self.known:
-            return self.known[written]
-        near = get_close_matches(written, self.known, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise self.error(node, f"there is no rule or strategy {written}{hint}")
+    def look_up(self, node: ast.expr, name: str) -> Any:
+        strategy_name = name.removesuffix("_") if name in ("try_", "not_") else name
+        if strategy_name in self.names:
+            return self.names[strategy_name]
+        suggestions = get_close_matches(strategy_name, self.names, 1)
+        hint = f"; did you mean {suggestions[0]}?" if suggestions else ""
+        raise self.error(node, f"there is no rule or strategy {strategy_name}{hint}")
 
-    def call(self, node: ast.Call) -> Any:
-        function = self.value(node.func)
-        arguments = [self.value(each) for each in node.args]
-        named: dict[str, Any] = {}
+    def read_call(self, node: ast.Call) -> Any:
+        function = self.read_value(node.func)
+        arguments = [self.read_value(argument) for argument in node.args]
+        kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error(node, "** has no meaning here")
-            if keyword.arg in named:
+            if keyword.arg in kwargs:
                 raise self.error(keyword, f"{keyword.arg} is given twice")
-            named[keyword.arg] = self.value(keyword.value)
-        called = self.source_text(node.func).removesuffix("_")
+            kwargs[keyword.arg] = self.read_value(keyword.value)
+        function_name = self.source_text(node.func).removesuffix("_")
         if not callable(function):
-            raise self.error(node, f"{called} takes no arguments")
+            raise self.error(node, f"{function_name} takes no arguments")
         try:
-            bound = inspect.signature(function).bind(*arguments, **named)
+            bound = inspect.signature(function).bind(*arguments, **kwargs)
         except TypeError as error:
-            raise self.error(node, f"{called}: {error}") from None
+            raise self.error(node, f"{function_name}: {error}") from None
         for name, value in bound.arguments.items():
-            self.check(node, called, bound.signature.parameters[name], value)
+            self.check_argument(node, function_name, bound.signature.parameters[name], value)
         try:
-            return function(*arguments, **named)
+            return function(*arguments, **kwargs)
         except UserError as error:
             raise self.error(node, error.message) from None
 
-    def check(self, node: ast.Call, called: str, parameter: inspect.Parameter, value: Any) -> None:
+    def check_argument(
+        self, node: ast.Call, function_name: str, parameter: inspect.Parameter, value: Any
+    ) -> None:
         """Reject a value that does not have the annotated type of its parameter."""
         values = value if parameter.kind is parameter.VAR_POSITIONAL else [value]
         if parameter.kind is parameter.VAR_KEYWORD:
             values = list(value.values())
         expected = [part.strip() for part in str(parameter.annotation).split("|")]
-        allowed = tuple(
+        types = tuple(
             kind for part in expected if part in PARAMETER_TYPES for kind in PARAMETER_TYPES[part]
         )
-        for each in values:
-            if allowed and (not isinstance(each, allowed) or isinstance(each, bool)):
-                words = " or ".join(TYPE_NAMES[part] for part in expected if part in TYPE_NAMES)
+        for item in values:
+            if types and (not isinstance(item, types) or isinstance(item, bool)):
+                type_names = " or ".join(
+                    TYPE_NAMES[part] for part in expected if part in TYPE_NAMES
+                )
                 raise self.error(
-                    node, f"{called}: expected {words}, but found {_format_value(each)}"
+                    node, f"{function_name}: expected {type_names}, but found {_format_value(item)}"
                 )
 
 

@@ -30,7 +30,7 @@ class RejectedInputs(Exception):
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable around a term; it needs no value if the term does not use it."""
+    """A variable that is bound outside a term; it needs no value if the term does not use it."""
 
     name: str
     type: RiseType
@@ -39,7 +39,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class TermPair:
-    """Two terms that should have the same value, and the variables around them."""
+    """Two terms that should have the same value, and the variables that are bound outside them."""
 
     before: Term
     after: Term
@@ -49,9 +49,11 @@ class TermPair:
     @cached_property
     def obstacle(self) -> str | None:
         """Why the terms cannot be run, if they cannot."""
-        used = [each.type for each in self.variables if each.is_used]
+        variable_types = [each.type for each in self.variables if each.is_used]
         inputs, result = uncurry(self.before.type)
-        if any(isinstance(type, FunType | DepFunType) for type in (*used, *inputs, result)):
+        if any(
+            isinstance(type, FunType | DepFunType) for type in (*variable_types, *inputs, result)
+        ):
             return "it is a function of functions, sizes or types"
         for each in (*subterms(self.before), *subterms(self.after)):
             if isinstance(each, Embed):
@@ -60,96 +62,102 @@ class TermPair:
                 return "a while may not terminate on random values"
         return None
 
-    def at(self, sizes: Mapping[str, Nat]) -> TermPair:
+    def at_sizes(self, sizes: Mapping[str, Nat]) -> TermPair:
         """Return the same pair at given sizes."""
         if not sizes:
             return self
-        around = tuple(
+        variables = tuple(
             Variable(each.name, substitute(each.type, sizes, {}), each.is_used)
             for each in self.variables
         )
         return TermPair(
-            substitute_sizes(self.before, sizes), substitute_sizes(self.after, sizes), around
+            substitute_sizes(self.before, sizes), substitute_sizes(self.after, sizes), variables
         )
 
     @property
     def work(self) -> int:
-        """The time that a run of both takes; 0 if they cannot be run."""
+        """The estimated interpreter steps of a run of both; 0 if they cannot be run."""
         return 0 if self.obstacle else estimate_steps(self.before) + estimate_steps(self.after)
 
     def difference(
         self, precision: Precision, source: np.random.Generator, *, special: bool = True
     ) -> Difference | None:
-        """Compare both on random inputs; raises Refused if the program rejects the inputs."""
+        """Compare both on random inputs; raises RejectedInputs if the program rejects the
+        inputs."""
 
         def sample(type: RiseType) -> Any:
             return from_buffers(type, random_buffers(type, precision, source, special=special))
 
         inputs, result = uncurry(self.before.type)
         try:
-            around = [sample(each.type) if each.is_used else None for each in self.variables]
+            variable_values = [
+                sample(each.type) if each.is_used else None for each in self.variables
+            ]
             arguments = [sample(type) for type in inputs]
-            before = _run(self.before, around, arguments)
+            before = _run(self.before, variable_values, arguments)
         except UserError as error:
             raise RejectedInputs(f"it rejects its random inputs: {error.message}") from None
         try:
-            after = _run(self.after, around, arguments)
+            after = _run(self.after, variable_values, arguments)
         except UserError as error:
             return Difference(
-                self._format_inputs(around, arguments), _format_value(before), error.message, ()
+                self._format_inputs(variable_values, arguments),
+                _format_value(before),
+                error.message,
+                (),
             )
         index = first_difference(to_buffers(result, before), to_buffers(result, after), precision)
         if index is None:
             return None
         return Difference(
-            self._format_inputs(around, arguments),
+            self._format_inputs(variable_values, arguments),
             _format_value(before),
             _format_value(after),
             index,
         )
 
     def _format_inputs(
-        self, around: list[Any], arguments: list[Any]
+        self, variable_values: list[Any], arguments: list[Any]
     ) -> tuple[tuple[str, str], ...]:
         """Format every input with its name, in binding order."""
-        pairs = zip(self.variables, around, strict=True)
+        pairs = zip(self.variables, variable_values, strict=True)
         outer = [(each.name, _format_value(value)) for each, value in pairs if each.is_used]
-        known = parameter_names(self.before)
-        names = [*known, *(f"argument {number + 1}" for number in range(len(known), 99))]
+        parameters = parameter_names(self.before)
+        names = [*parameters, *(f"argument {number + 1}" for number in range(len(parameters), 99))]
         inner = [
             (name, _format_value(value)) for name, value in zip(names, arguments, strict=False)
         ]
         return (*reversed(outer), *inner)
 
 
-def pair_of_step(step: Step, whole: Term) -> TermPair | None:
+def pair_of_step(step: Step, program: Term) -> TermPair | None:
     """Return the subterm that a step changed; None inside functions of sizes or data types."""
-    around = _enclosing_lambdas(whole, step.path)
-    if around is None:
+    lambdas = _enclosing_lambdas(program, step.path)
+    if lambdas is None:
         return None
     variables = tuple(
-        Variable(each.name, each.parameter, mentions(step.before, i) or mentions(step.after, i))
-        for i, each in enumerate(around)
+        Variable(layer.name, layer.parameter, mentions(step.before, i) or mentions(step.after, i))
+        for i, layer in enumerate(lambdas)
     )
     return TermPair(step.before, step.after, variables)
 
 
 def _enclosing_lambdas(term: Term, path: Path) -> list[Lambda] | None:
-    """Return the lambdas around a path, the innermost first."""
-    found: list[Lambda] = []
+    """Return the lambdas that enclose the subterm at a path, the innermost first."""
+    lambdas: list[Lambda] = []
     for position in path:
         if isinstance(term, DepLambda):
             return None
         if isinstance(term, Lambda):
-            found.insert(0, term)
+            lambdas.insert(0, term)
         term = term.children[position]
-    return found
+    return lambdas
 
 
 @recursive
-def _run(term: Term, around: list[Any], arguments: list[Any]) -> Any:
+def _run(term: Term, variable_values: list[Any], arguments: list[Any]) -> Any:
     environment: Environment = ()
-    for value in reversed(around):
+    for value in reversed(variable_values):
         environment = (value, environment)
     result = evaluate_term(term, environment)
     for argument in arguments:

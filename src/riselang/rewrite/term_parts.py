@@ -79,9 +79,9 @@ def has_cost(term: Term) -> bool:
 @lru_cache(maxsize=1 << 12)
 def _have_cost(bits: int) -> bool:
     """Whether one of these patterns costs something, or there is arithmetic."""
-    costly = [spec.name for spec in PATTERNS.values() if spec.role is not Role.VIEW]
+    names = [spec.name for spec in PATTERNS.values() if spec.role is not Role.VIEW]
     return bool(
-        bits & (ARITHMETIC | pattern_bits(*(name for name in costly if name not in FREE_PATTERNS)))
+        bits & (ARITHMETIC | pattern_bits(*(name for name in names if name not in FREE_PATTERNS)))
     )
 
 

@@ -29,7 +29,7 @@ from riselang.support.recursion import with_deep_stack
 from riselang.term.nodes import Apply, Lambda, Term
 
 MAX_STEPS = 20_000
-"""The most steps to a normal form; a strategy that needs more does not terminate."""
+"""The maximum number of steps to a normal form; a strategy that needs more does not terminate."""
 _SubtermOrder = Callable[[Term], Iterator[tuple[Trail, Term]]]
 
 
@@ -50,7 +50,7 @@ class FirstSuccess(Strategy):
     order: _SubtermOrder
 
     def run(self, term: Term, setting: Setting) -> Result:
-        closest: Failure | None = None
+        closest_failure: Failure | None = None
         for trail, part in self.order(term):
             if not setting.explains and not self.strategy.can_apply(head_name(part)):
                 continue
@@ -58,9 +58,9 @@ class FirstSuccess(Strategy):
             if isinstance(result, Success):
                 path = path_of_trail(trail)
                 return result.prefix_paths(path, replace_at(term, path, result.term))
-            if closer_failure(closest, result) is result:
-                closest = result.prefix_paths(path_of_trail(trail))
-        return closest or Failure(self.strategy, "it applies to no subterm", term)
+            if closer_failure(closest_failure, result) is result:
+                closest_failure = result.prefix_paths(path_of_trail(trail))
+        return closest_failure or Failure(self.strategy, "it applies to no subterm", term)
 
     def __str__(self) -> str:
         return f"{self.name}({self.strategy})"
@@ -107,8 +107,8 @@ class Normalize(Strategy):
     @with_deep_stack
     def run(self, term: Term, setting: Setting) -> Result:
         normalizer = _Normalizer(self.strategy, setting)
-        deepest = term.depth + MAX_GROWTH
-        normal = normalizer.normalize_term(term, None, deepest)
+        max_depth = term.depth + MAX_GROWTH
+        normal = normalizer.normalize_term(term, None, max_depth)
         if normalizer.failure is not None:
             return Failure(self, normalizer.failure, normal, closeness=CONDITION,
                            steps=tuple(normalizer.steps))  # fmt: skip
@@ -123,15 +123,15 @@ class _Normalizer:
         self.strategy = strategy
         self.setting = setting.quiet
         self.steps: list[Step] = []
-        self.known = setting.normal_forms.setdefault(strategy, set())
-        """Terms to which the strategy applies nowhere: a subterm that is unchanged stays normal."""
+        self.normal_forms = setting.normal_forms.setdefault(strategy, set())
+        """Terms to whose subterms the strategy does not apply."""
 
         self.failure: str | None = None
         """Why there is no normal form."""
 
     def normalize_term(self, term: Term, trail: Trail, levels: int) -> Term:
         """Return the normal form of the subterm at a trail, at most `levels` deep."""
-        while term not in self.known and self.failure is None:
+        while term not in self.normal_forms and self.failure is None:
             is_possible = self.strategy.can_apply(head_name(term))
             result = self.strategy.run(term, self.setting) if is_possible else None
             if isinstance(result, Success) and result.term != term:
@@ -140,12 +140,12 @@ class _Normalizer:
                 self.steps.extend(step.prefix_path(path) for step in result.steps)
                 self._check_limits(term, levels)
                 continue
-            before = term
+            previous_term = term
             for position in range(len(term.children)):
                 child = self.normalize_term(term.children[position], (trail, position), levels - 1)
                 term = with_child(term, position, child)
-            if term == before:
-                self.known.add(term)
+            if term == previous_term:
+                self.normal_forms.add(term)
         return term
 
     def _check_limits(self, term: Term, levels: int) -> None:
@@ -164,22 +164,22 @@ class Children(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: list[Step] = []
-        closest: Failure | None = None
-        applied = 0
+        closest_failure: Failure | None = None
+        success_count = 0
         for position, child in enumerate(term.children):
             result = self.strategy.run(child, setting)
             if isinstance(result, Failure):
-                closest = closer_failure(closest, result.prefix_paths((position,)))
+                closest_failure = closer_failure(closest_failure, result.prefix_paths((position,)))
                 if self.name == "all":
-                    return closest
+                    return closest_failure
                 continue
-            applied += 1
+            success_count += 1
             term = with_child(term, position, result.term)
             steps.extend(step.prefix_path((position,)) for step in result.steps)
             if self.name == "one":
                 break
-        if not applied and self.name != "all":
-            return closest or Failure(self, "there is nothing inside", term)
+        if not success_count and self.name != "all":
+            return closest_failure or Failure(self, "there is nothing inside", term)
         return Success(term, tuple(steps))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Vectorization of scalar functions: a function of vectors that does the same in each lane.
+"""Vectorization of scalar functions: a function on vectors that does the same in each lane.
 
 Patterns do not inspect the elements of arrays, so they work on arrays of vectors as on arrays of
 scalars. Values that are the same in all lanes become splats where they are combined with vectors.
@@ -53,7 +53,7 @@ _Scope = tuple[RiseType | None, ...]
 
 @dataclass(frozen=True)
 class Vectorizer:
-    """Replaces scalars by vectors of a length."""
+    """Replaces scalars with vectors of a length."""
 
     length: Nat
     of_arrays: bool = False
@@ -107,18 +107,18 @@ class Vectorizer:
         return apply_all(map, [function, term])
 
     def vectorize_application(self, term: Term, scope: _Scope) -> Term:
-        if (found := pattern_arguments(term, FST.name, SND.name)) is not None:
+        if (operands := pattern_arguments(term, FST.name, SND.name)) is not None:
             head, _ = spine(term)
             assert isinstance(head, Pattern)
-            whole = self.vectorize_term(found[0], scope)
-            return Apply(Pattern(head.spec, components(whole.type)), whole)
-        if (found := pattern_arguments(term, TUPLE.name)) is not None:
-            parts = [self.vectorize_term(part, scope) for part in found]
+            vectorized_pair = self.vectorize_term(operands[0], scope)
+            return Apply(Pattern(head.spec, components(vectorized_pair.type)), vectorized_pair)
+        if (operands := pattern_arguments(term, TUPLE.name)) is not None:
+            parts = [self.vectorize_term(part, scope) for part in operands]
             return apply_all(Pattern(TUPLE, [part.type for part in parts]), parts)
-        if (found := pattern_arguments(term, LET.name)) is not None and isinstance(
-            found[1], Lambda
+        if (operands := pattern_arguments(term, LET.name)) is not None and isinstance(
+            operands[1], Lambda
         ):
-            return self.vectorize_let(found[0], found[1], scope)
+            return self.vectorize_let(operands[0], operands[1], scope)
         head, arguments = spine(term)
         if self.of_arrays and isinstance(head, Pattern) and len(arguments) == head.spec.arity:
             return self.apply_pattern_to_vectors(head, arguments, scope)
@@ -129,9 +129,9 @@ class Vectorizer:
         is_view = head.spec.role is Role.VIEW and head.spec not in (AS_VECTOR, AS_SCALAR)
         if not is_view and head.spec.name not in LOOPS:
             raise Unmet(f"{head.spec.name} inspects scalars")
-        lifted = [self.vectorize_argument(argument, scope) for argument in arguments]
+        vector_arguments = [self.vectorize_argument(argument, scope) for argument in arguments]
         types = [self.vector_type(x) if isinstance(x, RiseType) else x for x in head.arguments]
-        return apply_all(Pattern(head.spec, types, head.to, head.location), lifted)
+        return apply_all(Pattern(head.spec, types, head.to, head.location), vector_arguments)
 
     def vectorize_argument(self, term: Term, scope: _Scope) -> Term:
         """Vectorize an argument of a pattern: data, or a function of data."""
@@ -140,17 +140,19 @@ class Vectorizer:
         function = eta_expand(term)
         assert isinstance(function, Lambda)
         parameter = self.vector_type(function.parameter)
-        known = None if parameter == function.parameter else parameter
-        body = self.vectorize_argument(function.body, (known, *scope))
+        vector_type = None if parameter == function.parameter else parameter
+        body = self.vectorize_argument(function.body, (vector_type, *scope))
         return Lambda(function.name, parameter, body, function.location)
 
     def vectorize_let(self, value: Term, function: Lambda, scope: _Scope) -> Term:
         is_vector = _depends_on_scope(value, scope)
-        named = self.vectorize_term(value, scope) if is_vector else value
-        inner = named.type if is_vector else None
+        vector_value = self.vectorize_term(value, scope) if is_vector else value
+        inner = vector_value.type if is_vector else None
         body = self.vectorize_term(function.body, (inner, *scope))
-        lifted = Lambda(function.name, named.type, body, function.location)
-        return apply_all(Pattern(LET, (named.type, body.type)), [named, lifted])
+        vector_function = Lambda(function.name, vector_value.type, body, function.location)
+        return apply_all(
+            Pattern(LET, (vector_value.type, body.type)), [vector_value, vector_function]
+        )
 
 
 def vectorize_array(xs: Term, length: Nat, *, of_arrays: bool = False) -> Term:
@@ -179,15 +181,15 @@ def _vectorize_columns(xs: Term, type: ArrayType, row: ArrayType, length: Nat) -
     vectors = vectorize_array(column, length, of_arrays=True)
     function = Lambda("column", column.type, vectors)
     sizes = row.length, column.type, vectors.type
-    mapped = apply_all(Pattern(MAP, sizes), [function, columns])
+    vectorized = apply_all(Pattern(MAP, sizes), [function, columns])
     lanes = (row.length, type.length // length, element_of(vectors.type))
-    return Apply(Pattern(TRANSPOSE, lanes), mapped)
+    return Apply(Pattern(TRANSPOSE, lanes), vectorized)
 
 
 def _component_arrays(xs: Term, type: ArrayType) -> list[Term]:
     """The arrays of the first and of the second components of an array of pairs."""
-    if (found := pattern_arguments(xs, ZIP.name)) is not None:
-        return found
+    if (arguments := pattern_arguments(xs, ZIP.name)) is not None:
+        return arguments
     arrays: list[Term] = []
     for spec, part in zip((FST, SND), components(type.element), strict=True):
         project = Apply(Pattern(spec, components(type.element)), Bound(0, type.element))

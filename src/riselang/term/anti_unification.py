@@ -51,7 +51,7 @@ def free_variables(term: Term) -> dict[Free, None]:
 def abstract_parts(term: Term) -> tuple[Term, tuple[Term, ...], int]:
     """The term with numbered variables for the parts that may differ, these parts, and its size.
 
-    Terms with equal forms can become calls of one function.
+    Terms with equal forms can become calls to one function.
     """
     parts: dict[Term, Free] = {}
     size = 0
@@ -72,41 +72,41 @@ def abstract_parts(term: Term) -> tuple[Term, tuple[Term, ...], int]:
 def fill_form(form: Term, parts: Sequence[Term]) -> Term:
     """The term that has this form and these parts."""
     return replace_variables(
-        form, {Free(f"#{at}", part.type): part for at, part in enumerate(parts)}
+        form, {Free(f"#{number}", part.type): part for number, part in enumerate(parts)}
     )
 
 
-def replace_variables(term: Term, meanings: Mapping[Term, Term]) -> Term:
+def replace_variables(term: Term, replacements: Mapping[Term, Term]) -> Term:
     """Replace free variables in a term; the replacements must not mention its bound variables."""
-    known: dict[Term, Term] = {}
+    results: dict[Term, Term] = {}
 
     def visit(term: Term) -> Term:
         if isinstance(term, Free):
-            return meanings.get(term, term)
+            return replacements.get(term, term)
         if not term.children:
             return term
-        if term not in known:
-            known[term] = map_children(term, visit, visit)
-        return known[term]
+        if term not in results:
+            results[term] = map_children(term, visit, visit)
+        return results[term]
 
-    return visit(term) if meanings else term
+    return visit(term) if replacements else term
 
 
 class CommonForms:
     """The common forms of several rows of terms, and the parameters in which the rows differ.
 
-    The variables in `inside` are computed by the function itself, so they cannot be parameters.
+    The function itself computes the inner variables, so they cannot be parameters.
     """
 
-    def __init__(self, inside: Mapping[Term, object]):
+    def __init__(self, inner_variables: Mapping[Term, object]):
         self.parameters: dict[tuple[Term, ...], Free] = {}
         """The arguments, one from each row, and the parameter they are passed to."""
-        self._inside = inside
+        self._inner_variables = inner_variables
 
     def common_form(self, terms: Sequence[Term]) -> Term | None:
         """The common form of one term from each row, or None if there is none."""
-        first, *others = terms
-        if all(other == first for other in others) and self._is_inside(first):
+        first, *other_terms = terms
+        if all(other == first for other in other_terms) and self._has_only_inner_variables(first):
             return first
         if all(isinstance(term, Apply) for term in terms):
             count = len(self.parameters)
@@ -119,15 +119,15 @@ class CommonForms:
                 del self.parameters[rows]
         return self._add_parameter(terms)
 
-    def _is_inside(self, term: Term) -> bool:
-        """Whether the function computes everything that a term mentions."""
-        return all(each in self._inside for each in free_variables(term))
+    def _has_only_inner_variables(self, term: Term) -> bool:
+        """Whether the function computes all variables of a term."""
+        return all(each in self._inner_variables for each in free_variables(term))
 
     def _add_parameter(self, terms: Sequence[Term]) -> Free | None:
         type = terms[0].type
         mentioned = [name for term in terms for name in free_variables(term)]
-        is_taken = all(isinstance(term, Free) for term in terms) or _can_be_passed(type)
-        if any(name in self._inside for name in mentioned) or not is_taken:
+        can_be_passed = all(isinstance(term, Free) for term in terms) or _can_be_passed(type)
+        if any(name in self._inner_variables for name in mentioned) or not can_be_passed:
             return None
         if any(term.type != type for term in terms):
             return None

@@ -1,8 +1,8 @@
 """Open terms under construction: named variables, types with unknowns, sharing by identity.
 
 Front ends build `Node`s; `finish` turns them into a `Term` in one pass: it fills in unknown types,
-replaces variables by de Bruijn indices and overloaded operators by ops, and adds a `let` for each
-computed value that is used more than once in the scope where it was created.
+replaces variables with de Bruijn indices and overloaded operators with ops, and adds a `let` for
+each computed value that is used more than once in the scope where it was created.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Application(Node):
 
 @dataclass(eq=False)
 class Constant(Node):
-    """A number whose type may follow from its uses, or a literal attribute, which has a type."""
+    """A number whose type may be inferred from its uses, or a literal attribute, which has a
+    type."""
 
     number: Number | LiteralAttr
 
@@ -136,7 +137,7 @@ class Operation(Node):
 
 @dataclass(eq=False)
 class Conversion(Node):
-    """A cast of a scalar, or of each lane; the op follows from the two types."""
+    """A cast of a scalar, or of each lane; the two types determine the op."""
 
     operand: Node
 
@@ -177,7 +178,7 @@ def describe_scalar(node: Node) -> tuple[str, str]:
     return "a scalar", "a"
 
 
-def is_view_node(node: Node, named: Collection[Node] = ()) -> bool:
+def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:
     """Whether reading the node costs nothing: layout patterns over variables and let-bound nodes.
 
     A map of such patterns is a view, too.
@@ -185,7 +186,7 @@ def is_view_node(node: Node, named: Collection[Node] = ()) -> bool:
     stack = [node]
     while stack:
         current = stack.pop()
-        if isinstance(current, Variable | Constant) or current in named:
+        if isinstance(current, Variable | Constant) or current in let_bound:
             continue
         if isinstance(current, PatternUse) and current.spec.role is Role.VIEW:
             continue
@@ -221,13 +222,13 @@ def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
             inner = node.inner if isinstance(node, Function | DependentFunction) else scope
             stack.extend((child, inner) for child in node.children)
     shared: dict[Scope | None, list[Node]] = {}
-    named: set[Node] = set()
+    let_bound: set[Node] = set()
     candidates = [node for node, count in uses.items() if count > 1 or node in used_inside]
-    called = _frequently_called_functions(uses)
+    called_functions = _frequently_called_functions(uses)
     for node in sorted(candidates, key=lambda node: node.serial):
-        if node in called or _is_computed(node, named):
+        if node in called_functions or _is_computed(node, let_bound):
             shared.setdefault(node.scope, []).append(node)
-            named.add(node)
+            let_bound.add(node)
     return shared
 
 
@@ -237,11 +238,11 @@ def _frequently_called_functions(uses: Mapping[Node, int]) -> set[Node]:
     for node in uses:
         if isinstance(node, Application) and isinstance(node.function, Function):
             function = node.function
-            is_whole = len(node.arguments) == len(function.parameters)
-            if is_whole and not isinstance(node.type, FunType) and contains_array(node.type):
+            is_complete = len(node.arguments) == len(function.parameters)
+            if is_complete and not isinstance(node.type, FunType) and contains_array(node.type):
                 calls[function] = calls.get(function, 0) + 1
     return {function for function, count in calls.items() if count > 1 and uses[function] == count}
 
 
-def _is_computed(node: Node, named: Collection[Node] = ()) -> bool:
-    return not isinstance(node.type, FunType | DepFunType) and not is_view_node(node, named)
+def _is_computed(node: Node, let_bound: Collection[Node] = ()) -> bool:
+    return not isinstance(node.type, FunType | DepFunType) and not is_view_node(node, let_bound)

@@ -1,8 +1,8 @@
 """Float contraction: a multiplication and an addition become one `fma`, which rounds once.
 
-Contraction happens here, on the source term; no later stage contracts anything. So every back end
-gives bitwise identical results, and so does the interpreter, which computes `fma` exactly. f16 and
-bf16 are not contracted: not every CPU has an fma for them. Vectors are contracted like scalars.
+Contraction happens here, on the source term; no later pass contracts anything. So the results of
+all back ends are bitwise identical, and those of the interpreter, which computes `fma` exactly. f16
+and bf16 are not contracted: not every CPU has an fma for them. Vectors are contracted like scalars.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _contract_scalars(term: Term) -> Term:
 
 
 def _contract_sum(term: Scalar) -> Scalar:
-    """Contract `a * b + c`, `c + a * b`, `a * b - c` or `c - a * b`; of two products the left."""
+    """Contract `a * b + c`, `c + a * b`, `a * b - c` or `c - a * b`; if both operands are products,
+    the left one."""
     if term.op not in ("arith.addf", "arith.subf"):
         return term
     left, right = term.operands

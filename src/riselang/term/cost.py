@@ -135,8 +135,8 @@ class _Counter:
                 return _Function(lambda value: self._evaluate(body, (value, *scope)))
             case Apply(function, argument):
                 value = self._evaluate(argument, scope)
-                applied = self._evaluate(function, scope)
-                return applied.apply(value) if applied is not None else None
+                function_cost = self._evaluate(function, scope)
+                return function_cost.apply(value) if function_cost is not None else None
             case Scalar():
                 for operand in term.operands:
                     self._evaluate(operand, scope)

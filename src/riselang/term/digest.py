@@ -50,7 +50,7 @@ class PartDigests:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Key, str] = {}
+        self._digests: dict[Key, str] = {}
         self._texts: dict[Hashable, str] = {}
 
     def digest_of(self, term: Term) -> str:
@@ -58,17 +58,17 @@ class PartDigests:
         while stack:
             key = stack[-1]
             inner = [part for part in key.parts if isinstance(part, Key)]
-            missing = [part for part in inner if part not in self._known]
+            missing = [part for part in inner if part not in self._digests]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            if key not in self._known:
+            if key not in self._digests:
                 numbers = dict.fromkeys(inner, 0)
-                own = "\0".join(_format_part(part, numbers, self._texts) for part in key.parts)
-                text = "\1".join([own, *(self._known[part] for part in inner)])
-                self._known[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return self._known[term.key]
+                own_text = "\0".join(_format_part(part, numbers, self._texts) for part in key.parts)
+                text = "\1".join([own_text, *(self._digests[part] for part in inner)])
+                self._digests[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self._digests[term.key]
 
 
 def _format_part(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, str]) -> str:
@@ -78,19 +78,19 @@ def _format_part(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, 
         parts = cast(tuple[Hashable, ...], part)
         return f"({', '.join(_format_part(each, numbers, texts) for each in parts)})"
     # The name of the type distinguishes equal values of different types, such as 1 and True.
-    known = (type(part), part)
-    if known not in texts:
-        texts[known] = f"{type(part).__name__}:{part}"
-    return texts[known]
+    key = (type(part), part)
+    if key not in texts:
+        texts[key] = f"{type(part).__name__}:{part}"
+    return texts[key]
 
 
 def _locations(term: Term, every_location: bool) -> list[str]:
     """The source locations of the checks, or of all subterms, in the order of the term."""
-    found: list[str] = []
+    locations: list[str] = []
     for current in subterms(term):
         is_check = isinstance(current, Pattern) and current.spec.name in LOCATED_PATTERNS
         if every_location and current.location is not None:
-            found.append(f"{os.path.abspath(current.location.file)} {current.location}")
+            locations.append(f"{os.path.abspath(current.location.file)} {current.location}")
         elif is_check:
-            found.append(str(current.location))
-    return found
+            locations.append(str(current.location))
+    return locations

@@ -144,8 +144,12 @@ class _Finisher:
                 raise TypeError(f"{node} is not a node")
 
     def application(self, node: build.Application, level: int) -> Term:
-        if self.named and (kept := _stored_value(node)) in self.levels and kept in self.named:
-            return self.term(kept, level)
+        if (
+            self.named
+            and (stored_value := _stored_value(node)) in self.levels
+            and stored_value in self.named
+        ):
+            return self.term(stored_value, level)
         arguments: list[Term] = []
         for argument in node.arguments:
             arguments.append(self.term(argument, level))
@@ -186,11 +190,11 @@ class _Finisher:
         node = nodes[position]
         value = self.term(node, level)
         self.levels[node] = level
-        rest = self.lets(nodes, position + 1, body, level + 1)
+        inner = self.lets(nodes, position + 1, body, level + 1)
         del self.levels[node]
         name = node.label or SHARED_NAME
-        let = Pattern(LET, (value.type, rest.type))
-        return apply_all(let, [value, Lambda(name, value.type, rest, node.location)])
+        let = Pattern(LET, (value.type, inner.type))
+        return apply_all(let, [value, Lambda(name, value.type, inner, node.location)])
 
     def constant(self, node: build.Constant) -> Term:
         if isinstance(node.number, LiteralAttr):
@@ -234,21 +238,21 @@ class _Finisher:
             return Scalar("arith.subi", [_zero(type), *operands], type, None, node.location)
         op = scalar_ops.resolve_op(node.op, operand_type)
         if op is None:
-            shown = format_type(operands[-1].type)
-            raise UserError(f"'{node.op}' is not defined on {shown}", node.location)
+            type_text = format_type(operands[-1].type)
+            raise UserError(f"'{node.op}' is not defined on {type_text}", node.location)
         return Scalar(op, operands, type, None, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
         operand = self.term(node.operand, level)
-        whole = self.operation_type(node)
-        source, target = scalar_type(operand), lane_type(whole)
+        result_type = self.operation_type(node)
+        source, target = scalar_type(operand), lane_type(result_type)
         assert isinstance(source, ScalarType)
         assert isinstance(target, ScalarType)
         if target == i1 and source != i1:
-            return self.to_boolean(operand, whole, node)
+            return self.to_boolean(operand, result_type, node)
         result = operand
         for op, lane in conversion_ops(source, target):
-            type = with_lane_type(whole, lane)
+            type = with_lane_type(result_type, lane)
             assert isinstance(type, Lanes)
             result = Scalar(op, [result], type, None, node.location)
         return result
@@ -282,9 +286,10 @@ class _Finisher:
         unknown = [name for name in nat_variables(type) if name.startswith("?")]
         unknown += [name for name in type_variables(type) if name.startswith("?")]
         if unknown:
-            known = re.sub(r"\?\d+", "_", format_type(type))
+            type_text = re.sub(r"\?\d+", "_", format_type(type))
             raise UserError(
-                f"the type {known} is not determined; use it together with something of known type",
+                f"the type {type_text} is not determined; "
+                "use it together with something of known type",
                 node.location,
             )
 

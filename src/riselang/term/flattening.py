@@ -24,7 +24,7 @@ class ProgramValue:
     kind: str
     """Why the program has it: `named` by a let, `stored` by toMem, or a `result`."""
     form: Term | None = None
-    """Its term, with numbered variables for `parts`: equal for values that are computed alike."""
+    """Its term with numbered variables for `parts`; equal for values computed in the same way."""
     parts: tuple[Term, ...] = ()
     """The variables, views of variables and literals that its form abstracts from."""
     size: int = 0
@@ -42,7 +42,7 @@ class FlatProgram:
         self.values: list[ProgramValue] = []
         self.parameters: list[Lambda] = []
         self._count = 0
-        self._known: dict[Term, Free] = {}
+        self._stored_variables: dict[Term, Free] = {}
         inputs: list[Free] = []
         while isinstance(program, Lambda):
             self.parameters.append(program)
@@ -86,7 +86,7 @@ class FlatProgram:
         return self._add_value(self._extract_stored(term), "result")
 
     def _extract_stored(self, term: Term) -> Term:
-        """Replace each `toMem(heap)` outside of functions by a variable."""
+        """Replace each `toMem(heap)` outside of functions with a variable."""
         head, arguments = spine(term)
         if not isinstance(head, Pattern) or head.spec is LET or not arguments:
             return term
@@ -101,9 +101,9 @@ class FlatProgram:
             result.location = term.location
             return result
         (inner,) = arguments
-        if inner not in self._known:
-            self._known[inner] = self._add_value(inner, "stored")
-        return self._known[inner]
+        if inner not in self._stored_variables:
+            self._stored_variables[inner] = self._add_value(inner, "stored")
+        return self._stored_variables[inner]
 
 
 def _split_let(term: Term) -> tuple[Term, Lambda] | None:
@@ -115,7 +115,7 @@ def _split_let(term: Term) -> tuple[Term, Lambda] | None:
 
 
 def _substitute_scope(term: Term, scope: Sequence[Term]) -> Term:
-    """Replace the variables of the enclosing lambdas by the terms in `scope`."""
+    """Replace the variables of the enclosing lambdas with the terms in `scope`."""
 
     def visit(term: Term, level: int) -> Term:
         if term.open <= level:

@@ -73,15 +73,15 @@ def read_unit(outs: Sequence[OutOp]) -> Unit:
 @with_deep_stack
 def read_units(function: Operation) -> list[tuple[Operation, Unit]]:
     """The programs in a function: its lowering units, and each `rise.out` outside of one."""
-    found: list[tuple[Operation, Unit]] = []
+    units: list[tuple[Operation, Unit]] = []
     for op in walk(function):
         if isinstance(op, LoweringUnitOp):
             outs = [inner for inner in op.body.block.ops if isinstance(inner, OutOp)]
             if outs:
-                found.append((op, read_unit(outs)))
+                units.append((op, read_unit(outs)))
         elif isinstance(op, OutOp) and not isinstance(op.parent_op(), LoweringUnitOp):
-            found.append((op, read_unit([op])))
-    return found
+            units.append((op, read_unit([op])))
+    return units
 
 
 def _make_pair(first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
@@ -227,13 +227,13 @@ def _swap_parameters(function: build.Node, scope: build.Scope) -> build.Node:
     inner = build.Scope(scope)
     (second, first, *_), _ = uncurry(type)
     variables = [
-        build.Variable(each, name, scope=inner, location=location)
-        for each, name in ((first, "a"), (second, "b"))
+        build.Variable(input_type, name, scope=inner, location=location)
+        for input_type, name in ((first, "a"), (second, "b"))
     ]
-    made = swap_first_inputs(type)
-    _, result = uncurry(made)
+    swapped_type = swap_first_inputs(type)
+    _, result = uncurry(swapped_type)
     body = build.Application(result, function, variables[::-1], scope=inner, location=location)
-    return build.Function(made, variables, body, inner, scope=scope, location=location)
+    return build.Function(swapped_type, variables, body, inner, scope=scope, location=location)
 
 
 def _function_with_swapped_arguments(op: LambdaOp) -> SSAValue | None:

@@ -143,24 +143,29 @@ def _zip_producer(first: Term, second: Term) -> tuple[Term, Lambda] | None:
     producers = _producer(first), _producer(second)
     if producers == (None, None):
         return None
-    sources = [made[0] if made else xs for made, xs in zip(producers, (first, second), strict=True)]
+    sources = [
+        producer[0] if producer else xs
+        for producer, xs in zip(producers, (first, second), strict=True)
+    ]
     types = [_element_type(source) for source in sources]
-    whole = pair(types[0], types[1])
-    variable = Bound(0, whole)
+    pair_type = pair(types[0], types[1])
+    variable = Bound(0, pair_type)
     parts: list[Term] = []
-    for spec, made in zip((FST, SND), producers, strict=True):
-        part = Apply(Pattern(spec, components(whole)), variable)
-        parts.append(part if made is None else _fuse(beta_reduce(_shift_function(made[1]), part)))
+    for spec, producer in zip((FST, SND), producers, strict=True):
+        part = Apply(Pattern(spec, components(pair_type)), variable)
+        parts.append(
+            part if producer is None else _fuse(beta_reduce(_shift_function(producer[1]), part))
+        )
     results = [part.type for part in parts]
     body = apply_all(Pattern(TUPLE, results), parts)
-    zipped = apply_all(Pattern(ZIP, (_length(sources[0]), types[0], types[1])), sources)
-    return zipped, Lambda("p", whole, body)
+    zip_term = apply_all(Pattern(ZIP, (_length(sources[0]), types[0], types[1])), sources)
+    return zip_term, Lambda("p", pair_type, body)
 
 
 def _shift_function(function: Lambda) -> Lambda:
-    lifted = shift(function, 1)
-    assert isinstance(lifted, Lambda)
-    return lifted
+    shifted = shift(function, 1)
+    assert isinstance(shifted, Lambda)
+    return shifted
 
 
 def _element_type(xs: Term) -> RiseType:
@@ -188,7 +193,7 @@ def beta_reduce(function: Lambda, argument: Term) -> Term:
 def _beta_reduce_pair(function: Lambda, first: Term, second: Term) -> Term:
     """Beta-reduce a function of a pair; each component is inlined or gets a let on its own."""
     types = (first.type, second.type)
-    whole = apply_all(Pattern(TUPLE, types), [Bound(1, first.type), Bound(0, second.type)])
-    body = _inline(instantiate(shift(function.body, 2, 1), whole))
-    rest = beta_reduce(Lambda(function.name, second.type, body), shift(second, 1))
-    return beta_reduce(Lambda(function.name, first.type, rest), first)
+    pair_term = apply_all(Pattern(TUPLE, types), [Bound(1, first.type), Bound(0, second.type)])
+    body = _inline(instantiate(shift(function.body, 2, 1), pair_term))
+    remainder = beta_reduce(Lambda(function.name, second.type, body), shift(second, 1))
+    return beta_reduce(Lambda(function.name, first.type, remainder), first)

@@ -281,16 +281,16 @@ class Inference:
 
     def _refine(self, condition: Divides) -> None:
         """Restrict a symbolic size to the values that satisfy the condition."""
-        found = refinement(condition, condition.dividend.variables - self._fixed)
-        if found is None:
+        refined = refinement(condition, condition.dividend.variables - self._fixed)
+        if refined is None:
             raise _Mismatch(f"{condition.dividend} is not known to be a multiple of "
                          f"{condition.divisor}")  # fmt: skip
-        quotient = f"{found.name}_by_{_WORD_BREAKS.sub('_', str(found.factor))}"
-        if found.name.startswith("?"):
+        quotient = f"{refined.name}_by_{_WORD_BREAKS.sub('_', str(refined.factor))}"
+        if refined.name.startswith("?"):
             quotient = self._fresh_name()
         else:
-            self._refined.append(found.name)
-        self._sizes[found.name] = found.value(quotient)
+            self._refined.append(refined.name)
+        self._sizes[refined.name] = refined.value(quotient)
 
     @property
     def refined_sizes(self) -> dict[str, Nat]:
@@ -300,12 +300,12 @@ class Inference:
     def _retry(self) -> None:
         """Retry the deferred equations: solving one unknown may make others solvable."""
         while self._deferred or self._lanes:
-            waiting, self._deferred = self._deferred, []
-            for left, right in waiting:
+            equations, self._deferred = self._deferred, []
+            for left, right in equations:
                 self._unify_sizes(left, right)
             lanes, self._lanes = self._lanes, []
             self._lanes += [relation for relation in lanes if not self._unify_lanes(*relation)]
-            if len(self._deferred) >= len(waiting) and len(self._lanes) == len(lanes):
+            if len(self._deferred) >= len(equations) and len(self._lanes) == len(lanes):
                 return
 
 

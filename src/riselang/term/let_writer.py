@@ -18,21 +18,22 @@ class LetWriter:
 
     def __init__(self) -> None:
         self._bindings: list[tuple[Free, Term, str]] = []
-        self._meanings: dict[Term, Term] = {}
+        self._inlined_terms: dict[Term, Term] = {}
         """The term to inline for each variable that has no let."""
-        self._plain: dict[Free, Term] = {}
+        self._unstored_terms: dict[Free, Term] = {}
+        """The term of each value, without `toMem`."""
 
     def bind(self, variable: Free, term: Term, name: str) -> None:
         self._bindings.append((variable, term, name))
 
     def inline(self, value: ProgramValue, term: Term) -> None:
-        self._meanings[value.variable] = term
+        self._inlined_terms[value.variable] = term
 
     def add(self, value: ProgramValue, *, is_named: bool) -> None:
         self.add_as(value, self.inline_variables(value.term), is_named=is_named)
 
     def add_as(self, value: ProgramValue, term: Term, *, is_named: bool) -> None:
-        self._plain[value.variable] = term
+        self._unstored_terms[value.variable] = term
         if value.kind == "stored":
             term = apply_all(Pattern(TO_MEM, ("heap", term.type)), [term])
         if is_named:
@@ -44,11 +45,11 @@ class LetWriter:
         """A value as the result of a function: its variable if a let binds it, or its term."""
         if any(variable == value.variable for variable, _, _ in self._bindings):
             return value.variable
-        return self._plain[value.variable]
+        return self._unstored_terms[value.variable]
 
     def inline_variables(self, term: Term) -> Term:
         """Replace the inlined variables in a term."""
-        return replace_variables(term, self._meanings)
+        return replace_variables(term, self._inlined_terms)
 
     def to_lets(self, result: Term) -> Lets:
         return Lets(tuple(self._bindings), self.inline_variables(result))
@@ -64,7 +65,7 @@ class Lets:
 
 def close_function(parameters: Sequence[Lambda], variables: Sequence[Free], body: Lets) -> Term:
     """A function of these variables, with the names and types of these parameters."""
-    levels: dict[Term, int] = {each: at for at, each in enumerate(variables)}
+    levels: dict[Term, int] = {each: level for level, each in enumerate(variables)}
     values: list[Term] = []
     for variable, value, _ in body.bindings:
         values.append(_bind_variables(value, levels, len(levels)))
@@ -96,9 +97,9 @@ def tuple_of(parts: Sequence[Term]) -> Term:
     return result
 
 
-def parts_of_tuple(whole: Term, count: int) -> Iterator[Term]:
+def parts_of_tuple(tuple_term: Term, count: int) -> Iterator[Term]:
     for _ in range(count - 1):
-        first, second = components(whole.type)
-        yield apply_all(Pattern(FST, (first, second)), [whole])
-        whole = apply_all(Pattern(SND, (first, second)), [whole])
-    yield whole
+        first, second = components(tuple_term.type)
+        yield apply_all(Pattern(FST, (first, second)), [tuple_term])
+        tuple_term = apply_all(Pattern(SND, (first, second)), [tuple_term])
+    yield tuple_term

@@ -1,8 +1,8 @@
-"""The normal form of lets, which is also the form that reading a `rise` module gives.
+"""The normal form of lets, which is also the form of terms that are read from `rise` modules.
 
 Every let is at the top of its function, and binds a computed value that is used twice, or in a
-nested function, which may run many times. A value that is used once in the same function, and a
-view, have no let.
+nested function, which may run many times. There is no let for a view, or for a value that is used
+once in the same function.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def normalize_lets(term: Term, results: int = 1) -> Term:
         variables.append(build.Variable(body.parameter, body.name, scope=scope, location=location))
         body = body.body
     nodes = _NodeBuilder(term_names(term))
-    *others, result = nodes.results(body, tuple(variables), results, scope)
-    for other in reversed(others):
+    *other_results, result = nodes.results(body, tuple(variables), results, scope)
+    for other in reversed(other_results):
         result = nodes.make_pair(other, result, scope)
     types = [variable.type for variable in variables]
     type = fun(*types, result.type) if types else result.type
@@ -60,10 +60,10 @@ def normalize_lets(term: Term, results: int = 1) -> Term:
 
 
 class _NodeBuilder:
-    """Turns terms into nodes; a let becomes no node, but labels the node of its value."""
+    """Turns terms into nodes; a let does not become a node, but labels the node of its value."""
 
-    def __init__(self, taken: set[str]):
-        self._taken = taken
+    def __init__(self, used_names: set[str]):
+        self._used_names = used_names
         """The names of sizes and data types that are in use."""
 
     def node(self, term: Term, environment: Environment, scope: build.Scope) -> build.Node:
@@ -123,8 +123,8 @@ class _NodeBuilder:
     def dependent(
         self, term: DepLambda, environment: Environment, scope: build.Scope
     ) -> build.Node:
-        name, body = open_term_binder(term, self._taken)
-        self._taken = {*self._taken, name}
+        name, body = open_term_binder(term, self._used_names)
+        self._used_names = {*self._used_names, name}
         inner = build.Scope(scope)
         result = self.node(body, environment, inner)
         return build.DependentFunction(
@@ -175,8 +175,8 @@ class _NodeBuilder:
                 values.append(self.node(arguments[0], environment, scope))
                 body = arguments[1]
             else:
-                rest = self.node(body, environment, scope)
-                return [*values, *self.parts(rest, count - len(values), scope)]
+                tuple_node = self.node(body, environment, scope)
+                return [*values, *self.parts(tuple_node, count - len(values), scope)]
         return [*values, self.node(body, environment, scope)]
 
     def parts(self, value: build.Node, count: int, scope: build.Scope) -> list[build.Node]:

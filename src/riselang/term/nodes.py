@@ -64,8 +64,8 @@ ARITHMETIC = 1
 
 
 def _intern(parts: tuple[Hashable, ...]) -> Key:
-    known = _KEYS.get(parts)
-    key = None if known is None else known()
+    interned = _KEYS.get(parts)
+    key = None if interned is None else interned()
     if key is None:
         key = Key(parts)
         reference = _KEYS[parts] = _Reference(key, _remove_key)
@@ -74,7 +74,7 @@ def _intern(parts: tuple[Hashable, ...]) -> Key:
 
 
 PRINTER = "riselang.notation.printer"
-"""The module that assigns its printer to `Term.show`."""
+"""The module that assigns its printer to `Term.format`."""
 
 
 def _import_printer(term: Term) -> str:
@@ -85,7 +85,7 @@ def _import_printer(term: Term) -> str:
 
 
 class Term:
-    """Base class of the nodes below, which are all there are. Immutable."""
+    """The base class of the nodes below; there are no other nodes. Terms are immutable."""
 
     __slots__ = (
         "argument_count",
@@ -103,7 +103,7 @@ class Term:
     type: RiseType
     key: Key
     depth: int
-    """Height of the tree."""
+    """The height of the tree."""
     open: int
     """The number of enclosing lambdas the term may refer to; 0 if it is closed."""
     binders: int
@@ -123,8 +123,8 @@ class Term:
         location: SourceLocation | None,
         *key: Hashable,
     ) -> None:
-        # One plain loop: no other code creates as many objects, and built-ins take three times as
-        # long.
+        # One loop, since built-in functions would be three times slower, and no other code creates
+        # as many objects.
         parts, depth, open, binders = [self.__class__.__name__, *key], 0, 0, 0
         patterns = 0
         for child in children:

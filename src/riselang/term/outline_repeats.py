@@ -3,10 +3,10 @@
     let a = x |> map(f(u)); let b = a |> map(f(v)); g(b)
     ~>  let repeated = fun((p, q), p |> map(f(q))); let a = repeated(x, u); ...
 
-The layers of a deep network differ only in their weights. Each becomes a call of one function,
+The layers of a deep network differ only in their weights. Each becomes a call to one function,
 which is rewritten, lowered and compiled once. The values that a program stores or names form a
 sequence, in the order in which they are computed. A run of values that occurs twice or more, with
-the same dependences, becomes a function of its inputs from outside: variables, small views of
+the same dependences, becomes a function of its external inputs: variables, small views of
 variables (the even and the odd elements, in a Fourier transform), and literals that differ.
 """
 
@@ -48,9 +48,9 @@ def outline(program: Term) -> Term:
     """Outline repeated runs of values; a program without any is returned unchanged."""
     if not has_pattern(program, "let", "toMem", "tuple") or _calls_named_functions(program):
         return program
-    flat = FlatProgram(program)
-    blocks = _choose_blocks(flat.values, flat.result)
-    return _rebuild(flat, blocks) if blocks else program
+    flat_program = FlatProgram(program)
+    blocks = _choose_blocks(flat_program.values, flat_program.result)
+    return _rebuild(flat_program, blocks) if blocks else program
 
 
 def _calls_named_functions(program: Term) -> bool:
@@ -62,7 +62,7 @@ def _calls_named_functions(program: Term) -> bool:
 
 @dataclass(eq=False)
 class _Block:
-    """Runs of values that are computed alike; each becomes a call of one function."""
+    """Runs of values that are computed in the same way; each becomes a call to one function."""
 
     runs: list[range]
     outputs: list[int]
@@ -75,8 +75,8 @@ class _CommonFunction:
     """The common function of several runs, and the arguments that each passes to it."""
 
     terms: list[Term]
-    """The values of a run, in which parameters and the variables of `inside` are free."""
-    inside: list[Free]
+    """The values of a run, in which parameters and `inner_variables` are free."""
+    inner_variables: list[Free]
     parameters: list[Free]
     arguments: list[list[Term]]
     """The arguments of each run."""
@@ -93,33 +93,35 @@ def _choose_blocks(values: Sequence[ProgramValue], result: Term) -> list[_Block]
     for run in repeats:
         for block in _find_blocks(repeats.occurrences(run), values, uses):
             blocks.append(block)
-            repeats.used_positions.update(at for each in block.runs for at in each)
+            repeats.used_positions.update(number for each in block.runs for number in each)
     return blocks
 
 
 class _Uses:
-    """Which values mention which, and which of them are results of the program."""
+    """Which values use which other values, and which values are results of the program."""
 
     def __init__(self, values: Sequence[ProgramValue], result: Term):
         self.results = {each for each in subterms(result) if isinstance(each, Free)}
-        self.number = {value.variable: at for at, value in enumerate(values)}
+        self.numbers = {value.variable: number for number, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
-        for at, value in enumerate(values):
-            for taken in dict.fromkeys(value.used_variables):
-                if taken in self.number:
-                    self.users[self.number[taken]].append(at)
+        """The numbers of the values that use each value."""
+        for number, value in enumerate(values):
+            for variable in dict.fromkeys(value.used_variables):
+                if variable in self.numbers:
+                    self.users[self.numbers[variable]].append(number)
 
 
 def _find_blocks(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> Iterator[_Block]:
-    """All runs as one block; if they differ too much, a block for each group of equal wiring."""
+    """All runs as one block; if they differ too much, one block for each group of runs with the
+    same dependences."""
     if (block := _make_block(runs, values, uses)) is not None:
         yield block
         return
     groups: dict[tuple[Term, ...], list[range]] = {}
     for run in runs:
-        groups.setdefault(_wiring(run, values), []).append(run)
+        groups.setdefault(_dependences(run, values), []).append(run)
     for group in groups.values():
         if len(group) < len(runs) and (block := _make_block(group, values, uses)) is not None:
             yield block
@@ -129,35 +131,44 @@ def _make_block(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> _Block | None:
     """The runs as a block, if they can become calls of one function."""
-    if not runs or (len(runs) - 1) * sum(values[at].size for at in runs[0]) < MIN_SAVING:
+    if (
+        not runs
+        or (len(runs) - 1) * sum(values[position].size for position in runs[0]) < MIN_SAVING
+    ):
         return None
-    if all(isinstance(values[at].form, Free) for at in runs[0]):
+    if all(isinstance(values[position].form, Free) for position in runs[0]):
         # These are only views, which compute nothing.
         return None
-    given = [at for at in range(len(runs[0])) if any(_is_output(r, at, values, uses) for r in runs)]
-    if not given:
+    outputs = [
+        position
+        for position in range(len(runs[0]))
+        if any(_is_output(r, position, values, uses) for r in runs)
+    ]
+    if not outputs:
         return None
-    if len(given) > 1 and any(values[each[at]].kind == "result" for each in runs for at in given):
+    if len(outputs) > 1 and any(
+        values[each[position]].kind == "result" for each in runs for position in outputs
+    ):
         # They would have to be copied to the result buffers of the program.
         return None
-    if not all(_can_be_called(each, given, values, uses) for each in runs):
+    if not all(_can_be_called(each, outputs, values, uses) for each in runs):
         return None
     common = _common_function(runs, values)
-    return None if common is None else _Block(list(runs), given, common)
+    return None if common is None else _Block(list(runs), outputs, common)
 
 
 def _common_function(
     runs: Sequence[range], values: Sequence[ProgramValue]
 ) -> _CommonFunction | None:
     """The common function of the runs; None if a difference cannot be passed as an argument."""
-    inside = _inner_variables(runs[0], values)
-    forms = CommonForms(dict.fromkeys(inside))
-    names = [_rename_inner(run, values, inside) for run in runs]
+    inner_variables = _inner_variables(runs[0], values)
+    forms = CommonForms(dict.fromkeys(inner_variables))
+    names = [_rename_inner(run, values, inner_variables) for run in runs]
     terms: list[Term] = []
-    for at, first in enumerate(runs[0]):
+    for position, first in enumerate(runs[0]):
         rows = [
-            [replace_variables(part, known) for part in values[run[at]].parts]
-            for run, known in zip(runs, names, strict=True)
+            [replace_variables(part, renaming) for part in values[run[position]].parts]
+            for run, renaming in zip(runs, names, strict=True)
         ]
         parts = [forms.common_form(each) for each in zip(*rows, strict=True)]
         form = values[first].form
@@ -166,22 +177,27 @@ def _common_function(
         if None in parts:
             return None
     arguments = [[column[row] for column in forms.parameters] for row in range(len(runs))]
-    return _CommonFunction(terms, inside, list(forms.parameters.values()), arguments)
+    return _CommonFunction(terms, inner_variables, list(forms.parameters.values()), arguments)
 
 
 def _inner_variables(run: range, values: Sequence[ProgramValue]) -> list[Free]:
     """Variables for the values of a run, the same for runs of the same form."""
-    return [Free(f"@inside{at}", values[number].variable.type) for at, number in enumerate(run)]
+    return [
+        Free(f"@inside{position}", values[number].variable.type)
+        for position, number in enumerate(run)
+    ]
 
 
 def _rename_inner(
-    run: range, values: Sequence[ProgramValue], inside: Sequence[Free]
+    run: range, values: Sequence[ProgramValue], inner_variables: Sequence[Free]
 ) -> dict[Term, Term]:
     """The variables that replace the values of a run in the function."""
-    return {values[number].variable: name for number, name in zip(run, inside, strict=True)}
+    return {
+        values[number].variable: name for number, name in zip(run, inner_variables, strict=True)
+    }
 
 
-def _wiring(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
+def _dependences(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
     """The parts of all values of a run, with variables numbered by first use."""
     names = _rename_inner(run, values, _inner_variables(run, values))
     for number in run:
@@ -190,25 +206,25 @@ def _wiring(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
     return tuple(replace_variables(part, names) for number in run for part in values[number].parts)
 
 
-def _is_output(run: range, at: int, values: Sequence[ProgramValue], uses: _Uses) -> bool:
+def _is_output(run: range, position: int, values: Sequence[ProgramValue], uses: _Uses) -> bool:
     """Whether a value is needed outside of its run."""
-    number = run[at]
+    number = run[position]
     is_result = values[number].variable in uses.results
     return is_result or any(each not in run for each in uses.users[number])
 
 
 def _can_be_called(
-    run: range, given: Sequence[int], values: Sequence[ProgramValue], uses: _Uses
+    run: range, outputs: Sequence[int], values: Sequence[ProgramValue], uses: _Uses
 ) -> bool:
     """Whether the outputs of a run are arrays that no later loop would be fused with."""
-    types = [values[run[at]].variable.type for at in given]
+    types = [values[run[output]].variable.type for output in outputs]
     return all(map(contains_array, types)) and not any(
-        _is_fused_outside(run[at], run, values, uses) for at in given
+        _is_fused_outside(run[output], run, values, uses) for output in outputs
     )
 
 
 def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], uses: _Uses) -> bool:
-    """Whether a loop outside, such as adding a bias, may be fused into the loop of a value."""
+    """Whether a loop outside the run, such as adding a bias, may be fused into a value's loop."""
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return False
@@ -220,59 +236,61 @@ def _has_arithmetic(term: Term) -> bool:
     return any(isinstance(each, Scalar) for each in subterms(term))
 
 
-def _rebuild(flat: FlatProgram, blocks: Sequence[_Block]) -> Term:
+def _rebuild(program: FlatProgram, blocks: Sequence[_Block]) -> Term:
     calls: dict[int, tuple[_Block, int, Free]] = {}
     writer = LetWriter()
     for number, block in enumerate(blocks):
-        function = outline(_outlined_function(flat.values, block))
+        function = outline(_outlined_function(program.values, block))
         variable = Free(f"${NAME}{number}", function.type)
         writer.bind(variable, function, NAME)
-        for at, run in enumerate(block.runs):
-            calls[run.start] = (block, at, variable)
-    at = 0
-    while at < len(flat.values):
-        if at not in calls:
-            writer.add(flat.values[at], is_named=flat.values[at].kind == "named")
-            at += 1
+        for position, run in enumerate(block.runs):
+            calls[run.start] = (block, position, variable)
+    position = 0
+    while position < len(program.values):
+        if position not in calls:
+            writer.add(program.values[position], is_named=program.values[position].kind == "named")
+            position += 1
             continue
-        block, number, function = calls[at]
+        block, number, function = calls[position]
         call = apply_all(
             function, [writer.inline_variables(each) for each in block.common.arguments[number]]
         )
         run = block.runs[number]
-        _write_call(writer, [flat.values[run[each]] for each in block.outputs], call)
-        at = run.stop
-    return close_function(flat.parameters, flat.inputs, writer.to_lets(flat.result))
+        _write_call(writer, [program.values[run[each]] for each in block.outputs], call)
+        position = run.stop
+    return close_function(program.parameters, program.inputs, writer.to_lets(program.result))
 
 
 def _outlined_function(values: Sequence[ProgramValue], block: _Block) -> Term:
     """The function that a block becomes; names and kinds are those of the first run."""
     common = block.common
-    first = [values[at] for at in block.runs[0]]
+    first_run = [values[number] for number in block.runs[0]]
     run = [
         ProgramValue(variable, value.name, term, value.kind)
-        for variable, value, term in zip(common.inside, first, common.terms, strict=True)
+        for variable, value, term in zip(
+            common.inner_variables, first_run, common.terms, strict=True
+        )
     ]
-    given = [run[at] for at in block.outputs]
-    used = {variable for value in run for variable in free_variables(value.term)}
+    outputs = [run[position] for position in block.outputs]
+    used_variables = {variable for value in run for variable in free_variables(value.term)}
     writer = LetWriter()
     for value in run:
-        is_given_and_used = value in given and value.variable in used
+        is_used_output = value in outputs and value.variable in used_variables
         writer.add(
-            value, is_named=is_given_and_used or (value.kind == "named" and value not in given)
+            value, is_named=is_used_output or (value.kind == "named" and value not in outputs)
         )
-    results = [writer.result_term(value) for value in given]
+    results = [writer.result_term(value) for value in outputs]
     body = writer.to_lets(tuple_of(results))
     names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
     return close_function(names, common.parameters, body)
 
 
-def _write_call(writer: LetWriter, given: Sequence[ProgramValue], call: Term) -> None:
-    if len(given) == 1:
-        (value,) = given
+def _write_call(writer: LetWriter, outputs: Sequence[ProgramValue], call: Term) -> None:
+    if len(outputs) == 1:
+        (value,) = outputs
         writer.add_as(value, call, is_named=value.kind != "result")
         return
-    whole = Free(f"{given[0].variable.name}.all", call.type)
-    writer.bind(whole, call, "results")
-    for value, part in zip(given, parts_of_tuple(whole, len(given)), strict=True):
+    results = Free(f"{outputs[0].variable.name}.all", call.type)
+    writer.bind(results, call, "results")
+    for value, part in zip(outputs, parts_of_tuple(results, len(outputs)), strict=True):
         writer.inline(value, part)

@@ -36,72 +36,77 @@ class Unknown(Enum):
 
 
 def known_parameters(
-    spec: PatternSpec, given: Mapping[str, Argument], types: Sequence[RiseType | Unknown]
+    spec: PatternSpec, explicit: Mapping[str, Argument], types: Sequence[RiseType | Unknown]
 ) -> Mapping[str, Argument]:
-    """The parameters in `given`, and those that follow from the argument types that are closed.
+    """The explicit parameters, and those that are inferred from closed argument types.
 
-    If the arguments do not match, the result is `given`, and unification will report why.
+    If the arguments do not match, only the explicit ones are returned, and unification will report
+    the reason.
     """
-    found = _infer_parameters(spec, tuple(given.items()), tuple(types))
-    return given if found is None else found
+    inferred = _infer_parameters(spec, tuple(explicit.items()), tuple(types))
+    return explicit if inferred is None else inferred
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _infer_parameters(
     spec: PatternSpec,
-    given: tuple[tuple[str, Argument], ...],
+    explicit: tuple[tuple[str, Argument], ...],
     types: tuple[RiseType | Unknown, ...],
 ) -> Mapping[str, Argument] | None:
-    known = dict(given)
-    if any(isinstance(value, Nat) and not value.is_constant for value in known.values()):
+    parameters = dict(explicit)
+    if any(isinstance(value, Nat) and not value.is_constant for value in parameters.values()):
         return None
     arguments = list(zip(uncurry(spec.type)[0], types, strict=False))
     for input, type in arguments:
-        if isinstance(type, RiseType) and type.is_closed and not _match_type(input, type, known):
+        if (
+            isinstance(type, RiseType)
+            and type.is_closed
+            and not _match_type(input, type, parameters)
+        ):
             return None
     for input, type in arguments:
-        if isinstance(type, Unknown) and not _can_match(input, type, known):
+        if isinstance(type, Unknown) and not _can_match(input, type, parameters):
             return None
-    return known
+    return parameters
 
 
-def _can_match(input: RiseType, argument: Unknown, known: Mapping[str, Argument]) -> bool:
-    """Whether an argument of unknown type may be what the pattern expects."""
+def _can_match(input: RiseType, argument: Unknown, parameters: Mapping[str, Argument]) -> bool:
+    """Whether an argument of unknown type may have the type that the pattern expects."""
     if argument is Unknown.OTHER:
         return isinstance(input, FunType)
-    type = known.get(input.label.data) if isinstance(input, TypeVariable) else input
+    type = parameters.get(input.label.data) if isinstance(input, TypeVariable) else input
     return isinstance(type, ScalarType)
 
 
-def _match_type(scheme: RiseType, found: RiseType, known: dict[str, Argument]) -> bool:
-    """Match a type against a scheme, and add the parameters that follow to `known`."""
-    match scheme, found:
+def _match_type(scheme: RiseType, actual: RiseType, parameters: dict[str, Argument]) -> bool:
+    """Match a type against a scheme, and add the parameters that are inferred."""
+    match scheme, actual:
         case TypeVariable(), _:
-            return known.setdefault(scheme.label.data, found) == found
+            return parameters.setdefault(scheme.label.data, actual) == actual
         case (ArrayType(), ArrayType()) | (VectorType(), VectorType()):
-            is_length = _match_size(scheme.length, found.length, known)
-            return is_length and _match_type(scheme.element, found.element, known)
+            is_length = _match_size(scheme.length, actual.length, parameters)
+            return is_length and _match_type(scheme.element, actual.element, parameters)
         case IdxType(), IdxType():
-            return _match_size(scheme.bound, found.bound, known)
+            return _match_size(scheme.bound, actual.bound, parameters)
         case TupleType(), TupleType():
-            is_first = _match_type(scheme.first, found.first, known)
-            return is_first and _match_type(scheme.second, found.second, known)
+            is_first = _match_type(scheme.first, actual.first, parameters)
+            return is_first and _match_type(scheme.second, actual.second, parameters)
         case _:
-            return scheme == found
+            return scheme == actual
 
 
-def _match_size(scheme: Nat, found: Nat, known: dict[str, Argument]) -> bool:
-    sizes = {name: value for name, value in known.items() if isinstance(value, Nat)}
-    wanted = scheme.substitute(sizes)
-    if wanted.is_constant or len(wanted.variables) > 1:
-        return wanted == found
-    (name,) = wanted.variables
+def _match_size(scheme: Nat, actual: Nat, parameters: dict[str, Argument]) -> bool:
+    sizes = {name: value for name, value in parameters.items() if isinstance(value, Nat)}
+    expected = scheme.substitute(sizes)
+    if expected.is_constant or len(expected.variables) > 1:
+        return expected == actual
+    (name,) = expected.variables
     try:
-        answer = solve(wanted, found, [name])
+        solution = solve(expected, actual, [name])
     except NatError:
         return False
-    if not isinstance(answer, Solved) or answer.requires or name not in answer.substitution:
+    if not isinstance(solution, Solved) or solution.requires or name not in solution.substitution:
         return False
-    size = answer.substitution[name]
-    known[name] = size
+    size = solution.substitution[name]
+    parameters[name] = size
     return size.is_constant and size.constant >= 0

@@ -29,7 +29,7 @@ class Run:
 
 @dataclass
 class Repeats:
-    """The runs of equal numbers that save at least `least`, those that save the most first."""
+    """The repeated runs that save at least `min_saving`, in the order of decreasing savings."""
 
     numbers: Sequence[int]
     sizes: Sequence[int]
@@ -38,27 +38,29 @@ class Repeats:
     """The positions that belong to an earlier run, which later runs cannot use."""
 
     def __iter__(self) -> Iterator[Run]:
-        ends = list(accumulate(self.sizes, initial=0))
-        found = [
-            Run(-count * (ends[start + length] - ends[start]), length, start)
+        total_sizes = list(accumulate(self.sizes, initial=0))
+        runs = [
+            Run(-count * (total_sizes[start + length] - total_sizes[start]), length, start)
             for start, length, count in {*self._adjacent_repeats(), *_separate_runs(self.numbers)}
         ]
-        # Of runs that save the same amount, the shorter one occurs more often.
-        return iter(sorted(run for run in found if -run.rank >= self.min_saving)[:MAX_CANDIDATES])
+        # If two runs save the same amount, the shorter one occurs more often.
+        return iter(sorted(run for run in runs if -run.rank >= self.min_saving)[:MAX_CANDIDATES])
 
     def occurrences(self, run: Run) -> list[range]:
-        """The occurrences of the run, without overlaps and without positions in `taken`."""
-        wanted = list(self.numbers[run.start : run.start + run.length])
+        """The occurrences of the run, without overlaps and without positions that are in use."""
+        run_numbers = list(self.numbers[run.start : run.start + run.length])
         positions: list[range] = []
-        at = run.start
-        while at + run.length <= len(self.numbers):
-            position = range(at, at + run.length)
-            is_here = self.numbers[at] == wanted[0] and self._run_at(position) == wanted
-            if is_here and self.used_positions.isdisjoint(position):
+        start = run.start
+        while start + run.length <= len(self.numbers):
+            position = range(start, start + run.length)
+            is_occurrence = (
+                self.numbers[start] == run_numbers[0] and self._run_at(position) == run_numbers
+            )
+            if is_occurrence and self.used_positions.isdisjoint(position):
                 positions.append(position)
-                at = position.stop
+                start = position.stop
             else:
-                at += 1
+                start += 1
         return positions
 
     def _run_at(self, position: range) -> list[int]:
@@ -67,11 +69,11 @@ class Repeats:
     def _adjacent_repeats(self) -> Iterator[tuple[int, int, int]]:
         """Runs with adjacent occurrences: first position, length, number of further occurrences."""
         hashes = _Hashes(self.numbers)
-        known: set[tuple[int, int]] = set()
+        reported: set[tuple[int, int]] = set()
         for start, length in sorted(_adjacent_runs(self.numbers)):
             positions = hashes.positions(start, length)
-            if (positions[0], length) not in known:
-                known.add((positions[0], length))
+            if (positions[0], length) not in reported:
+                reported.add((positions[0], length))
                 yield positions[0], length, _count_without_overlaps(positions, length) - 1
 
 
@@ -105,18 +107,23 @@ def _count_without_overlaps(positions: Sequence[int], length: int) -> int:
 def _adjacent_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Runs that are repeated immediately: every possible start, and the length."""
     array = np.array(numbers)
-    known: dict[int, list[tuple[int, int]]] = {}
+    runs_by_period: dict[int, list[tuple[int, int]]] = {}
     for period in range(1, min(len(numbers) // 2, MAX_PERIOD) + 1):
         equal = np.concatenate([[False], array[period:] == array[:-period], [False]])
         edges = np.flatnonzero(np.diff(equal.astype(np.int8))).reshape(-1, 2)
         long = edges[edges[:, 1] - edges[:, 0] >= period].tolist()
         if not long:
             continue
-        shorter = [each for part in known if period % part == 0 for each in known[part]]
+        shorter = [
+            extent
+            for part in runs_by_period
+            if period % part == 0
+            for extent in runs_by_period[part]
+        ]
         for first, last in long:
             if any(start <= first and last <= end for start, end in shorter):
                 continue
-            known.setdefault(period, []).append((first, last + period))
+            runs_by_period.setdefault(period, []).append((first, last + period))
             for start in range(first, min(first + period, last - period + 1)):
                 yield start, period
 
@@ -124,11 +131,11 @@ def _adjacent_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _separate_runs(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Short runs that occur anywhere: first position, length, number of further occurrences."""
     for length in range(1, min(MAX_SEPARATE_LENGTH, len(numbers) // 2) + 1):
-        seen: dict[tuple[int, ...], list[int]] = {}
-        for at in range(len(numbers) - length + 1):
-            positions = seen.setdefault(tuple(numbers[at : at + length]), [])
-            if not positions or at >= positions[-1] + length:
-                positions.append(at)
-        for positions in seen.values():
+        positions_by_run: dict[tuple[int, ...], list[int]] = {}
+        for start in range(len(numbers) - length + 1):
+            positions = positions_by_run.setdefault(tuple(numbers[start : start + length]), [])
+            if not positions or start >= positions[-1] + length:
+                positions.append(start)
+        for positions in positions_by_run.values():
             if len(positions) > 1:
                 yield positions[0], length, len(positions) - 1

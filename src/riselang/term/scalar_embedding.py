@@ -37,17 +37,17 @@ def scalar_leaves(term: Term) -> list[Term]:
     A variable is listed once, however often it is used. An application that occurs twice is listed
     twice: if it were shared, it would read back as a different term, with a let.
     """
-    found: list[Term] = []
+    leaves: list[Term] = []
     stack = [term]
     while stack:
         current = stack.pop()
         if isinstance(current, Scalar):
             stack.extend(reversed(current.operands))
         elif not isinstance(current, Literal) and not (
-            isinstance(current, Bound) and current in found
+            isinstance(current, Bound) and current in leaves
         ):
-            found.append(current)
-    return found
+            leaves.append(current)
+    return leaves
 
 
 @recursive
@@ -60,7 +60,7 @@ def evaluate_tree(
     """Compute the value of a tree from the values of its leaves; `combine` handles inner nodes."""
     pairs = list(zip(leaves, values, strict=True))
     variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
-    others = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
+    other_values = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
 
     def evaluate(term: Term) -> Value:
         if isinstance(term, Scalar | Literal):
@@ -68,7 +68,7 @@ def evaluate_tree(
             for operand in term.children:
                 operands.append(evaluate(operand))
             return combine(term, operands)
-        return variables[term] if term in variables else next(others)
+        return variables[term] if term in variables else next(other_values)
 
     return evaluate(term)
 
@@ -89,8 +89,8 @@ def embed_tree(term: Term, leaves: Sequence[Term], values: Sequence[SSAValue]) -
 
 def _create_operation(term: Term, operands: Sequence[SSAValue]) -> Operation:
     if isinstance(term, Literal):
-        plain = term.attribute.builtin_attribute
-        return arith.ConstantOp.create(result_types=[plain.get_type()], properties={"value": plain})
+        value = term.attribute.builtin_attribute
+        return arith.ConstantOp.create(result_types=[value.get_type()], properties={"value": value})
     assert isinstance(term, Scalar)
     return create_scalar_op(term.op, operands, _builtin_type(term), term.predicate)
 

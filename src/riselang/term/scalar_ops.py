@@ -1,8 +1,8 @@
 """The scalar operations: the ops of arith and math that terms support.
 
-A term has an operation under its MLIR name. Users write `add` or `a + b`; `resolve` selects the op
-for the operand type. Flags such as fastmath or nsw are permissions that we never use, so terms do
-not have them.
+Terms refer to operations by their MLIR names. Users write `add` or `a + b`; `resolve_op` selects
+the op for the operand type. Terms have no flags such as fastmath or nsw, since these are
+permissions that riselang never uses.
 """
 
 from __future__ import annotations

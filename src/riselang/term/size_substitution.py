@@ -66,8 +66,8 @@ def _check_pattern(pattern: Pattern, sizes: Mapping[str, Nat]) -> None:
     if not is_open:
         return
     if (problem := argument_error(arguments) or pattern.spec.check(arguments)) is not None:
-        given = ", ".join(f"{name} = {size}" for name, size in sorted(sizes.items()))
-        raise UserError(f"{pattern.spec.name}: {problem} (for {given})", pattern.location)
+        size_text = ", ".join(f"{name} = {size}" for name, size in sorted(sizes.items()))
+        raise UserError(f"{pattern.spec.name}: {problem} (for {size_text})", pattern.location)
 
 
 def apply_dependent(function: DepLambda, argument: Nat | RiseType) -> Term:
@@ -86,11 +86,11 @@ def rename_size_or_type(term: Term, kind: str, old: str, new: str) -> Term:
     return _substitute(term, {}, {old: variable(new)})
 
 
-def open_term_binder(function: DepLambda, others: Collection[str] = ()) -> tuple[str, Term]:
+def open_term_binder(function: DepLambda, reserved_names: Collection[str] = ()) -> tuple[str, Term]:
     """A fresh name for the variable of a dependent function, and the body with that name."""
-    taken = term_names(function.body).union(others)
+    used_names = term_names(function.body).union(reserved_names)
     candidates = (f"{function.name}{number or ''}" for number in itertools.count())
-    name = next(name for name in candidates if name not in taken)
+    name = next(name for name in candidates if name not in used_names)
     return name, rename_size_or_type(function.body, function.kind, function.binder, name)
 
 
@@ -111,12 +111,12 @@ def term_names(term: Term) -> set[str]:
 
 @recursive
 def _substitute(term: Term, sizes: Mapping[str, Nat], types: Mapping[str, RiseType]) -> Term:
-    known: dict[RiseType, RiseType] = {}
+    replaced_types: dict[RiseType, RiseType] = {}
 
     def replace_type(type: RiseType) -> RiseType:
-        if type not in known:
-            known[type] = substitute(type, sizes, types)
-        return known[type]
+        if type not in replaced_types:
+            replaced_types[type] = substitute(type, sizes, types)
+        return replaced_types[type]
 
     def replace_argument(argument: Argument) -> Argument:
         if isinstance(argument, Nat):

@@ -1,7 +1,7 @@
-"""Storing reductions that are read often, so that a library can compute them as a whole.
+"""Storing reductions that are read often, so that a library can compute all of them in one call.
 
-`map(f, xs)` computes an element of `xs` where `f` needs it. A library computes a whole matrix, so a
-matrix multiplication whose result another one reads is stored in a buffer.
+`map(f, xs)` computes an element of `xs` where `f` needs it. A library computes a complete matrix,
+so the result of a matrix multiplication that is an operand of another one is stored in a buffer.
 """
 
 from __future__ import annotations

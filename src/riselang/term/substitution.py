@@ -167,15 +167,15 @@ def _count_weighted_uses(body: Term) -> _Weights:
     while isinstance(body, Lambda):
         body = body.body
         level += 1
-    found = [0, 0, 0]
+    count = [0, 0, 0]
 
     def go(term: Term, level: int, weight: int) -> None:
         if term.open <= level:
             return
         if isinstance(term, Bound):
-            found[0] += weight * (term.index == level)
+            count[0] += weight * (term.index == level)
         elif (part := _component_of(term, level)) is not None:
-            found[part] += weight
+            count[part] += weight
         elif isinstance(term, Lambda):
             go(term.body, level + 1, 2)
         elif isinstance(term, Apply) and _is_partial_let(term.function):
@@ -189,7 +189,7 @@ def _count_weighted_uses(body: Term) -> _Weights:
                 go(child, level, weight)
 
     go(body, level, 1)
-    return found[0], found[1], found[2]
+    return count[0], count[1], count[2]
 
 
 def _component_of(term: Term, level: int) -> int | None:

@@ -260,8 +260,8 @@ class _Emitter:
             result = self.value(arguments[1].body, self.bind_let(arguments, environment))
             if len(arguments) == 2:
                 return result
-            rest = [self.value(argument, environment) for argument in arguments[2:]]
-            return self.add(ApplyOp(result, rest), term.location).results[0]
+            remaining = [self.value(argument, environment) for argument in arguments[2:]]
+            return self.add(ApplyOp(result, remaining), term.location).results[0]
         if isinstance(head, Pattern) and head.spec is LET:
             arguments = [arguments[1], arguments[0], *arguments[2:]]
             head, arguments = arguments[0], arguments[1:]

@@ -27,8 +27,8 @@ def _keep_order(arguments: Arguments) -> Arguments:
 
 
 def _swap_first_two(arguments: Arguments) -> Arguments:
-    first, second, *others = arguments
-    return (second, first, *others)
+    first, second, *remaining = arguments
+    return (second, first, *remaining)
 
 
 INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
@@ -72,10 +72,10 @@ def inverse_view(function: Term) -> Term | None:
 def solve_view(body: Term, value: Term) -> Term | None:
     """Solve `body = value` for the innermost variable, if `body` is a view of it."""
     while not isinstance(body, Bound):
-        before = invert_step(body, value)
-        if before is None:
+        equation = invert_step(body, value)
+        if equation is None:
             return None
-        body, value = before
+        body, value = equation
     return value if body.index == 0 else None
 
 

@@ -68,7 +68,7 @@ def test_a_deep_program_is_staged() -> None:
     stages = split_stages(term, 2, {0})
     assert stages is not None
     assert stages.values == 1
-    assert depth_under(stages.rest) > LEVELS
+    assert depth_under(stages.second) > LEVELS
 
 
 def depth_under(term: Term) -> int:

@@ -42,7 +42,7 @@ def test_no_pattern_takes_what_is_no_size(spec: PatternSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", WITH_SIZES, ids=lambda spec: spec.name)
-def test_every_size_is_taken_or_refused_as_the_users_mistake(spec: PatternSpec) -> None:
+def test_every_size_is_accepted_or_rejected_with_a_user_error(spec: PatternSpec) -> None:
     for size in RIGHT:
         problem = refusal(spec, size)
         if problem is not None:

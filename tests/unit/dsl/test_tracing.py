@@ -103,7 +103,7 @@ def test_a_function_that_gives_a_function_takes_two_arguments() -> None:
     assert total(np.array([1, 2, 3], np.float32)) == -6
 
 
-def test_a_function_of_two_arguments_takes_pairs_apart() -> None:
+def test_a_function_of_two_arguments_destructures_pairs() -> None:
     def product(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]):
         return rl.zip(x, y) | rl.map(lambda a, b: a * b)
 
@@ -166,7 +166,7 @@ def test_operators_build_scalar_operations() -> None:
     ]
 
 
-def test_tuples_come_apart_and_go_together() -> None:
+def test_tuples_are_unpacked_and_packed() -> None:
     @rl.jit
     def swap(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.i32]):
         def flip(pair: Any) -> Any:
@@ -283,7 +283,7 @@ def a_partial_application(x: rl.Array[3, rl.f32]):
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_explained(name: str) -> None:
+def test_common_errors_are_explained(name: str) -> None:
     function, message = MISTAKES[name]
     with pytest.raises(rl.UserError) as caught:
         rl.jit(function).lower()

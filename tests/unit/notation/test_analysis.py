@@ -49,7 +49,7 @@ def test_everything_that_is_wrong_is_found(text: str, expected: list[str]) -> No
     assert messages(text) == expected
 
 
-def test_many_mistakes_end() -> None:
+def test_analysis_stops_after_many_errors() -> None:
     text = "\n".join(f"def f{number} = fun(" for number in range(300))
     assert 1 <= len(messages(text)) <= 20
 
@@ -84,7 +84,7 @@ def test_what_stays_is_used_again_and_gives_the_same() -> None:
         place = choices.randrange(len(text))
         changed = text[:place] + choices.choice(["", "(", " q", "\n\n", "def "]) + text[place + 1 :]
         before = analyze(text)
-        after = analyze(changed, before=before)
+        after = analyze(changed, previous=before)
         assert known(after) == known(analyze(changed))
         kept = {id(each.elaborator) for each in before.results if each.elaborator is not None}
         reused += sum(id(each.elaborator) in kept for each in after.results)

@@ -11,7 +11,7 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
@@ -64,9 +64,9 @@ def check(form: str, shape: Sizes, strategy: Strategy) -> None:
 
 TILES = {
     "rows kept": register_tiles(4, 8, 4, block=2, kept=True),
-    "rows in place": register_tiles(3, 4, 4, block=1, packed=False, threads=False),
+    "rows in place": register_tiles(3, 4, 4, block=1, packed=False, in_parallel=False),
     "columns kept": column_tiles(4, 8, 4, kept=True),
-    "columns": column_tiles(3, 4, 2, threads=False),
+    "columns": column_tiles(3, 4, 2, in_parallel=False),
 }
 
 
@@ -91,20 +91,20 @@ FEW_ROWS = ((1, 64, 8), (3, 31, 17), (8, 9, 3), (5, 20, 1))
 
 
 @pytest.mark.parametrize(
-    ("form", "shape", "depth", "threads"),
+    ("form", "shape", "depth", "in_parallel"),
     combined(FORMS, FEW_ROWS, [1, 2, 4], [False, True]),
     ids=str,
 )
 @pytest.mark.sampled(6)
-def test_some_products_of_all_sums_at_a_time(
-    form: str, shape: Sizes, depth: int, threads: bool
-) -> None:
-    tiled = streamed_tiles(2, 8, 4, depth=depth, share=10, threads=threads)
+def test_streamed_tiles(form: str, shape: Sizes, depth: int, in_parallel: bool) -> None:
+    tiled = streamed_tiles(2, 8, 4, depth=depth, columns_per_thread=10, in_parallel=in_parallel)
     check(form, shape, fuse() >> top_down(tiled))
 
 
-def test_sums_that_wait_are_the_result() -> None:
-    tiled = fuse() >> top_down(streamed_tiles(2, 8, 4, depth=4, share=64, threads=False))
+def test_accumulators_are_in_the_result() -> None:
+    tiled = fuse() >> top_down(
+        streamed_tiles(2, 8, 4, depth=4, columns_per_thread=64, in_parallel=False)
+    )
     for shape in ((4, 32, 16), (3, 31, 16)):
         kernel = TermKernel("f", program("plain", shape), strategy=tiled)
         assert "alloc" not in kernel.lower().as_text("affine")
@@ -115,10 +115,10 @@ DEFAULT_SHAPES = ((1, 300, 70), (6, 129, 50), (24, 40, 30))
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", DEFAULT_SHAPES, ids=str)
-def test_the_default_recognises_all_forms(form: str, shape: Sizes) -> None:
+def test_the_default_strategy_recognizes_all_forms(form: str, shape: Sizes) -> None:
     rows, columns, depth = shape
-    chosen = recognized_kernels(program(form, shape), Setting("contract"))
-    assert [each.what for each in chosen] == [
+    chosen = recognized_computations(program(form, shape), Setting("contract"))
+    assert [each.description for each in chosen] == [
         f"matrix multiplication of {rows} x {depth} by {depth} x {columns}"
     ]
     assert derive(program(form, shape), DEFAULT).steps
@@ -150,7 +150,7 @@ def test_what_takes_more_is_no_product(name: str) -> None:
 def test_few_rows_read_columns_as_they_lie() -> None:
     machine = Machine(16, 32, cores=4)
     tiles = choose_tiles(MatmulShape(6, 4096, 4096, 4), machine)
-    assert (tiles.rows, tiles.columns, tiles.depth, tiles.share) == (3, 16, 4, 1024)
+    assert (tiles.rows, tiles.columns, tiles.depth, tiles.columns_per_thread) == (3, 16, 4, 1024)
     assert not tiles.is_packed
     assert tiles.is_parallel
     assert str(tiles).endswith("4 products of each sum at a time, in place, in parallel")
@@ -158,5 +158,5 @@ def test_few_rows_read_columns_as_they_lie() -> None:
     assert choose_tiles(MatmulShape(6, 4096, 4096, 4), machine, ahead=True).depth == 0
     assert choose_tiles(MatmulShape(16, 4096, 4096, 4), machine).depth == 0
     odd = choose_tiles(MatmulShape(2, 4097, 4096, 4), machine)
-    assert odd.share == 4097
+    assert odd.columns_per_thread == 4097
     assert not odd.is_parallel

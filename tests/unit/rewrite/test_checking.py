@@ -60,7 +60,7 @@ def test_a_step_that_changes_a_value_is_found() -> None:
     report = check(derive(program, top_down(BACKWARDS)))
     assert not report.is_right
     (found,) = report.steps
-    assert found.what == "step 1: wrong at 0.0.1.0"
+    assert found.subject == "step 1: wrong at 0.0.1.0"
     assert found.difference is not None
     assert [name for name, _ in found.difference.inputs] == ["row"]
     text = report.show()
@@ -120,14 +120,14 @@ def test_a_program_that_takes_functions_is_not_run() -> None:
     start = parse_term("fun((g : i32 -> i32, x : 4.i32), x |> map(g) |> map(g))")
     report = check(derive(start, parse_strategy("fuse()")))
     assert {each.runs for each in report.comparisons} == {0}
-    assert report.whole.obstacle == "it is a function of functions, sizes or types"
+    assert report.program.obstacle == "it is a function of functions, sizes or types"
 
 
 def test_what_cannot_be_run_says_why() -> None:
     program = "fun((x : 4.i32), x |> map(neg) |> map(while(fun(e, e < 3), fun(e, e + 1))))"
     report = check(derived(program, "fuse()"))
     assert report.is_right
-    assert report.whole.obstacle == "a while may not terminate on random values"
+    assert report.program.obstacle == "a while may not terminate on random values"
     assert "was not run, since a while may not terminate on random values" in report.show()
 
 

@@ -129,7 +129,7 @@ def test_strategies_without_parts() -> None:
         (lambda: split_join("n n"), "m must be a size, but is 'n n'"),
         (lambda: map_fusion(1), "map_fusion takes no parameters, but got 1"),
         (lambda: tile(), "tile needs the size of a tile"),
-        (lambda: tile(4, -1), "of 1 or more"),
+        (lambda: tile(4, -1), "must be at least 1"),
     ],
 )
 def test_parameters_are_checked(call: Callable[[], Strategy], message: str) -> None:

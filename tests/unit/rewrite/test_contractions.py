@@ -18,7 +18,7 @@ from riselang.rewrite.strategies.contractions import (
     register_tiles,
 )
 from riselang.rewrite.strategies.matmul import goto
-from riselang.rewrite.strategies.matmul_shapes import contraction_shape
+from riselang.rewrite.strategies.matmul_shapes import matmul_shape
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
@@ -71,32 +71,32 @@ def test_other_numbers(scalar: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tiles", "packed", "threads"),
+    ("tiles", "packed", "in_parallel"),
     combined(
         [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (8, 48, 16)], [False, True], [False, True]
     ),
     ids=str,
 )
 @pytest.mark.sampled(4)
-def test_any_tiles(tiles: Sizes, packed: bool, threads: bool) -> None:
+def test_any_tiles(tiles: Sizes, packed: bool, in_parallel: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
-    tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, threads=threads)
+    tiled = register_tiles(*tiles, block=2, kept=kept, packed=packed, in_parallel=in_parallel)
     check("A B", (13, 31, 17), fuse() >> top_down(tiled))
 
 
 @pytest.mark.parametrize(
-    ("tiles", "form", "threads"),
+    ("tiles", "form", "in_parallel"),
     each_once([(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)], FORMS, [False, True]),
     ids=str,
 )
-def test_any_tiles_by_columns(tiles: Sizes, form: str, threads: bool) -> None:
+def test_any_tiles_by_columns(tiles: Sizes, form: str, in_parallel: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
-    tiled = column_tiles(*tiles, kept=kept, threads=threads)
+    tiled = column_tiles(*tiles, kept=kept, in_parallel=in_parallel)
     check(form, (13, 31, 17), fuse() >> top_down(tiled))
 
 
 @pytest.mark.parametrize(("form", "rows"), each_once(FORMS, [8, 13, 19]))
-def test_rows_that_are_turned_in_registers(form: str, rows: int) -> None:
+def test_rows_that_are_transposed_in_registers(form: str, rows: int) -> None:
     tiles = (
         register_tiles(4, 8, 4, block=2, kept=True, transposed=True),
         column_tiles(4, 8, 4, kept=True, transposed=True),
@@ -125,12 +125,12 @@ PANELS = (
 )
 
 
-@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("in_parallel", [False, True])
 @pytest.mark.parametrize("tiles", [(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4)])
-def test_panels_are_multiplied_as_they_are(tiles: Sizes, threads: bool) -> None:
+def test_panels_are_multiplied_as_they_are(tiles: Sizes, in_parallel: bool) -> None:
     rows, columns, lanes = tiles
     term = parse_term(PANELS.format(a="n", b="m", l="l", r=rows, c=columns))
-    tiled = panel_tiles(*tiles, kept=rows % lanes == 0, threads=threads)
+    tiled = panel_tiles(*tiles, kept=rows % lanes == 0, in_parallel=in_parallel)
     random = np.random.default_rng(4)
     left = random.standard_normal((3, 7, rows)).astype(np.float32)
     right = random.standard_normal((2, 7, columns)).astype(np.float32)
@@ -213,7 +213,7 @@ def test_what_is_no_contraction_is_left_alone(name: str) -> None:
     while isinstance(term, Lambda):
         term = term.body
     fused = derive(term, fuse()).end if name != "no reduction" else term
-    assert contraction_shape(fused) is None
+    assert matmul_shape(fused) is None
 
 
 def test_sizes_have_to_be_numbers() -> None:
@@ -223,5 +223,5 @@ def test_sizes_have_to_be_numbers() -> None:
     )
     assert isinstance(term, Lambda)
     assert isinstance(term.body, Lambda)
-    assert contraction_shape(term.body.body) is None
+    assert matmul_shape(term.body.body) is None
     assert str(contraction()) == "contraction()"

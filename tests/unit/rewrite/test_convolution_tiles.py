@@ -18,7 +18,7 @@ from riselang.rewrite.strategies.convolution_tiles import (
     schedule_windows,
     window_shape,
 )
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine
@@ -150,6 +150,6 @@ def test_tiles_fit_the_registers(name: str) -> None:
 
 def test_the_default_takes_it() -> None:
     sizes = (1, 12, 12, 3, 3, 4, 8)
-    found = recognized_kernels(contract(convolution(sizes)), Setting("contract"))
-    assert [each.what.partition(" of ")[0] for each in found] == ["windows"]
+    found = recognized_computations(contract(convolution(sizes)), Setting("contract"))
+    assert [each.description.partition(" of ")[0] for each in found] == ["windows"]
     check(sizes, DEFAULT)

@@ -12,7 +12,7 @@ from riselang.dialects.rise.types import leaves, uncurry
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.tools import rise
 from support.pairwise import each_once
 
@@ -34,8 +34,8 @@ def shapes_of(kernel: Any) -> list[tuple[int, ...]]:
     return [tuple(size.constant for size in sizes) for each in inputs for sizes, _ in leaves(each)]
 
 
-def recognised(text: str, float: str = "contract") -> list[str]:
-    return [str(choice) for choice in recognized_kernels(parse_term(text), Setting(float))]
+def recognized(text: str, float: str = "contract") -> list[str]:
+    return [str(choice) for choice in recognized_computations(parse_term(text), Setting(float))]
 
 
 @pytest.mark.parametrize("loop", ["map", "mapPar"])
@@ -57,17 +57,17 @@ def test_products_inside_of_a_program() -> None:
       let C = A |> map(fun(r, B |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))));
       C |> map(fun(r, C |> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0)))))
         |> map(fun(r, r |> map(sqrt))))"""
-    assert len(recognised(text)) == 2
+    assert len(recognized(text)) == 2
     source = np.random.default_rng(0)
     a, b = (source.random((18, 19), np.float32) for _ in range(2))
     assert loaded(text)(a, b).tobytes() == loaded(text, backend="interpret")(a, b).tobytes()
 
 
 @pytest.mark.parametrize("length", [1200, 4096, 4099])
-def test_folds_take_several_sums_where_that_is_permitted(length: int) -> None:
+def test_relaxed_reductions_use_several_accumulators(length: int) -> None:
     text = GEMV.format(length)
-    assert recognised(text) == []
-    assert len(recognised(text, "relaxed")) == 1
+    assert recognized(text) == []
+    assert len(recognized(text, "relaxed")) == 1
     source = np.random.default_rng(0)
     a, x = source.random((30, length), np.float32), source.random(length, np.float32)
     kernel = loaded(text, float="relaxed")
@@ -99,7 +99,7 @@ WINDOWS = {
 @pytest.mark.sampled(2)
 def test_windows_are_read_in_vectors_and_keep_their_bits(name: str) -> None:
     text = WINDOWS[name]
-    assert any("windows for" in each for each in recognised(text)), name
+    assert any("windows for" in each for each in recognized(text)), name
     kernel = loaded(text)
     source = np.random.default_rng(0)
     inputs = [source.random(shape, np.float32) for shape in shapes_of(kernel)]
@@ -124,9 +124,9 @@ def test_sums_of_lines_where_weights_are_products_and_that_is_permitted() -> Non
     ids=str,
 )
 @pytest.mark.sampled(2)
-def test_arrays_are_turned_round_in_registers(type: str, shape: tuple[int, int]) -> None:
+def test_arrays_are_transposed_in_registers(type: str, shape: tuple[int, int]) -> None:
     text = f"fun((A : {shape[0]}.{shape[1]}.{type}), A |> transpose)"
-    (choice,) = recognised(text)
+    (choice,) = recognized(text)
     assert choice.startswith("a transposed array at 0: tiles of ")
     kernel = loaded(text)
     assert "toMem(register)" in kernel.lower().as_text("notation")
@@ -163,7 +163,7 @@ def test_large_maps_are_on_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [1 << 18, (1 << 18) + 77])
-def test_threads_share_a_long_fold_and_sum_the_same(
+def test_a_long_parallel_reduction_has_the_same_result(
     length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"""fun((x : {length}.f32, y : {length}.f32),
@@ -228,4 +228,4 @@ def test_the_tool_says_what_is_chosen_and_why(
     assert "is unchanged: it is small, or a size is symbolic" in capsys.readouterr().out
     file.write_text(UNTOUCHED["no kernel"])
     rise.main(["derive", "--default", "--end", str(file)])
-    assert "no kernel is recognized" in capsys.readouterr().out
+    assert "no computation is recognized" in capsys.readouterr().out

@@ -12,8 +12,8 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.rules.functions import reductions_first, reductions_first_with
 from riselang.rewrite.strategies.contractions import column_tiles, register_tiles
-from riselang.rewrite.strategies.default_schedule import prepare_kernels
-from riselang.rewrite.strategies.matmul_shapes import contraction_shape
+from riselang.rewrite.strategies.default_schedule import prepare_computations
+from riselang.rewrite.strategies.matmul_shapes import matmul_shape
 from riselang.rewrite.traversals import top_down
 from riselang.term.nodes import Lambda, Term
 from support.pairwise import each_once
@@ -59,7 +59,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
 def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
     tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
     shape = (13, 31, 17)
-    check(program(shape, EPILOGUES[epilogue]), shape, prepare_kernels >> top_down(tiled))
+    check(program(shape, EPILOGUES[epilogue]), shape, prepare_computations >> top_down(tiled))
 
 
 def check(term: Term, shape: Sizes, strategy: Strategy) -> None:
@@ -101,7 +101,7 @@ def test_sums_come_before_what_is_done_with_them() -> None:
     assert "|> map(fun(v, v * 2.0))" in repr(result.term)
 
 
-def test_the_smallest_part_goes_beside_the_sums() -> None:
+def test_the_sums_are_zipped_with_the_smallest_component() -> None:
     nest = (
         "fun((x : 4.8.f32, b : 4.f32), zip(x, zip(b, b)) |> map(fun(p, "
         "(fst(p) |> reduce(add, 0.0)) + snd(snd(p)))))"
@@ -116,6 +116,6 @@ def test_the_shape_of_a_product_with_an_epilogue() -> None:
         "fun((x : 4.8.f32, w : 6.8.f32, b : 6.f32), x |> map(fun(r, zip(w, b) |> map(fun(p, "
         "max((zip(r, fst(p)) |> reduce(fun((t, q), fst(q) * snd(q) + t), 0.0)) + snd(p), 0.0))))))"
     )
-    shape = contraction_shape(body(text))
+    shape = matmul_shape(body(text))
     assert shape is not None
     assert (shape.rows, shape.columns, shape.depth) == (4, 6, 8)

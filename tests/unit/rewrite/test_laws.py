@@ -50,7 +50,7 @@ def test_the_outline_ends_at_what_is_no_pattern() -> None:
         ("x : n.q", "x ~> x", "x : n.q", "x"),
     ],
 )
-def test_a_mistake_in_a_law_is_shown_where_it_was_written(
+def test_an_error_in_a_law_is_located_in_its_text(
     parameters: str, text: str, line: str, marked: str
 ) -> None:
     with pytest.raises(UserError) as caught:

@@ -9,7 +9,7 @@ from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
@@ -54,31 +54,34 @@ def check(form: str, lines: str, count: int, length: int, strategy: Strategy) ->
 
 
 @pytest.mark.parametrize(("form", "lines", "count"), combined(FORMS, LINES, [8, 13]))
-def test_several_folds_at_once(form: str, lines: str, count: int) -> None:
+def test_interleaved_reductions(form: str, lines: str, count: int) -> None:
     check(form, lines, count, 9, fuse() >> top_down(interleaved_reductions(4)))
 
 
 @pytest.mark.parametrize(
-    ("form", "lines", "length", "threads"), combined(FORMS, LINES, [1, 8, 11], [False, True])
+    ("form", "lines", "length", "in_parallel"), combined(FORMS, LINES, [1, 8, 11], [False, True])
 )
-def test_some_elements_of_all_folds_at_a_time(
-    form: str, lines: str, length: int, threads: bool
-) -> None:
+def test_streamed_reductions(form: str, lines: str, length: int, in_parallel: bool) -> None:
     check(
         form,
         lines,
         12,
         length,
-        fuse() >> top_down(streamed_reductions(4, share=6, threads=threads)),
+        fuse()
+        >> top_down(streamed_reductions(4, reductions_per_thread=6, in_parallel=in_parallel)),
     )
 
 
 @pytest.mark.parametrize(
     ("form", "lines", "sizes"), combined(FORMS, LINES, [(64, 48), (61, 67)]), ids=str
 )
-def test_the_default_recognises_them(form: str, lines: str, sizes: tuple[int, int]) -> None:
-    chosen = recognized_kernels(program(form, lines, *sizes), Setting("contract"))
-    assert [each.what for each in chosen] == [f"{sizes[0]} reductions of {sizes[1]} elements"]
+def test_the_default_strategy_recognizes_line_reductions(
+    form: str, lines: str, sizes: tuple[int, int]
+) -> None:
+    chosen = recognized_computations(program(form, lines, *sizes), Setting("contract"))
+    assert [each.description for each in chosen] == [
+        f"{sizes[0]} reductions of {sizes[1]} elements"
+    ]
     check(form, lines, *sizes, DEFAULT)
 
 
@@ -93,41 +96,39 @@ def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
     """Several at once would be computed for each that is read."""
     text = READ.format(LINES[lines], LINES[lines])
     term = parse_term(f"fun((a : 64.64.f32), {text})")
-    assert recognized_kernels(term, Setting("contract")) == []
+    assert recognized_computations(term, Setting("contract")) == []
     named = parse_term(
         f"fun((a : 64.64.f32), let s = {LINES[lines]} |> map(fun(l, l |> reduce(add, 0.0))); "
         "a |> map(fun(r, zip(r, s) |> map(fun(p, fst(p) / snd(p))))))"
     )
-    assert len(recognized_kernels(named, Setting("contract"))) == 1
+    assert len(recognized_computations(named, Setting("contract"))) == 1
 
 
-def test_integers_and_relaxed_rows_are_folded_by_vectors() -> None:
+def test_integers_and_relaxed_rows_are_reduced_in_vectors() -> None:
     rows = program("sums", "rows", 64, 512)
-    assert "4 of them interleaved" in str(recognized_kernels(rows, Setting("strict"))[0])
-    (relaxed,) = recognized_kernels(rows, Setting("relaxed"))
-    assert relaxed.what == "a reduction of 512 elements"
+    assert "4 of them interleaved" in str(recognized_computations(rows, Setting("strict"))[0])
+    (relaxed,) = recognized_computations(rows, Setting("relaxed"))
+    assert relaxed.description == "a reduction of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
-    assert recognized_kernels(ints, Setting("contract")) == []
+    assert recognized_computations(ints, Setting("contract")) == []
 
 
-def test_sizes_have_to_be_sizes() -> None:
-    with pytest.raises(
-        UserError, match="streamed_reductions needs a depth and a share of 1 or more"
-    ):
-        streamed_reductions(0, share=4)
-    with pytest.raises(UserError, match="streamed_tiles needs sizes, a depth and a share of 1"):
-        streamed_tiles(1, 4, 4, depth=4, share=0)
-    with pytest.raises(UserError, match="pad_to_multiple needs a size of 1 or more"):
+def test_sizes_must_be_positive() -> None:
+    with pytest.raises(UserError, match="streamed_reductions: 'depth' must be at least 1"):
+        streamed_reductions(0, reductions_per_thread=4)
+    with pytest.raises(UserError, match="streamed_tiles: 'columns_per_thread' must be at least 1"):
+        streamed_tiles(1, 4, 4, depth=4, columns_per_thread=0)
+    with pytest.raises(UserError, match="interleaved_reductions: 'count' must be at least 1"):
         interleaved_reductions(0)
 
 
-def test_few_rows_with_columns_that_lie_in_memory() -> None:
+def test_few_rows_with_contiguous_columns() -> None:
     text = (
         "fun((a : {}.64.f32, w : 64.64.f32), a |> map(fun(r, w |> map(fun(c, zip(r, c) "
         "|> map(mult) |> reduce(add, 0.0))))))"
     )
     few, more = (
-        recognized_kernels(parse_term(text.format(n)), Setting("contract")) for n in (2, 8)
+        recognized_computations(parse_term(text.format(n)), Setting("contract")) for n in (2, 8)
     )
-    assert [each.what for each in few] == ["64 reductions of 64 elements"]
-    assert [each.what for each in more] == ["matrix multiplication of 8 x 64 by 64 x 64"]
+    assert [each.description for each in few] == ["64 reductions of 64 elements"]
+    assert [each.description for each in more] == ["matrix multiplication of 8 x 64 by 64 x 64"]

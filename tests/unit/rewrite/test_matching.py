@@ -114,7 +114,12 @@ REFUSED = [
         HEAD,
         "x would have two different values here",
     ),
-    ("separate_convolution", weighted("*", "+"), CONDITION, "times is applied to something else"),
+    (
+        "separate_convolution",
+        weighted("*", "+"),
+        CONDITION,
+        "times is applied to a different argument",
+    ),
     ("separate_convolution", weighted("+", "+"), CONDITION, "arith.addi does not distribute over"),
     ("split_join(3)", INCREMENT, CONDITION, "4 is not a multiple of 3"),
     ("split_join(0)", INCREMENT, CONDITION, "the size 4 is not of the form 0"),

@@ -75,11 +75,11 @@ def test_two_stages_compute_what_one_does(text: str, known: set[int], values: in
     assert stages is not None
     assert stages.values == values
     first = computed(stages.first, [arrays[at] for at in sorted(known)], values)
-    (found,) = computed(stages.rest, [*arrays, *first])
+    (found,) = computed(stages.second, [*arrays, *first])
     (wanted,) = computed(term, arrays)
     np.testing.assert_array_equal(found, wanted)
     # What was computed once is not computed again.
-    assert repr(stages.rest).count("toMem(heap)") == text.count("toMem(heap)") - values
+    assert repr(stages.second).count("toMem(heap)") == text.count("toMem(heap)") - values
 
 
 @pytest.mark.parametrize(("text", "known"), [(PACKED, {1}), (VECTORS, {1}), (NESTED, {1})])

@@ -13,7 +13,7 @@ from riselang.rewrite.rules.algorithmic import map_fusion, peel_map, split_join
 from riselang.rewrite.rules.functions import beta
 from riselang.rewrite.selectors import innermost, nth, outermost
 from riselang.rewrite.strategies.schedules import reorder, split, store_in_memory, tile
-from riselang.rewrite.strategy_text import MOST_CHARACTERS, MOST_DEPTH, parse_strategy
+from riselang.rewrite.strategy_text import MAX_CHARACTERS, MAX_DEPTH, parse_strategy
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -169,7 +169,7 @@ MISTAKES = {
     "beta @ nth('map', 1)": (1, 8, "nth: expected a number, but found 'map'"),
     "outermost('map')": (1, 1, "expected a strategy, but found outermost('map')"),
     "tile()": (1, 1, "tile needs the size of a tile in each dimension"),
-    "tile(4, 0)": (1, 1, "of 1 or more"),
+    "tile(4, 0)": (1, 1, "at least 1"),
     "tile('4')": (1, 1, "tile: expected a number, but found '4'"),
     "tile(True)": (1, 1, "tile: expected a number, but found True"),
     "reorder()": (1, 1, "reorder needs"),
@@ -198,15 +198,15 @@ MISTAKES = {
     "0777": (1, 1, "leading zeros"),
     "9" * 5000: (1, 1, "digits"),
     "(" * 300: (1, 201, "too many nested parentheses"),
-    "-" * (MOST_DEPTH + 50) + "3": (1, 200, f"nested at most {MOST_DEPTH} deep"),
-    "id" + " + id" * 900: (1, 1, f"nested at most {MOST_DEPTH} deep"),
+    "-" * (MAX_DEPTH + 50) + "3": (1, 200, f"nested at most {MAX_DEPTH} deep"),
+    "id" + " + id" * 900: (1, 1, f"nested at most {MAX_DEPTH} deep"),
     "(" + "beta >> " * 900 + "id) + id": (1, 1, "... is not a strategy"),
-    "b" * (MOST_CHARACTERS + 1): (1, 1, f"at most {MOST_CHARACTERS} characters"),
+    "b" * (MAX_CHARACTERS + 1): (1, 1, f"at most {MAX_CHARACTERS} characters"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=lambda text: text[:30])
-def test_a_mistake_is_shown_where_it_is(text: str) -> None:
+def test_an_error_is_located(text: str) -> None:
     line, column, message = MISTAKES[text]
     with pytest.raises(UserError) as caught:
         parse_strategy(text, "some.strategy")
@@ -220,7 +220,7 @@ def test_a_mistake_is_shown_where_it_is(text: str) -> None:
     assert len(caught.value.message) < 250
 
 
-def test_there_are_many_kinds_of_mistakes() -> None:
+def test_there_are_many_kinds_of_errors() -> None:
     assert len(MISTAKES) >= 60
 
 

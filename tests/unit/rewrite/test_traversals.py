@@ -74,14 +74,14 @@ def test_a_cursor_goes_from_place_to_place() -> None:
     for trail, part in (*subterms_outside_in(term), *subterms_inside_out(term)):
         cursor.move(path_of_trail(trail))
         assert cursor.subterm is part
-    assert cursor.whole() is term
+    assert cursor.root() is term
     cursor.move((0,))
     cursor.subterm = inner("fun((a : f32, b : f32), a - b)")
     cursor.move((1, 0))
     cursor.subterm = inner("fun((a : f32, b : f32), b)")
     cursor.move((0, 1))
     assert cursor.subterm == inner("fun((a : f32, b : f32), b)")
-    assert cursor.whole() == inner("fun((a : f32, b : f32), (a - b) * sqrt(b))")
+    assert cursor.root() == inner("fun((a : f32, b : f32), (a - b) * sqrt(b))")
     with pytest.raises(IndexError):
         cursor.move((0, 2))
 

@@ -132,7 +132,7 @@ def test_an_accumulator_of_another_type(backend: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pairs_are_taken_apart_behind_the_accumulator(backend: Any) -> None:
+def test_pairs_after_the_accumulator_are_destructured(backend: Any) -> None:
     text = "zip(x, k) |> reduce(fun((acc, a, b), acc - a * cast[f32](b)), 0.0)"
     program: Any = rl.loads(
         f"def main = fun((x : 5.f32, k : 5.i32), {text})", name="p.rise", backend=backend,
@@ -149,7 +149,7 @@ def test_pairs_are_taken_apart_behind_the_accumulator(backend: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_map_before_a_fold_is_fused_with_the_element(backend: Any) -> None:
+def test_a_map_before_a_reduction_is_fused_with_the_element(backend: Any) -> None:
     @rl.jit(backend=backend)
     def program(x: rl.Array["N", rl.f32]):
         return x | rl.map(lambda e: e * e) | rl.reduce(lambda acc, e: acc / 2.0 - e, 1.0)

@@ -68,7 +68,7 @@ def test_the_place_of_a_check_matters() -> None:
     assert digest(term(unchecked)) == digest(term("\n" + unchecked))
 
 
-def test_digests_of_parts_tell_terms_apart() -> None:
+def test_digests_of_parts_distinguish_terms() -> None:
     texts = [
         "fun((x : 4.f32), x |> map(fun(e, e + 1.0)))",
         "fun((x : 4.f32), x |> map(fun(e, e + 2.0)))",

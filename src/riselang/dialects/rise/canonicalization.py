@@ -133,7 +133,7 @@ class FlattenApplication(RewritePattern):
         function = op.function
         inner = function.owner
         if isinstance(inner, ApplyOp) and function.has_one_use() and inner.parent is op.parent:
-            whole = ApplyOp(inner.function, [*inner.arguments, *op.arguments])
-            whole.location = op.location
-            rewriter.replace(op, whole)
+            application = ApplyOp(inner.function, [*inner.arguments, *op.arguments])
+            application.location = op.location
+            rewriter.replace(op, application)
             rewriter.erase(inner)

@@ -39,13 +39,13 @@ class RiseOperation(IRDLOperation, metaclass=PlainClass):
 
 
 def _flatten(parts: Sequence[T | Sequence[T]]) -> list[T]:
-    found: list[T] = []
+    items: list[T] = []
     for part in parts:
         if _is_sequence(part.__class__):
-            found.extend(cast(Sequence[T], part))
+            items.extend(cast(Sequence[T], part))
         else:
-            found.append(cast(T, part))
-    return found
+            items.append(cast(T, part))
+    return items
 
 
 @cache

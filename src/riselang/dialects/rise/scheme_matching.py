@@ -76,9 +76,11 @@ def _match_types(
             return False
 
 
-def _solve_sizes(equations: list[Equation], given: Mapping[str, Nat]) -> dict[str, Nat] | None:
+def _solve_sizes(
+    equations: list[Equation], known_sizes: Mapping[str, Nat]
+) -> dict[str, Nat] | None:
     """Solve by substitution; an equation with several unknowns is deferred."""
-    solution = dict(given)
+    solution = dict(known_sizes)
     waiting = equations
     while waiting:
         deferred: list[Equation] = []

@@ -130,8 +130,8 @@ def type_variables(type: RiseType) -> tuple[str, ...]:
 def _type_variables(type: RiseType) -> tuple[str, ...]:
     if isinstance(type, TypeVariable):
         return (type.label.data,)
-    found = dict.fromkeys(name for part in parts_of(type) for name in type_variables(part))
-    return tuple(name for name in found if name != bound_variable(type))
+    names = dict.fromkeys(name for part in parts_of(type) for name in type_variables(part))
+    return tuple(name for name in names if name != bound_variable(type))
 
 
 def nat_variables(type: RiseType) -> frozenset[str]:
@@ -140,14 +140,14 @@ def nat_variables(type: RiseType) -> frozenset[str]:
 
 
 def _nat_variables(type: RiseType) -> frozenset[str]:
-    found = frozenset[str]().union(*[nat_variables(part) for part in parts_of(type)])
+    names = frozenset[str]().union(*[nat_variables(part) for part in parts_of(type)])
     match type:
         case ArrayType() | VectorType():
-            return found | type.length.variables
+            return names | type.length.variables
         case IdxType():
             return type.bound.variables
         case _:
-            return found - {bound_variable(type)}
+            return names - {bound_variable(type)}
 
 
 def bound_variable(type: RiseType) -> str | None:
@@ -157,8 +157,8 @@ def bound_variable(type: RiseType) -> str | None:
 
 def open_type_binder(type: DepFunType) -> tuple[str, RiseType]:
     """A fresh name for the variable of a dependent function, and the body with that name."""
-    taken = nat_variables(type.body) | frozenset(type_variables(type.body))
+    used_names = nat_variables(type.body) | frozenset(type_variables(type.body))
     hints = "nmklij" if type.kind.data == "nat" else "tsuvwr"
     names = (f"{hint}{number or ''}" for number in itertools.count() for hint in hints)
-    name = next(name for name in names if name not in taken)
+    name = next(name for name in names if name not in used_names)
     return name, rename_variable(type.body, type.kind.data, type.binder, name)

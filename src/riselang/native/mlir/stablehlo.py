@@ -382,7 +382,7 @@ _DTYPES: Mapping[str, Any] = {
 def dtype_of(element: str) -> np.dtype[Any]:
     """Return the NumPy dtype for the elements of a constant."""
     if element == "bf16":
-        # Imported here, since this is slow and rarely needed.
+        # Deferred: this is slow and rarely needed.
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)

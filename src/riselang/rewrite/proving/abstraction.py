@@ -26,11 +26,11 @@ from riselang.term.nodes import (
 
 def operations_of(term: Term) -> list[Scalar]:
     """Return one term for each distinct scalar operation, in the order of the parameters."""
-    found: dict[tuple[object, ...], Scalar] = {}
+    operations: dict[tuple[object, ...], Scalar] = {}
     for part in subterms(term):
         if isinstance(part, Scalar):
-            found.setdefault(_signature(part), part)
-    return list(found.values())
+            operations.setdefault(_signature(part), part)
+    return list(operations.values())
 
 
 def _signature(term: Scalar) -> tuple[object, ...]:
@@ -89,11 +89,11 @@ def symbolic_operation(operation: Scalar, inputs: Inputs) -> Callable[[Any], Any
             origin = origin.apply_to(operand)
         return inputs.symbol_for(origin)
 
-    def take(given: list[Any]) -> Callable[[Any], Any]:
+    def curry(earlier_operands: list[Any]) -> Callable[[Any], Any]:
         def apply(operand: Any) -> Any:
-            operands = [*given, operand]
-            return result(operands) if len(operands) == len(operation.operands) else take(operands)
+            operands = [*earlier_operands, operand]
+            return result(operands) if len(operands) == len(operation.operands) else curry(operands)
 
         return apply
 
-    return take([])
+    return curry([])

@@ -38,7 +38,7 @@ RUNS = 4
 """The number of runs with random values."""
 
 CANNOT_RUN = (Undecided, LimitationError, OutOfRangeError)
-"""Exceptions of the interpreter after which a run says nothing about a law."""
+"""Exceptions of the interpreter after which a run neither confirms nor refutes a law."""
 
 Sizes = Mapping[str, int]
 
@@ -53,9 +53,9 @@ class Difference:
     right: object
 
     def __str__(self) -> str:
-        at = f"at {format_sizes(self.sizes)}, " if self.sizes else ""
-        where = f"element {self.path}" if self.path else "the result"
-        return f"{at}{where} is {self.left} on the left and {self.right} on the right"
+        sizes = f"at {format_sizes(self.sizes)}, " if self.sizes else ""
+        location = f"element {self.path}" if self.path else "the result"
+        return f"{sizes}{location} is {self.left} on the left and {self.right} on the right"
 
 
 def format_sizes(sizes: Sizes) -> str:
@@ -71,8 +71,8 @@ class Equation:
         self.inputs = _input_names(left)
         self.conditions = conditions
         self._operations = operations_of(left) + operations_of(right)
-        self._abstracted = [abstract_operations(side, self._operations) for side in self.sides]
-        self._concrete = [_instantiate_types(side) for side in self.sides]
+        self._abstract_sides = [abstract_operations(side, self._operations) for side in self.sides]
+        self._concrete_sides = [_instantiate_types(side) for side in self.sides]
 
     @property
     def has_reductions(self) -> bool:
@@ -83,8 +83,8 @@ class Equation:
     def valuations(self, largest: int) -> Iterator[Sizes]:
         """Yield the sizes up to the largest one, in ascending order, for which inputs are short."""
         inputs, _ = uncurry(self.sides[0].type)
-        limited = [at_least(MAX_SIZE, length) for type in inputs for length in lengths(type)]
-        conditions = (*self.conditions, *limited)
+        length_limits = [at_least(MAX_SIZE, length) for type in inputs for length in lengths(type)]
+        conditions = (*self.conditions, *length_limits)
         choices = itertools.product(range(largest + 1), repeat=len(self.sizes))
         for values in sorted(choices, key=lambda values: (sum(values), values)):
             sizes = dict(zip(self.sizes, values, strict=True))
@@ -101,43 +101,43 @@ class Equation:
         """Find where the sides differ for symbolic inputs, and whether these cover all inputs."""
         inputs = Inputs(seed)
         operations = [symbolic_operation(operation, inputs) for operation in self._operations]
-        found = self._compare(self._abstracted, sizes, operations, inputs.symbol)
-        return found, not inputs.has_indices
+        difference = self._compare(self._abstract_sides, sizes, operations, inputs.symbol)
+        return difference, not inputs.has_indices
 
     def is_real(self, difference: Difference) -> bool:
         """Whether the sides also differ for some concrete inputs."""
         leaves = (Inputs(seed).number for seed in range(RUNS))
-        runs = (self._compare(self._concrete, difference.sizes, [], leaf) for leaf in leaves)
+        runs = (self._compare(self._concrete_sides, difference.sizes, [], leaf) for leaf in leaves)
         try:
-            return any(found is not None for found in runs)
+            return any(other is not None for other in runs)
         except CANNOT_RUN:
             return False
 
     def _compare(
-        self, sides: Sequence[Term], sizes: Sizes, given: list[Any], leaf: Leaf
+        self, sides: Sequence[Term], sizes: Sizes, operations: list[Any], leaf: Leaf
     ) -> Difference | None:
         try:
-            left, right = (self._run(side, sizes, given, leaf) for side in sides)
+            left, right = (self._run(side, sizes, operations, leaf) for side in sides)
         except NoInput:
             return None
-        found = next(_differences(left, right, ""), None)
-        return None if found is None else Difference(sizes, *found)
+        difference = next(_differences(left, right, ""), None)
+        return None if difference is None else Difference(sizes, *difference)
 
-    def _run(self, side: Term, sizes: Sizes, given: list[Any], leaf: Leaf) -> Any:
-        at = substitute_sizes(side, {name: Nat.const(size) for name, size in sizes.items()})
-        types, _ = uncurry(at.type)
-        pairs = zip(types[len(given) :], self.inputs, strict=True)
+    def _run(self, side: Term, sizes: Sizes, operations: list[Any], leaf: Leaf) -> Any:
+        term = substitute_sizes(side, {name: Nat.const(size) for name, size in sizes.items()})
+        types, _ = uncurry(term.type)
+        pairs = zip(types[len(operations) :], self.inputs, strict=True)
         return run_term(
-            at, [*given, *(build_input(type, Origin(name), leaf) for type, name in pairs)]
+            term, [*operations, *(build_input(type, Origin(name), leaf) for type, name in pairs)]
         )
 
 
 def _input_names(term: Term) -> tuple[str, ...]:
     """Choose distinct names for the inputs, whatever the term calls them."""
-    written = parameter_names(term)
+    source_names = parameter_names(term)
     names: list[str] = []
     for number, _ in enumerate(uncurry(term.type)[0]):
-        name = written[number] if number < len(written) else "input"
+        name = source_names[number] if number < len(source_names) else "input"
         while name in names:
             name += "'"
         names.append(name)
@@ -155,9 +155,9 @@ def _differences(left: Any, right: Any, path: str) -> Iterator[tuple[str, object
     if isinstance(left, list | tuple):
         if len(left) != len(right):
             yield f"{path} length", len(left), len(right)
-        for i, (one, other) in enumerate(zip(left, right, strict=False)):
+        for i, (left_part, right_part) in enumerate(zip(left, right, strict=False)):
             step = f"[{i}]" if isinstance(left, list) else f".{('fst', 'snd')[i]}"
-            yield from _differences(one, other, path + step)
+            yield from _differences(left_part, right_part, path + step)
     elif not _are_equal(left, right):
         yield path, left, right
 

@@ -61,7 +61,7 @@ class Evaluator:
             case Literal():
                 return _evaluate_literal(term)
             case Pattern():
-                return self._meanings.of(term)
+                return self._meanings.function_for(term)
             case Scalar():
                 return _evaluate_scalar(
                     term, [self.evaluate(each, environment) for each in term.operands]

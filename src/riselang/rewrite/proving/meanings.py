@@ -33,15 +33,15 @@ class Meanings:
     def __init__(self, symbols: Symbols):
         self.symbols = symbols
 
-    def of(self, pattern: Pattern) -> Value:
+    def function_for(self, pattern: Pattern) -> Value:
         """Return a pattern as a curried function."""
         inputs, _ = uncurry(pattern.spec.type)
         return self._curry(pattern, len(inputs), ())
 
-    def _curry(self, pattern: Pattern, arity: int, given: tuple[Value, ...]) -> Value:
-        if len(given) == arity:
-            return self._meaning(pattern, given)
-        return Function(lambda value: self._curry(pattern, arity, (*given, value)))
+    def _curry(self, pattern: Pattern, arity: int, arguments: tuple[Value, ...]) -> Value:
+        if len(arguments) == arity:
+            return self._meaning(pattern, arguments)
+        return Function(lambda value: self._curry(pattern, arity, (*arguments, value)))
 
     def _meaning(self, pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
         name = pattern.spec.name
@@ -78,12 +78,12 @@ class Meanings:
             lambda i: self.with_index(start, lambda position: element(array, position + i))
         )
 
-    def update_at(self, length: Nat, start: Value, new: Value, array: Value) -> Value:
+    def update_at(self, length: Nat, start: Value, update: Value, array: Value) -> Value:
         def at(i: Nat) -> Value:
             def from_start(position: Nat) -> Value:
-                old, changed = element(array, i), element(new, i - position)
-                inner = choose(less(i, position + length), changed, old)
-                return choose(at_least(i, position), inner, old)
+                old_value, new_value = element(array, i), element(update, i - position)
+                inner = choose(less(i, position + length), new_value, old_value)
+                return choose(at_least(i, position), inner, old_value)
 
             return self.with_index(start, from_start)
 
@@ -98,19 +98,20 @@ class Meanings:
     def scatter(
         self, pattern: Pattern, combine: Callable[[Value, Value], Value], *arguments: Value
     ) -> Value:
-        indices, start, values = arguments
+        indices, target, values = arguments
 
         def step(j: Nat, array: Value) -> Value:
             def at(i: Nat) -> Value:
-                old = element(array, i)
-                new = combine(old, element(values, j))
+                old_value = element(array, i)
+                new_value = combine(old_value, element(values, j))
                 return self.with_index(
-                    element(indices, j), lambda position: choose(equal(position, i), new, old)
+                    element(indices, j),
+                    lambda position: choose(equal(position, i), new_value, old_value),
                 )
 
             return Array(at)
 
-        return reduction(_result_type(pattern), size_argument(pattern, "m"), start, step)
+        return reduction(_result_type(pattern), size_argument(pattern, "m"), target, step)
 
     def from_idx(self, index: Value) -> Value:
         return self.with_index(index, Number)
@@ -136,9 +137,11 @@ def _result_type(pattern: Pattern) -> RiseType:
 def _opaque_result(pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
     """Return an uninterpreted pattern: equal arguments give equal results."""
     inputs, result = uncurry(pattern.type)
-    typed = tuple(Typed(type, value) for type, value in zip(inputs, arguments, strict=True))
+    typed_arguments = tuple(
+        Typed(type, value) for type, value in zip(inputs, arguments, strict=True)
+    )
     sizes = tuple(argument for argument in pattern.arguments if not isinstance(argument, str))
-    return Opaque(result, (pattern.spec.name, sizes), typed)
+    return Opaque(result, (pattern.spec.name, sizes), typed_arguments)
 
 
 WITH_INDICES: Mapping[str, Callable[..., Value]] = {

@@ -111,9 +111,9 @@ def build_input(type: RiseType, origin: Origin, leaf: Leaf) -> Any:
             indices = range(type.length.constant)
             return [build_input(type.element, origin.at(index), leaf) for index in indices]
         case TupleType():
-            one, other = components(type)
-            return build_input(one, origin.at("fst"), leaf), build_input(
-                other, origin.at("snd"), leaf
+            first, second = components(type)
+            return build_input(first, origin.at("fst"), leaf), build_input(
+                second, origin.at("snd"), leaf
             )
         case FunType():
             return lambda argument: build_input(type.output, origin.apply_to(argument), leaf)

@@ -1,4 +1,4 @@
-"""The verdict on a law: run it at small sizes, prove it for all, else run it at more sizes."""
+"""The verdict on a law: runs it at small sizes, tries to prove it, or runs it at more sizes."""
 
 from __future__ import annotations
 
@@ -51,9 +51,11 @@ def prove(
 def strip_type_parameters(left: Term, right: Term) -> tuple[Term, Term]:
     """Return both sides without the functions of sizes and data types around them."""
     while isinstance(left, DepLambda) and isinstance(right, DepLambda):
-        others = term_names(left) | term_names(right)
-        name, left = open_term_binder(left, others)
-        _, right = open_term_binder(DepLambda(right.kind, name, right.body, right.binder), others)
+        used_names = term_names(left) | term_names(right)
+        name, left = open_term_binder(left, used_names)
+        _, right = open_term_binder(
+            DepLambda(right.kind, name, right.body, right.binder), used_names
+        )
     return left, right
 
 
@@ -96,5 +98,5 @@ class Proof:
 
     def _format_conditions(self) -> str:
         """Format the conditions, except those that lengths are not negative."""
-        said = [c for c in self._conditions if not is_nonnegative(c.left - c.right, Facts())]
-        return f" with {', '.join(map(str, said))}" if said else ""
+        conditions = [c for c in self._conditions if not is_nonnegative(c.left - c.right, Facts())]
+        return f" with {', '.join(map(str, conditions))}" if conditions else ""

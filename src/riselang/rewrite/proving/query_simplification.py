@@ -1,4 +1,4 @@
-"""Simplification of conditions for the solver: divisions are eliminated, known ones are decided.
+"""Simplification of conditions for the solver: eliminates divisions and conditions that hold.
 
 See Note [Divisions].
 """
@@ -34,8 +34,8 @@ class Query:
     def facts(self) -> Facts:
         facts = Facts()
         for name in sorted({*self.bounds, *self.lower}):
-            above = self.bounds.get(name)
-            upper = None if above is None else above - 1
+            bound = self.bounds.get(name)
+            upper = None if bound is None else bound - 1
             facts = facts.with_bounds(name, self.lower.get(name, 0), upper)
         return facts
 
@@ -59,11 +59,13 @@ def simplify_query(query: Query) -> Query:
 
 def _drop_decided(query: Query) -> Query:
     facts = query.facts
-    simple = [
+    simplified = [
         condition.map_sides(lambda nat: simplify(nat, facts)) for condition in query.conditions
     ]
-    left = dict.fromkeys(condition for condition in simple if condition.constant_value is not True)
-    return replace(query, conditions=tuple(left))
+    remaining = dict.fromkeys(
+        condition for condition in simplified if condition.constant_value is not True
+    )
+    return replace(query, conditions=tuple(remaining))
 
 
 def _split_into_digits(query: Query, division: Division, high_name: str, low_name: str) -> Query:
@@ -71,10 +73,10 @@ def _split_into_digits(query: Query, division: Division, high_name: str, low_nam
     high, low = Nat.var(high_name), Nat.var(low_name)
     digits = {name: high * divisor + low}
     bound = query.bounds[name]
-    rows = None if bound is None else exact_quotient(bound, divisor)
+    high_bound = None if bound is None else exact_quotient(bound, divisor)
     bounds = {
-        other: None if above is None else above.substitute(digits)
-        for other, above in query.bounds.items()
+        other: None if bound_of_other is None else bound_of_other.substitute(digits)
+        for other, bound_of_other in query.bounds.items()
         if other != name
     }
     conditions = (
@@ -84,11 +86,11 @@ def _split_into_digits(query: Query, division: Division, high_name: str, low_nam
         ),
         *(at_least(divisor, 1), at_least(high, 0)),
         *in_range(low, divisor),
-        *(() if rows is None else in_range(high, rows)),
+        *(() if high_bound is None else in_range(high, high_bound)),
     )
     return Query(
         conditions,
-        {**bounds, high_name: rows, low_name: divisor},
+        {**bounds, high_name: high_bound, low_name: divisor},
         query.lower,
         (*query.substitutions, (name, digits[name])),
     )
@@ -122,13 +124,13 @@ def _divisions(conditions: Sequence[Condition], names: Collection[str]) -> Itera
 
 def lower_bounds(conditions: Sequence[Condition]) -> dict[str, int]:
     """Return the variables that the conditions bound below by a positive number."""
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for condition in conditions:
         difference = condition.left - condition.right
         variable = (difference - difference.offset).atom
         if condition.relation is Relation.AT_LEAST and isinstance(variable, Variable):
-            found[variable.name] = max(found.get(variable.name, 0), -difference.offset)
-    return {name: bound for name, bound in found.items() if bound > 0}
+            bounds[variable.name] = max(bounds.get(variable.name, 0), -difference.offset)
+    return {name: bound for name, bound in bounds.items() if bound > 0}
 
 
 # Note [Divisions]

@@ -27,51 +27,51 @@ from riselang.rewrite.proving.symbols import Symbols
 
 def normalize_reduction(outer: Reduction, symbols: Symbols) -> Reduction:
     """Convert a reduction to a single loop, if possible."""
-    flat = _flatten(outer, symbols)
-    if isinstance(flat.init, Reduction) and not flat.init.access_path:
-        return _chain(normalize_reduction(flat.init, symbols), flat)
-    return flat
+    flattened = _flatten(outer, symbols)
+    if isinstance(flattened.init, Reduction) and not flattened.init.access_path:
+        return _chain(normalize_reduction(flattened.init, symbols), flattened)
+    return flattened
 
 
 def peel_last_step(outer: Reduction) -> Value:
     """Unroll the last step of a reduction that has one."""
     last = outer.length - 1
-    before = reduction(outer.accumulator, last, outer.init, outer.step)
-    return value_at(outer.step(last, before), outer.access_path)
+    previous_value = reduction(outer.accumulator, last, outer.init, outer.step)
+    return value_at(outer.step(last, previous_value), outer.access_path)
 
 
-def _chain(before: Reduction, after: Reduction) -> Reduction:
-    """Law: a reduction that starts from the result of another one continues its loop."""
+def _chain(earlier: Reduction, later: Reduction) -> Reduction:
+    """Apply the law that a reduction that starts from the result of another continues its loop."""
 
     def step(i: Nat, accumulator: Value) -> Value:
-        late = after.step(i - before.length, accumulator)
-        return choose(less(i, before.length), before.step(i, accumulator), late)
+        later_step = later.step(i - earlier.length, accumulator)
+        return choose(less(i, earlier.length), earlier.step(i, accumulator), later_step)
 
-    return replace(after, length=before.length + after.length, init=before.init, step=step)
+    return replace(later, length=earlier.length + later.length, init=earlier.init, step=step)
 
 
 def _flatten(outer: Reduction, symbols: Symbols) -> Reduction:
-    """Law: a loop whose steps are loops over the same accumulator is one loop over all steps."""
-    start, index = symbols.fresh_value(outer.accumulator), symbols.fresh_index(outer.length)
-    inner = outer.step(index, start)
-    if not isinstance(inner, Reduction) or inner.access_path or inner.init != start:
+    """Apply the law that nested loops over the same accumulator are one loop over all steps."""
+    initial_value, index = symbols.fresh_value(outer.accumulator), symbols.fresh_index(outer.length)
+    inner = outer.step(index, initial_value)
+    if not isinstance(inner, Reduction) or inner.access_path or inner.init != initial_value:
         return outer
     inner = _flatten(inner, symbols)
     rows, length = index.variables, inner.length
     probe = inner.step(symbols.fresh_index(length), symbols.fresh_value(outer.accumulator))
     # If a step depends on the initial value of its row, only nested loops can be compared.
-    if length == 0 or rows & length.variables or _occurs_in(probe, start, symbols):
+    if length == 0 or rows & length.variables or _occurs_in(probe, initial_value, symbols):
         return outer
 
     def step(i: Nat, accumulator: Value) -> Value:
-        row = outer.step(i // length, start)
+        row = outer.step(i // length, initial_value)
         assert isinstance(row, Reduction)
         return _flatten(row, symbols).step(i % length, accumulator)
 
     return replace(outer, length=outer.length * length, step=step)
 
 
-def _occurs_in(value: Value, wanted: Opaque, symbols: Symbols) -> bool:
+def _occurs_in(value: Value, unknown: Opaque, symbols: Symbols) -> bool:
     """Whether an unknown value occurs in another value."""
 
     def typed(type: RiseType, value: Value) -> bool:
@@ -88,7 +88,7 @@ def _occurs_in(value: Value, wanted: Opaque, symbols: Symbols) -> bool:
         match value:
             case Opaque():
                 return (
-                    value.head == wanted.head
+                    value.head == unknown.head
                     or (isinstance(value.head, Reduction) and visit(value.head))
                     or any(natural(step) for step in value.access_path if isinstance(step, Nat))
                     or any(typed(argument.type, argument.value) for argument in value.arguments)
@@ -102,7 +102,7 @@ def _occurs_in(value: Value, wanted: Opaque, symbols: Symbols) -> bool:
             case Choice():
                 condition = value.condition
                 return any(map(natural, (condition.left, condition.right))) or any(
-                    map(visit, (value.yes, value.no))
+                    map(visit, (value.if_true, value.if_false))
                 )
             case Reduction():
                 step = value.step(

@@ -122,11 +122,11 @@ _CONSTRUCTORS: Mapping[str, Callable[[Nat, Nat], Condition]] = {
 
 def required_conditions(terms: Sequence[Term]) -> tuple[Condition, ...]:
     """The conditions on sizes under which the terms are defined."""
-    found: dict[Condition, None] = {}
+    conditions: dict[Condition, None] = {}
     for term in terms:
         for part in subterms(term):
-            found.update(dict.fromkeys(_conditions_of(part)))
-    return tuple(condition for condition in found if condition.constant_value is not True)
+            conditions.update(dict.fromkeys(_conditions_of(part)))
+    return tuple(condition for condition in conditions if condition.constant_value is not True)
 
 
 def _conditions_of(term: Term) -> Iterator[Condition]:

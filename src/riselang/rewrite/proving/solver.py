@@ -29,7 +29,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """An outcome, with sizes if it is possible."""
+    """An outcome, and if it is possible, sizes for which the conditions hold."""
 
     outcome: Outcome
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -55,21 +55,21 @@ class Solver:
         self,
         symbols: Symbols,
         sizes: Sequence[str],
-        always: Sequence[Condition],
+        assumptions: Sequence[Condition],
         timeout_ms: int,
     ):
         self._z3 = load_z3()
         self._symbols = symbols
         self._sizes = tuple(sizes)
-        self._always = (*always, *(at_least(Nat.var(size), 0) for size in sizes))
+        self._assumptions = (*assumptions, *(at_least(Nat.var(size), 0) for size in sizes))
         self._timeout_ms = timeout_ms
-        self._known: dict[tuple[Condition, ...], Answer] = {}
+        self._answers: dict[tuple[Condition, ...], Answer] = {}
 
     def satisfy(self, path: tuple[Condition, ...]) -> Answer:
         """Ask whether all conditions of the path can hold together."""
-        if path not in self._known:
-            self._known[path] = self._ask(path)
-        return self._known[path]
+        if path not in self._answers:
+            self._answers[path] = self._ask(path)
+        return self._answers[path]
 
     def _ask(self, path: tuple[Condition, ...]) -> Answer:
         query = simplify_query(self._query(path))
@@ -81,10 +81,10 @@ class Solver:
         encoding = _Encoding(self._z3, self._symbols, query)
         solver.add(*[encoding.condition(condition) for condition in query.conditions])
         solver.add(*encoding.definitions)
-        found = solver.check()
-        if found == self._z3.unsat:
+        outcome = solver.check()
+        if outcome == self._z3.unsat:
             return IMPOSSIBLE
-        if found == self._z3.unknown:
+        if outcome == self._z3.unknown:
             return Answer(Outcome.UNKNOWN)
         model = solver.model()
         sizes = {
@@ -96,30 +96,32 @@ class Solver:
         return Answer(Outcome.POSSIBLE, sizes)
 
     def _query(self, path: tuple[Condition, ...]) -> Query:
-        conditions = [*self._always, *path]
+        conditions = [*self._assumptions, *path]
         unknown = self._unknown_indices(path)
         for name in unknown:
             conditions.extend(in_range(Nat.var(name), self._symbols.bounds[name]))
         bounds: dict[str, Nat | None] = dict.fromkeys(self._sizes)
-        # An unknown index is not split into digits: it is a function of others.
+        # An unknown index is not split into digits, since it is a function of other indices.
         bounds.update(
             (name, bound)
             for name, bound in self._symbols.bounds.items()
             if name not in self._symbols.unknown and _occurs(name, path)
         )
-        return Query(tuple(conditions), bounds, lower_bounds(self._always))
+        return Query(tuple(conditions), bounds, lower_bounds(self._assumptions))
 
     def _unknown_indices(self, path: tuple[Condition, ...]) -> list[str]:
         """The unknown indices in a path, and those that they depend on."""
         pending = [name for condition in path for name in condition.variables]
-        found: dict[str, None] = {}
+        unknown_names: dict[str, None] = {}
         while pending:
             name = pending.pop()
-            known = self._symbols.congruence(name)
-            if known is not None and name not in found:
-                found[name] = None
-                pending.extend(inner for part in known[1] for inner in part.variables)
-        return list(found)
+            function_application = self._symbols.congruence(name)
+            if function_application is not None and name not in unknown_names:
+                unknown_names[name] = None
+                pending.extend(
+                    inner for part in function_application[1] for inner in part.variables
+                )
+        return list(unknown_names)
 
 
 def _occurs(name: str, path: tuple[Condition, ...]) -> bool:
@@ -168,10 +170,10 @@ class _Encoding:
                 return reduce(lambda x, y: self._z3.If(x > y, x, y), map(self.nat, arguments))
 
     def _variable(self, name: str) -> Any:
-        known = self._symbols.congruence(name)
-        if known is None:
+        function_application = self._symbols.congruence(name)
+        if function_application is None:
             return self._z3.Int(name)
-        head, arguments = known
+        head, arguments = function_application
         if not arguments:
             return self._z3.Int(name)
         if head not in self._functions:
@@ -180,26 +182,28 @@ class _Encoding:
         return self._functions[head](*[self.nat(self._query.express(part)) for part in arguments])
 
     def _division(self, dividend: Nat, divisor: Nat) -> tuple[Any, Any]:
-        whole, by = self.nat(dividend), self.nat(divisor)
+        z3_dividend, z3_divisor = self.nat(dividend), self.nat(divisor)
         if divisor.is_constant:
-            return whole / by, whole % by
+            return z3_dividend / z3_divisor, z3_dividend % z3_divisor
         if (dividend, divisor) not in self._divisions:
             number = len(self._divisions)
-            quotient, rest = self._z3.Ints(f"$q{number} $r{number}")
-            self._divisions[dividend, divisor] = quotient, rest
-            self.definitions += self._division_axioms(whole, by, quotient, rest)
+            quotient, remainder = self._z3.Ints(f"$q{number} $r{number}")
+            self._divisions[dividend, divisor] = quotient, remainder
+            self.definitions += self._division_axioms(z3_dividend, z3_divisor, quotient, remainder)
         return self._divisions[dividend, divisor]
 
-    def _division_axioms(self, whole: Any, by: Any, quotient: Any, rest: Any) -> list[Any]:
+    def _division_axioms(
+        self, dividend: Any, divisor: Any, quotient: Any, remainder: Any
+    ) -> list[Any]:
         """The definition of division, and consequences of it that z3 does not find easily."""
-        implies, both = self._z3.Implies, self._z3.And
+        implies, conjunction = self._z3.Implies, self._z3.And
         return [
-            by >= 1,
-            whole == quotient * by + rest,
-            rest >= 0,
-            rest < by,
-            implies(whole >= 0, both(quotient >= 0, quotient <= whole)),
-            implies(whole < 0, quotient < 0),
-            implies(both(whole >= 0, whole < by), quotient == 0),
-            implies(whole >= by, quotient >= 1),
+            divisor >= 1,
+            dividend == quotient * divisor + remainder,
+            remainder >= 0,
+            remainder < divisor,
+            implies(dividend >= 0, conjunction(quotient >= 0, quotient <= dividend)),
+            implies(dividend < 0, quotient < 0),
+            implies(conjunction(dividend >= 0, dividend < divisor), quotient == 0),
+            implies(dividend >= divisor, quotient >= 1),
         ]

@@ -1,7 +1,7 @@
 """Symbolic values of terms.
 
 A value of any data type may be `Opaque` (an input, or an unknown function of values), a `Choice` by
-a condition on indices, or a `Fold` (a reduction). An array may also be a function from indices to
+a condition on indices, or a `Reduction`. An array may also be a function from indices to
 elements, a pair its components, and an integer a natural. `element`, `first`, `second` and `apply`
 handle all of these cases, so that other code need not distinguish them.
 """
@@ -82,13 +82,13 @@ class Choice:
     """One of two values of the same type."""
 
     condition: Condition
-    yes: Value
-    no: Value
+    if_true: Value
+    if_false: Value
 
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """The part at a path of the accumulator after `length` steps, each of which gets its index."""
+    """The part at a path of the accumulator after `length` steps; a step takes its index."""
 
     type: RiseType
     accumulator: RiseType
@@ -104,18 +104,19 @@ class Reduction:
 Value: TypeAlias = Array | Pair | Function | Number | Opaque | Choice | Reduction
 
 
-def choose(condition: Condition, yes: Value, no: Value) -> Value:
-    decided = condition.constant_value
-    if decided is None:
-        return Choice(condition, yes, no)
-    return yes if decided else no
+def choose(condition: Condition, if_true: Value, if_false: Value) -> Value:
+    value = condition.constant_value
+    if value is None:
+        return Choice(condition, if_true, if_false)
+    return if_true if value else if_false
 
 
 def distribute(value: Value, function: Callable[[Value], Value]) -> Value:
     """Apply a function to both alternatives of a choice."""
     if isinstance(value, Choice):
-        yes, no = distribute(value.yes, function), distribute(value.no, function)
-        return Choice(value.condition, yes, no)
+        if_true = distribute(value.if_true, function)
+        if_false = distribute(value.if_false, function)
+        return Choice(value.condition, if_true, if_false)
     return function(value)
 
 
@@ -148,8 +149,8 @@ def _component(pair: Value, name: str) -> Value:
         case Pair():
             return pair.first if name == "fst" else pair.second
         case Opaque(type=TupleType() as type) | Reduction(type=TupleType() as type):
-            one, other = components(type)
-            return pair.component(one if name == "fst" else other, name)
+            first_type, second_type = components(type)
+            return pair.component(first_type if name == "fst" else second_type, name)
         case _:
             raise TypeError(f"{pair} is not a pair")
 
@@ -178,5 +179,5 @@ def value_at(value: Value, access_path: AccessPath) -> Value:
 def reduction(
     accumulator: RiseType, length: Nat, init: Value, step: Callable[[Nat, Value], Value]
 ) -> Reduction:
-    """Return the accumulator after `length` steps from `init` on."""
+    """Return the accumulator after `length` steps that start from `init`."""
     return Reduction(accumulator, accumulator, length, init, step)

@@ -37,8 +37,8 @@ class Symbols:
 
     def number_for(self, opaque: Opaque) -> Number:
         """Return the natural for an index that is an input or the result of an unknown function."""
-        settled = tuple(self._normalize_argument(argument) for argument in opaque.arguments)
-        opaque = replace(opaque, arguments=settled)
+        arguments = tuple(self._normalize_argument(argument) for argument in opaque.arguments)
+        opaque = replace(opaque, arguments=arguments)
         name = self._indices.get(opaque)
         if name is None:
             assert isinstance(opaque.type, IdxType)
@@ -61,9 +61,12 @@ class Symbols:
             return None
         numbers = [a.value.value for a in opaque.arguments if isinstance(a.value, Number)]
         indices = [step for step in opaque.access_path if isinstance(step, Nat)]
-        kept = tuple(_without_number(argument) for argument in opaque.arguments)
+        other_arguments = tuple(_without_number(argument) for argument in opaque.arguments)
         steps = tuple(step for step in opaque.access_path if isinstance(step, str))
-        return (opaque.head, kept, steps, len(numbers), len(indices)), (*numbers, *indices)
+        return (opaque.head, other_arguments, steps, len(numbers), len(indices)), (
+            *numbers,
+            *indices,
+        )
 
 
 def _without_number(argument: Typed) -> Hashable:

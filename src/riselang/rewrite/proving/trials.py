@@ -19,7 +19,7 @@ SMALL_VALUATIONS = 40
 """The runs before a proof is attempted: they find most errors, at small sizes."""
 CANDIDATES = 40_000
 VALUATIONS = 1_200
-"""How many choices of sizes are considered, and how many of these are run."""
+"""The maximum number of choices of sizes that are considered, and the number of those that run."""
 REDUCTION_VALUATIONS = 300
 """The same for reductions, whose symbolic values are as deep as the array is long."""
 MAX_ELEMENTS = 100_000
@@ -54,16 +54,16 @@ class Trial:
         """Return the verdict on a law that was not proved for this reason."""
         largest = _largest_size(len(self._law.sizes), MAX_SIZE, CANDIDATES)
         valuations = list(self._law.valuations(largest))
-        most = REDUCTION_VALUATIONS if self._law.has_reductions else VALUATIONS
-        while len(valuations) > most:
+        limit = REDUCTION_VALUATIONS if self._law.has_reductions else VALUATIONS
+        while len(valuations) > limit:
             largest -= 1
-            valuations = [each for each in valuations if max(each.values()) <= largest]
+            valuations = [sizes for sizes in valuations if max(sizes.values()) <= largest]
         if not self._is_complete:
             # More runs with random inputs would add no information.
             return self._run_all(valuations[:SMALL_VALUATIONS]) or _out_of_reach(reason)
-        found = self._run_all(valuations)
-        if found is not None or not self._is_complete or not valuations:
-            return found or _out_of_reach(reason)
+        verdict = self._run_all(valuations)
+        if verdict is not None or not self._is_complete or not valuations:
+            return verdict or _out_of_reach(reason)
         return Verdict(Status.CHECKED, f"{reason}; {self._describe_runs(largest, len(valuations))}")
 
     def _describe_runs(self, largest: int, count: int) -> str:

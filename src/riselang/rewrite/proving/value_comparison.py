@@ -63,9 +63,9 @@ class Comparison:
             case ArrayType() | VectorType():
                 self._check_elements(type, left, right, path)
             case TupleType():
-                one, other = components(type)
-                self.check_equal(one, first(left), first(right), path)
-                self.check_equal(other, second(left), second(right), path)
+                first_type, second_type = components(type)
+                self.check_equal(first_type, first(left), first(right), path)
+                self.check_equal(second_type, second(left), second(right), path)
             case FunType():
                 argument = self._symbols.fresh_value(type.input)
                 self.check_equal(type.output, apply(left, argument), apply(right, argument), path)
@@ -76,10 +76,10 @@ class Comparison:
         self, type: ArrayType | VectorType, left: Value, right: Value, path: Path
     ) -> None:
         index = self._symbols.fresh_index(type.length)
-        inside = (*path, *in_range(index, type.length))
-        if self._holds_nowhere(inside):
+        element_path = (*path, *in_range(index, type.length))
+        if self._holds_nowhere(element_path):
             return
-        self.check_equal(type.element, element(left, index), element(right, index), inside)
+        self.check_equal(type.element, element(left, index), element(right, index), element_path)
 
     def _normalize(self, value: Value) -> Value:
         """Convert an unknown index to a natural, and normalize a reduction."""
@@ -109,9 +109,9 @@ class Comparison:
                 self._check_unreachable(path, "the two sides compute different values")
 
     def _check_branch(self, condition: Condition, left: Value, right: Value, path: Path) -> None:
-        inside = (*path, condition)
-        if not self._holds_nowhere(inside):
-            self._check_leaves(self._normalize(left), self._normalize(right), inside)
+        branch_path = (*path, condition)
+        if not self._holds_nowhere(branch_path):
+            self._check_leaves(self._normalize(left), self._normalize(right), branch_path)
 
     def _holds_nowhere(self, path: Path) -> bool:
         return self._solver.satisfy(path).outcome is Outcome.IMPOSSIBLE
@@ -127,26 +127,26 @@ class Comparison:
         if answer.outcome is not Outcome.IMPOSSIBLE:
             raise Unequal(reason, answer.sizes)
 
-    def _check_numbers(self, what: str, left: Nat, right: Nat, path: Path) -> None:
+    def _check_numbers(self, description: str, left: Nat, right: Nat, path: Path) -> None:
         if left == right:
             return
         answer = self._solver.satisfy((*path, equal(left, right).negation))
         if answer.outcome is Outcome.IMPOSSIBLE:
             return
-        reason = f"{what} is {_shorten(left)} on the left and {_shorten(right)} on the right"
+        reason = f"{description} is {_shorten(left)} on the left and {_shorten(right)} on the right"
         if answer.outcome is Outcome.UNKNOWN:
             reason = f"{reason}, and z3 cannot decide whether they are equal"
         raise Unequal(reason, answer.sizes)
 
     def _check_paths(self, left: AccessPath, right: AccessPath, path: Path) -> None:
-        for one, other in zip(left, right, strict=True):
-            if isinstance(one, Nat) and isinstance(other, Nat):
-                self._check_numbers("an index", one, other, path)
+        for left_step, right_step in zip(left, right, strict=True):
+            if isinstance(left_step, Nat) and isinstance(right_step, Nat):
+                self._check_numbers("an index", left_step, right_step, path)
 
     def _check_opaque(self, left: Opaque, right: Opaque, path: Path) -> None:
         self._check_paths(left.access_path, right.access_path, path)
-        for one, other in zip(left.arguments, right.arguments, strict=True):
-            self.check_equal(one.type, one.value, other.value, path)
+        for left_argument, right_argument in zip(left.arguments, right.arguments, strict=True):
+            self.check_equal(left_argument.type, left_argument.value, right_argument.value, path)
 
     def _check_reductions(self, left: Reduction, right: Reduction, path: Path) -> None:
         """Compare two reductions step by step, or unroll those with few steps."""
@@ -166,12 +166,12 @@ class Comparison:
         self._check_numbers("the length of a reduction", left.length, right.length, path)
         self.check_equal(left.accumulator, left.init, right.init, path)
         index = self._symbols.fresh_index(left.length)
-        inside = (*path, *in_range(index, left.length))
-        if self._holds_nowhere(inside):
+        step_path = (*path, *in_range(index, left.length))
+        if self._holds_nowhere(step_path):
             return
         accumulator = self._symbols.fresh_value(left.accumulator)
         steps = left.step(index, accumulator), right.step(index, accumulator)
-        self.check_equal(left.accumulator, *steps, inside)
+        self.check_equal(left.accumulator, *steps, step_path)
 
     def _last_step(self, reduction: Reduction, path: Path) -> Value:
         """Unroll the last step of a reduction, or return the initial value if it has no step."""
@@ -186,14 +186,14 @@ class Comparison:
 
 
 def _branches(choice: Choice) -> tuple[tuple[Condition, Value], ...]:
-    return (choice.condition, choice.yes), (choice.condition.negation, choice.no)
+    return (choice.condition, choice.if_true), (choice.condition.negation, choice.if_false)
 
 
 def _have_same_head(left: Opaque, right: Opaque) -> bool:
     """Whether the values differ in indices and arguments only."""
     types = [[argument.type for argument in side.arguments] for side in (left, right)]
-    same = left.head == right.head and types[0] == types[1]
-    return same and _path_shape(left.access_path) == _path_shape(right.access_path)
+    have_equal_heads = left.head == right.head and types[0] == types[1]
+    return have_equal_heads and _path_shape(left.access_path) == _path_shape(right.access_path)
 
 
 def _shorten(nat: Nat) -> str:

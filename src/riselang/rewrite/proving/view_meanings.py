@@ -79,8 +79,8 @@ def _reduce_steps(
 
 
 def _iterate(pattern: Pattern, function: Value, value: Value) -> Value:
-    times = size_argument(pattern, "k")
-    return reduction(_type(pattern, "t"), times, value, lambda _, value: apply(function, value))
+    count = size_argument(pattern, "k")
+    return reduction(_type(pattern, "t"), count, value, lambda _, value: apply(function, value))
 
 
 def _zip(pattern: Pattern, left: Value, right: Value) -> Value:
@@ -103,15 +103,17 @@ def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
 def _pad_with(
     pattern: Pattern,
     array: Value,
-    before: Callable[[Nat], Value],
-    after: Callable[[Nat], Value],
+    value_before: Callable[[Nat], Value],
+    value_after: Callable[[Nat], Value],
 ) -> Value:
     """`before` and `after` map a distance before the first or after the last element to a value."""
     length, left = size_argument(pattern, "n"), size_argument(pattern, "l")
 
     def at(i: Nat) -> Value:
-        inner = choose(less(i, left + length), element(array, i - left), after(i - left - length))
-        return choose(less(i, left), before(left - 1 - i), inner)
+        inner = choose(
+            less(i, left + length), element(array, i - left), value_after(i - left - length)
+        )
+        return choose(less(i, left), value_before(left - 1 - i), inner)
 
     return Array(at)
 
@@ -154,19 +156,19 @@ def _view_meaning(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], V
 
 
 def _build_value(
-    type: RiseType, count: int, at: Callable[[Path], Value], parts: Path = ()
+    type: RiseType, count: int, value_at_parts: Callable[[Path], Value], parts: Path = ()
 ) -> Value:
     """Build a value of a type from the values at the paths of `count` parts in it."""
     if len(parts) == count:
-        return at(parts)
+        return value_at_parts(parts)
     if isinstance(type, TupleType):
-        one, other = (
-            _build_value(each, count, at, (*parts, side))
+        first, second = (
+            _build_value(each, count, value_at_parts, (*parts, side))
             for each, side in zip(components(type), Side, strict=True)
         )
-        return Pair(one, other)
+        return Pair(first, second)
     assert isinstance(type, ArrayType | VectorType)
-    return Array(lambda i: _build_value(type.element, count, at, (*parts, i)))
+    return Array(lambda i: _build_value(type.element, count, value_at_parts, (*parts, i)))
 
 
 def _value_at_path(value: Value, path: Path) -> Value:

@@ -37,7 +37,7 @@ def pad_accumulating(term: Term, **given: object) -> Bindings:
       |> map(fun(p, zip(y |> pad(0, k), snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
       |> map(fun(row, row |> take(m + 1)))
 
-    The second array is padded to whole tiles, and the padding is dropped at the end."""
+    The second array is padded to full tiles, and the padding is dropped at the end."""
     return _match_unknowns(term)
 
 
@@ -81,9 +81,9 @@ def initial_values_first(term: Term) -> Bindings:
     if reduction is None:
         raise NoMatch("expected reductions")
     element = _component(SND, nest.inner.parameter, 0)
-    start = remove_unused(remove_unused(abstract_over(reduction[1], element), 2), 1)
+    initial_value = remove_unused(remove_unused(abstract_over(reduction[1], element), 2), 1)
     function = remove_unused(remove_unused(reduction[0], 1), 0)
-    return {"x": x, "c": c, "y": remove_unused(y, 0), "g": Lambda("e", element.type, start),
+    return {"x": x, "c": c, "y": remove_unused(y, 0), "g": Lambda("e", element.type, initial_value),
             "f": function}  # fmt: skip
 
 
@@ -96,7 +96,8 @@ def reduce_in_chunks() -> None:
         zip(snd(chunk) |> transpose, snd(p)) |> map(fun(q,
           zip(fst(p), fst(q)) |> reduce(f, snd(q))))))), c)
 
-    All reductions process one chunk of elements, then the next; meanwhile they are in memory."""
+    All reductions process one chunk of elements before the next; between chunks, the accumulators
+    are in memory."""
 
 
 @law("x : n.(k + l).s, y : m.(k + l).t, c : n.m.u, f : u -> (s x t) -> u", choose="k")
@@ -110,7 +111,7 @@ def peel_reductions() -> None:
       |> map(fun(p, zip(y |> map(fun(column, column |> drop(k))), snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
-    The first elements are reduced before the others, so that the chunk size divides the rest."""
+    The first elements are reduced separately, so that the chunk size divides the remaining ones."""
 
 
 def has_matrix_operand(term: Term) -> bool:
@@ -125,8 +126,8 @@ def has_matrix_operand(term: Term) -> bool:
 def _match_unknowns(term: Term) -> Bindings:
     nest = match_map_nest(term)
     x, c = _zip_arguments(nest.xs)
-    y, beside = _zip_arguments(nest.ys)
-    if beside != _component(SND, nest.outer.parameter, 0):
+    y, matrix_row = _zip_arguments(nest.ys)
+    if matrix_row != _component(SND, nest.outer.parameter, 0):
         raise NoMatch("expected a zip with the second component of the outer element")
     parts = (
         _component(FST, nest.outer.parameter, 1),
@@ -143,10 +144,10 @@ def _match_unknowns(term: Term) -> Bindings:
 
 
 def _zip_arguments(term: Term) -> list[Term]:
-    found = pattern_arguments(term, ZIP.name)
-    if found is None:
+    arguments = pattern_arguments(term, ZIP.name)
+    if arguments is None:
         raise NoMatch("expected a zip")
-    return found
+    return arguments
 
 
 def _component(spec: PatternSpec, type: RiseType, index: int) -> Term:

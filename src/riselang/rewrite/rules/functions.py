@@ -87,10 +87,10 @@ def inline_free_let(term: Term) -> Term:
 
     Inlining repeats no computation."""
     value, function = _let_arguments(term)
-    inlined = named_beta(function, value)
-    if inlined == term:
+    result = named_beta(function, value)
+    if result == term:
         raise Unmet("the value is computed, and used several times")
-    return inlined
+    return result
 
 
 @rule("c : s, h : t -> s -> u, x : n.t", condition="c is computed, and the same in all iterations")
@@ -99,8 +99,8 @@ def hoist_from_map(term: Term) -> Bindings:
 
     Computes a loop-invariant value before the loop."""
     (function,), xs = loop_parts(term, MAP.name)
-    value, rest = _find_invariant(function, 1)
-    return {"c": value, "h": rest, "x": xs}
+    value, remainder = _find_invariant(function, 1)
+    return {"c": value, "h": remainder, "x": xs}
 
 
 @rule(
@@ -110,20 +110,20 @@ def hoist_from_map(term: Term) -> Bindings:
 def hoist_from_reduce(term: Term) -> Bindings:
     """x |> reduce(fun((acc, e), h(acc, e, c)), a)
     ~> let y = c; x |> reduce(fun((acc, e), h(acc, e, y)), a)"""
-    (function, start), xs = loop_parts(term, REDUCE.name)
-    value, rest = _find_invariant(function, 2)
-    return {"c": value, "h": rest, "a": start, "x": xs}
+    (function, initial_value), xs = loop_parts(term, REDUCE.name)
+    value, remainder = _find_invariant(function, 2)
+    return {"c": value, "h": remainder, "a": initial_value, "x": xs}
 
 
 @rule("f : s -> t, a : s")
 def name_stored(term: Term) -> Bindings:
     """f(a |> toMem(heap)) ~> let y = a |> toMem(heap); f(y)
 
-    Names the values that the computation of a value stores, the innermost first."""
+    Binds a stored intermediate value to a name, the innermost value first."""
     if isinstance(term.type, FunType | DepFunType):
         raise NoMatch("expected data")
-    stored, value = _find_stored(term)
-    return {"a": value, "f": Lambda("y", stored.type, abstract_over(term, stored))}
+    stored_term, value = _find_stored(term)
+    return {"a": value, "f": Lambda("y", stored_term.type, abstract_over(term, stored_term))}
 
 
 @law("a : u, b : u -> s, f : s -> t")
@@ -140,8 +140,8 @@ def map_fission(term: Term) -> Bindings:
 
     The first map computes the operand of the outermost operation."""
     (function,), xs = loop_parts(term, MAP.name)
-    rest, part = _split_function(function)
-    return {"f": rest, "g": part, "x": xs}
+    consumer, producer = _split_function(function)
+    return {"f": consumer, "g": producer, "x": xs}
 
 
 @rule("f : t -> u, g : s -> t, x : n.s")
@@ -152,8 +152,8 @@ def reductions_first(term: Term) -> Bindings:
     (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = split_lambdas(function, 1)
     part = find_reductions(body)
-    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
-    return {"f": rest, "g": wrap_in_lambdas([layer], part), "x": xs}
+    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    return {"f": consumer, "g": wrap_in_lambdas([layer], part), "x": xs}
 
 
 @rule("f : t -> v -> u, g : s -> t, h : s -> v, x : n.s")
@@ -165,12 +165,12 @@ def reductions_first_with(term: Term) -> Bindings:
     (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = split_lambdas(function, 1)
     part = find_reductions(body)
-    other, rest = _find_other_component(abstract_over(body, part), layer.parameter)
-    made = Lambda("v", part.type, Lambda("w", other.type, rest))
+    operand, remainder = _find_other_component(abstract_over(body, part), layer.parameter)
+    consumer = Lambda("v", part.type, Lambda("w", operand.type, remainder))
     return {
-        "f": made,
+        "f": consumer,
         "g": wrap_in_lambdas([layer], part),
-        "h": wrap_in_lambdas([layer], other),
+        "h": wrap_in_lambdas([layer], operand),
         "x": xs,
     }
 
@@ -180,9 +180,9 @@ def reduce_map_fission(term: Term) -> Bindings:
     """x |> reduce(fun((acc, e), f(acc, g(e))), a) ~> x |> map(g) |> reduce(f, a)
 
     The map computes everything that does not depend on the accumulator."""
-    (function, start), xs = loop_parts(term, REDUCE.name)
-    rest, part = _split_reduction_function(function)
-    return {"f": rest, "g": part, "a": start, "x": xs}
+    (function, initial_value), xs = loop_parts(term, REDUCE.name)
+    consumer, producer = _split_reduction_function(function)
+    return {"f": consumer, "g": producer, "a": initial_value, "x": xs}
 
 
 @rule("f : s -> u, x : n.s, y : n.t")
@@ -208,8 +208,7 @@ def share_rows(term: Term) -> Bindings:
     ~> x |> map(fun(row, row |> slide(sz, 1) |> map(h))) |> slide(sz, 1)
       |> map(fun(rows, rows |> transpose |> map(g)))
 
-    Results for the rows of a window are computed once, instead of in every window with that
-    row."""
+    Results for a row are computed once, instead of in every window that contains the row."""
     return _share_results(term, lambda xs: xs)
 
 
@@ -223,8 +222,8 @@ def share_columns(term: Term) -> Bindings:
     The same for columns: the windows of a line share the results for their columns."""
 
     def columns(xs: Term) -> Term | None:
-        found = pattern_arguments(xs, TRANSPOSE.name)
-        return None if found is None else found[0]
+        arguments = pattern_arguments(xs, TRANSPOSE.name)
+        return None if arguments is None else arguments[0]
 
     return _share_results(term, columns)
 
@@ -259,22 +258,22 @@ def _rewrite_functions(term: Term, change: Callable[[Term], Term]) -> Term:
     head, arguments = spine(term)
     if not isinstance(head, Pattern) or not arguments:
         raise NoMatch("expected an application of a pattern")
-    changed = [
+    rewritten_arguments = [
         change(argument) if isinstance(argument.type, FunType) else argument
         for argument in arguments
     ]
-    if changed == arguments:
+    if rewritten_arguments == arguments:
         raise NoMatch("no function argument has this form")
-    return apply_all(head, changed)
+    return apply_all(head, rewritten_arguments)
 
 
 def _function_of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, Term]:
-    """Convert a function of pairs to a function of one component; also return the zipped arrays."""
-    found = pattern_arguments(term, MAP.name)
-    pair = None if found is None else pattern_arguments(found[1], ZIP.name)
-    if found is None or pair is None:
+    """Convert a function on pairs to one on a component; also return the zipped arrays."""
+    arguments = pattern_arguments(term, MAP.name)
+    pair = None if arguments is None else pattern_arguments(arguments[1], ZIP.name)
+    if arguments is None or pair is None:
         raise NoMatch("expected a map over pairs")
-    (layer,), body = split_lambdas(eta_expand(found[0]), 1)
+    (layer,), body = split_lambdas(eta_expand(arguments[0]), 1)
     if mentions(body, 0) and not has_pattern(body, spec.name):
         raise NoMatch("the element is also used elsewhere")
     part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
@@ -297,27 +296,27 @@ def _windows_2d(term: Term) -> tuple[Term, Term]:
     return drop_lambda(function, 0), rows[1]
 
 
-def _share_results(term: Term, before: Callable[[Term], Term | None]) -> Bindings:
+def _share_results(term: Term, source_of: Callable[[Term], Term | None]) -> Bindings:
     """Abstract over the results for each row of a window, or for each row of a view of it."""
     grid = _windows_2d(term)
     _, body = split_lambdas(grid[0], 1)
-    part = _map_of_rows(body, before)
-    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
-    found = pattern_arguments(part, MAP.name)
-    assert found is not None
-    (row,) = (drop_lambda(eta_expand(each), 0) for each in found[:1])
-    return {"h": row, "g": rest, "x": grid[1]}
+    part = _map_of_rows(body, source_of)
+    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    arguments = pattern_arguments(part, MAP.name)
+    assert arguments is not None
+    (row,) = (drop_lambda(eta_expand(each), 0) for each in arguments[:1])
+    return {"h": row, "g": consumer, "x": grid[1]}
 
 
-def _map_of_rows(body: Term, before: Callable[[Term], Term | None]) -> Term:
+def _map_of_rows(body: Term, source_of: Callable[[Term], Term | None]) -> Term:
     """Return the first map over a window, or over a view of it, in a function body."""
     stack = [body]
     while stack:
         part = stack.pop()
-        found = pattern_arguments(part, MAP.name)
-        window = None if found is None else before(found[1])
+        arguments = pattern_arguments(part, MAP.name)
+        window = None if arguments is None else source_of(arguments[1])
         is_window = window is not None and window == Bound(0, window.type)
-        if found is not None and is_window and not mentions(found[0], 0):
+        if arguments is not None and is_window and not mentions(arguments[0], 0):
             return part
         if not isinstance(part, Lambda):
             stack.extend(reversed(part.children))
@@ -336,10 +335,10 @@ def _let_arguments(term: Term) -> tuple[Term, Lambda]:
 
 def loop_parts(term: Term, name: str) -> tuple[list[Term], Term]:
     """Return the functions and values that are arguments of a pattern, and its array."""
-    found = pattern_arguments(term, name)
-    if found is None:
+    arguments = pattern_arguments(term, name)
+    if arguments is None:
         raise NoMatch(f"expected {name}")
-    return [eta_expand(found[0]), *found[1:-1]], found[-1]
+    return [eta_expand(arguments[0]), *arguments[1:-1]], arguments[-1]
 
 
 def _find_invariant(function: Term, parameters: int) -> tuple[Term, Term]:
@@ -347,12 +346,12 @@ def _find_invariant(function: Term, parameters: int) -> tuple[Term, Term]:
     layers, body = split_lambdas(function, parameters)
     stack: list[tuple[Term, int]] = [(body, parameters)]
     while stack:
-        part, inside = stack.pop()
-        value = move_outside(part, inside) if _is_computed(part) else None
+        part, depth = stack.pop()
+        value = move_outside(part, depth) if _is_computed(part) else None
         if value is not None:
-            rest = abstract_over(body, shift(value, parameters))
-            return value, wrap_in_lambdas(layers, Lambda("y", value.type, rest))
-        inner = inside + 1 if isinstance(part, Lambda) else inside
+            remainder = abstract_over(body, shift(value, parameters))
+            return value, wrap_in_lambdas(layers, Lambda("y", value.type, remainder))
+        inner = depth + 1 if isinstance(part, Lambda) else depth
         stack.extend((child, inner) for child in reversed(part.children))
     raise Unmet("no computed value is the same in all iterations")
 
@@ -361,22 +360,22 @@ def _find_stored(term: Term) -> tuple[Term, Term]:
     """Return the innermost stored subterm outside of functions, and the value that it stores.
 
     The value of a `let` already has a name."""
-    named = pattern_arguments(term, LET.name)
-    whole = term if named is None else named[0]
-    stack, found = [whole], None
+    let = pattern_arguments(term, LET.name)
+    root = term if let is None else let[0]
+    stack, match = [root], None
     while stack:
         part = stack.pop()
         if not has_pattern(part, TO_MEM.name):
             continue
-        value = None if part is whole else _heap_value(part)
+        value = None if part is root else _heap_value(part)
         if value is not None:
             # Other stored subterms are independent of this one; only those inside it come first.
-            found, stack = (part, value), []
+            match, stack = (part, value), []
         if not isinstance(part, Lambda):
             stack.extend(part.children)
-    if found is None:
+    if match is None:
         raise NoMatch("its computation stores no value")
-    return found
+    return match
 
 
 def _heap_value(term: Term) -> Term | None:
@@ -387,7 +386,7 @@ def _heap_value(term: Term) -> Term | None:
 
 
 def _is_computed(term: Term) -> bool:
-    """Whether a term is computed data, and not a view of some."""
+    """Whether a term is computed data, and not a view."""
     if not has_cost(term) or isinstance(term.type, FunType | DepFunType):
         return False
     if term.head is not None and term.argument_count < term.head.arity:
@@ -398,10 +397,10 @@ def _is_computed(term: Term) -> bool:
 def _split_function(function: Term) -> tuple[Term, Term]:
     """Split a function at the operand of its outermost operation; return both functions."""
     (layer,), body = split_lambdas(function, 1)
-    used = [child for child in body.children if mentions(child, 0)]
-    if len(used) != 1 or isinstance(used[0], Bound | Lambda) or isinstance(body, Lambda):
+    operands = [child for child in body.children if mentions(child, 0)]
+    if len(operands) != 1 or isinstance(operands[0], Bound | Lambda) or isinstance(body, Lambda):
         raise NoMatch("the outermost operation does not have exactly one computed operand")
-    (part,) = used
+    (part,) = operands
     if isinstance(part.type, FunType):
         raise NoMatch("the value between the maps would be a function")
     return Lambda("v", part.type, _abstract_over_part(body, part, 0)), wrap_in_lambdas(
@@ -410,7 +409,7 @@ def _split_function(function: Term) -> tuple[Term, Term]:
 
 
 def find_reductions(body: Term) -> Term:
-    """Find a reduction, or maps to one, that is an operand of something else."""
+    """Find an operand that is a reduction, or nested maps whose elements are reductions."""
     stack = [child for child in body.children if not isinstance(child, Lambda)]
     while stack:
         part = stack.pop()
@@ -422,28 +421,30 @@ def find_reductions(body: Term) -> Term:
 
 
 def is_reduction_nest(term: Term) -> bool:
-    """Whether a term is a reduction, or a map to one."""
-    while (found := pattern_arguments(term, MAP.name)) is not None and isinstance(found[0], Lambda):
-        term = found[0].body
+    """Whether a term is a reduction, or nested maps whose elements are reductions."""
+    while (arguments := pattern_arguments(term, MAP.name)) is not None and isinstance(
+        arguments[0], Lambda
+    ):
+        term = arguments[0].body
     return pattern_arguments(term, REDUCE.name) is not None
 
 
 def _find_other_component(body: Term, type: RiseType) -> tuple[Term, Term]:
-    """Find what a body, under a lambda for a part of the element, uses of the rest of it.
+    """Find the component of the element that a body uses, apart from an already abstracted part.
 
-    Returns the smallest component that suffices, and the body under a lambda for it as well.
+    Returns the smallest sufficient component, and the body under a lambda for it as well.
     """
     if not mentions(body, 1):
         raise NoMatch("nothing else of the element is used")
     candidates: list[Term] = [Bound(0, type)]
-    for each in candidates:
-        if isinstance(each.type, TupleType):
-            parts = components(each.type)
-            candidates += [apply_all(Pattern(spec, parts), [each]) for spec in (FST, SND)]
-    for each in reversed(candidates):
-        rest = abstract_over(body, shift(each, 1))
-        if not mentions(rest, 2):
-            return each, drop_lambda(rest, 2)
+    for candidate in candidates:
+        if isinstance(candidate.type, TupleType):
+            parts = components(candidate.type)
+            candidates += [apply_all(Pattern(spec, parts), [candidate]) for spec in (FST, SND)]
+    for candidate in reversed(candidates):
+        remainder = abstract_over(body, shift(candidate, 1))
+        if not mentions(remainder, 2):
+            return candidate, drop_lambda(remainder, 2)
     raise NoMatch("nothing else of the element is used")
 
 
@@ -451,20 +452,20 @@ def _split_reduction_function(function: Term) -> tuple[Term, Term]:
     """Split the function of a reduction at the part that does not depend on the accumulator."""
     (accumulator, layer), body = split_lambdas(function, 2)
     part = _find_element_part(body)
-    rest = Lambda("v", part.type, _abstract_over_part(body, part, 0))
-    return wrap_in_lambdas([accumulator], rest), wrap_in_lambdas([layer], drop_lambda(part, 1))
+    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    return wrap_in_lambdas([accumulator], consumer), wrap_in_lambdas([layer], drop_lambda(part, 1))
 
 
 def _abstract_over_part(body: Term, part: Term, element: int) -> Term:
     """Abstract a body over a part, and remove the variable of the element."""
-    rest = abstract_over(body, part)
-    if mentions(rest, element + 1):
+    remainder = abstract_over(body, part)
+    if mentions(remainder, element + 1):
         raise NoMatch("the element is also used elsewhere")
-    return drop_lambda(rest, element + 1)
+    return drop_lambda(remainder, element + 1)
 
 
 def _find_element_part(body: Term) -> Term:
-    """Find the largest part of a reduction's function that depends on the element alone."""
+    """Find the largest part of a reduction's function that depends only on the element."""
     stack = [body]
     while stack:
         part = stack.pop()

@@ -26,7 +26,7 @@ def store_between() -> None:
     """x |> map(fun(e, let y = g(e); h(e, y)))
     ~> zip(x, x |> map(g) |> toMem(heap)) |> map(fun(p, h(fst(p), snd(p))))
 
-    The first value of each element is computed for all elements first, and stored."""
+    The named value is computed and stored for all elements before the loop that uses it."""
 
 
 @rule("x : n.s, z : m.t, f : s -> t -> u, g : s -> u -> v")
@@ -35,13 +35,13 @@ def store_inner_reductions(term: Term) -> Bindings:
     ~> zip(x |> map(fun(e, z |> map(fun(c, f(e, c))))) |> toMem(heap), x)
       |> map(fun(p, fst(p) |> map(fun(y, g(snd(p), y)))))
 
-    The reductions are computed and stored first; then everything that uses them and the element."""
+    The reductions are computed and stored first; a second loop computes what uses them."""
     nest = match_map_nest(term)
     reduction = find_reductions(nest.inner.body)
     function = nest.abstract_column(reduction, Bound(0, nest.inner.parameter))
-    rest = remove_unused(abstract_over(nest.inner.body, reduction), 1)
-    made = nest.abstract_element(Lambda("y", reduction.type, rest))
-    return {"x": nest.xs, "z": remove_unused(nest.ys, 0), "f": function, "g": made}
+    remainder = remove_unused(abstract_over(nest.inner.body, reduction), 1)
+    consumer = nest.abstract_element(Lambda("y", reduction.type, remainder))
+    return {"x": nest.xs, "z": remove_unused(nest.ys, 0), "f": function, "g": consumer}
 
 
 @rule("x : n.s, z : m.w, y : s -> m.t, f : s -> w -> u, g : s -> t -> u -> v")
@@ -62,23 +62,25 @@ def store_inner_reductions_of_seconds(term: Term) -> Bindings:
     return _match_pairs(term, SND, FST)
 
 
-def _match_pairs(term: Term, column: PatternSpec, other: PatternSpec) -> Bindings:
+def _match_pairs(term: Term, column_spec: PatternSpec, operand_spec: PatternSpec) -> Bindings:
     nest = match_map_nest(term)
-    zipped = pattern_arguments(nest.ys, ZIP.name)
-    if zipped is None:
+    arguments = pattern_arguments(nest.ys, ZIP.name)
+    if arguments is None:
         raise NoMatch("expected a zip")
-    columns, others = zipped if column is FST else reversed(zipped)
+    columns, operands = arguments if column_spec is FST else reversed(arguments)
     body, parts = nest.inner.body, components(nest.inner.parameter)
     pair = Bound(0, nest.inner.parameter)
     reduction = find_reductions(body)
-    function = nest.abstract_column(reduction, Apply(Pattern(column, parts), pair))
-    of_reduction = abstract_over(body, reduction)
-    taken = Apply(Pattern(other, parts), pair)
-    of_both = swap_variables(remove_unused(abstract_over(of_reduction, shift(taken, 1)), 2))
-    made = Lambda("t", taken.type, Lambda("y", reduction.type, of_both))
+    function = nest.abstract_column(reduction, Apply(Pattern(column_spec, parts), pair))
+    body_of_reduction = abstract_over(body, reduction)
+    operand = Apply(Pattern(operand_spec, parts), pair)
+    body_of_both = swap_variables(
+        remove_unused(abstract_over(body_of_reduction, shift(operand, 1)), 2)
+    )
+    consumer = Lambda("t", operand.type, Lambda("y", reduction.type, body_of_both))
     return {
-        "x": nest.xs, "z": remove_unused(columns, 0), "y": nest.abstract_element(others),
-        "f": function, "g": nest.abstract_element(made),
+        "x": nest.xs, "z": remove_unused(columns, 0), "y": nest.abstract_element(operands),
+        "f": function, "g": nest.abstract_element(consumer),
     }  # fmt: skip
 
 
@@ -97,8 +99,8 @@ class MapNest:
 
     def abstract_column(self, reduction: Term, column: Term) -> Term:
         """Abstract a reduction in the body over the first element and a part of the second."""
-        taken = remove_unused(abstract_over(reduction, column), 1)
-        return self.abstract_element(Lambda("c", column.type, taken))
+        column_body = remove_unused(abstract_over(reduction, column), 1)
+        return self.abstract_element(Lambda("c", column.type, column_body))
 
 
 def match_map_nest(term: Term) -> MapNest:

@@ -47,11 +47,11 @@ def _vectorize(term: Term, k: Nat, *, of_arrays: bool) -> Term:
         raise NoMatch("the function does not return a scalar")
     vectors = vectorize_array(xs, k, of_arrays=of_arrays)
     assert isinstance(vectors.type, ArrayType)
-    lifted = Vectorizer(k, of_arrays).vectorize_function(function)
-    assert isinstance(lifted.body.type, VectorType)
-    sizes = vectors.type.length, vectors.type.element, lifted.body.type
-    mapped = apply_all(Pattern(MAP, sizes), [lifted, vectors])
-    return Apply(Pattern(AS_SCALAR, (k, sizes[0], function.body.type)), mapped)
+    vector_function = Vectorizer(k, of_arrays).vectorize_function(function)
+    assert isinstance(vector_function.body.type, VectorType)
+    sizes = vectors.type.length, vectors.type.element, vector_function.body.type
+    result = apply_all(Pattern(MAP, sizes), [vector_function, vectors])
+    return Apply(Pattern(AS_SCALAR, (k, sizes[0], function.body.type)), result)
 
 
 @law("x : (n * k).t", scalar("t"), choose="k")

@@ -1,4 +1,4 @@
-"""Register tiles for contractions that accumulate into a matrix.
+"""Register tiles for matrix multiplications that accumulate into a matrix.
 
     zip(A, C) |> map(fun(p, zip(B, snd(p)) |> map(fun(q,
       zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
@@ -34,7 +34,7 @@ matrix_second: Strategy = choice(
     inside(_swap) >> _has_matrix,
     _swap >> inside(_swap) >> _has_matrix,
 )
-"""Brings zips into the order of the laws."""
+"""Swaps the operands of zips where needed, so that the matrix is the second one, as in the laws."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,21 +48,21 @@ class _PadColumns(Strategy):
         if not isinstance(row, ArrayType) or not row.length.is_constant:
             reason = "expected maps with a constant number of columns"
             return Failure(self, reason, term, closeness=CONDITION)
-        missing = -row.length.constant % self.size
-        return (pad_accumulating(missing) if missing else Identity()).run(term, setting)
+        padding = -row.length.constant % self.size
+        return (pad_accumulating(padding) if padding else Identity()).run(term, setting)
 
     def __str__(self) -> str:
-        return f"filled_columns({self.size})"
+        return f"pad_columns({self.size})"
 
 
 def _pad_to_tiles(rows: int, columns: int) -> Strategy:
     """Pad rows and columns to multiples of the tile sizes."""
-    above = pad_to_multiple(rows) >> try_(argument(pad_before_zip) @ loop(1))
-    return matrix_second >> _PadColumns(columns) >> above @ loop(1)
+    pad_rows = pad_to_multiple(rows) >> try_(argument(pad_before_zip) @ loop(1))
+    return matrix_second >> _PadColumns(columns) >> pad_rows @ loop(1)
 
 
 def pad_and_tile_with_matrix(rows: int, columns: int, block: int) -> Strategy:
-    """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
+    """Tile two nested maps, padded to full tiles and, in rows, to full blocks of tiles."""
     return _pad_to_tiles(rows * block, columns) >> tile_accumulating(rows, columns) @ loop(1)
 
 
@@ -73,5 +73,5 @@ columns_of_block: Strategy = choice(_swap_pairs, interchange() @ loop(2))
 
 def tile_columns_with_matrix(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
-    swapped = interchange_accumulating @ loop(1)
-    return _pad_to_tiles(1, columns) >> swapped >> split(columns) @ loop(1) >> _swap_pairs
+    interchange_loops = interchange_accumulating @ loop(1)
+    return _pad_to_tiles(1, columns) >> interchange_loops >> split(columns) @ loop(1) >> _swap_pairs

@@ -1,4 +1,4 @@
-"""Register tiles: the loops around them, and the reduction that updates them."""
+"""Register tiles: the loops over them, and the reduction that updates them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def vector_accumulators(lanes: int, kept: bool) -> Strategy:
 
 
 def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
-    """Tile two nested maps, padded to whole tiles and, in rows, to whole blocks of tiles."""
+    """Tile two nested maps, padded to full tiles and, in rows, to full blocks of tiles."""
     return seq(
         pad_to_multiple(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
         pad_to_multiple(rows * block) @ loop(1),

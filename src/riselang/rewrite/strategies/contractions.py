@@ -1,9 +1,9 @@
-"""Contractions of two matrices at the speed of BLAS libraries (after Goto and van de Geijn).
+"""Matrix multiplications at the speed of BLAS libraries (after Goto and van de Geijn).
 
 A register tile of accumulators stays in registers while a reduction iterates over the common
 dimension. Both matrices are packed, so that the operands of the reduction are contiguous: the
 columns once, the rows in blocks that stay in a cache while the loop iterates over all columns. Rows
-and columns are padded to whole tiles, and the padding is not stored. The order of the sums does not
+and columns are padded to full tiles, and the padding is not stored. The order of the sums does not
 change.
 
 If both matrices are already in panels, the format that packing produces, they are not packed: the
@@ -45,10 +45,10 @@ from riselang.rewrite.strategies.epilogues import (
 from riselang.rewrite.strategies.matmul_shapes import (
     arguments_in_body,
     bytes_of,
-    contraction_shape,
     is_row_major,
     length_of,
     match_product,
+    matmul_shape,
 )
 from riselang.rewrite.strategies.schedules import (
     hoist,
@@ -77,8 +77,8 @@ from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Bound, Term
 
 GROUPS = (4, 3, 2, 1)
-"""How many rows are read together when columns are packed: as many cache lines as a cache holds at
-addresses that differ by a power of two."""
+"""The number of rows that are read together when columns are packed: at most as many as a cache
+holds lines at addresses that differ by a power of two."""
 
 
 def strategy_for_tiles(tiles: Tiles) -> Strategy:
@@ -87,17 +87,17 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
         return column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
             kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
-            threads=tiles.is_parallel,
+            in_parallel=tiles.is_parallel,
         )  # fmt: skip
     if tiles.depth:
         return streamed_tiles(
             tiles.rows, tiles.columns, tiles.lanes, depth=tiles.depth,
-            share=tiles.share, threads=tiles.is_parallel,
+            columns_per_thread=tiles.columns_per_thread, in_parallel=tiles.is_parallel,
         )  # fmt: skip
     return register_tiles(
         tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
         kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, transposed=tiles.is_transposed,
-        threads=tiles.is_parallel,
+        in_parallel=tiles.is_parallel,
     )  # fmt: skip
 
 
@@ -111,20 +111,20 @@ def register_tiles(
     kept: bool = False,
     packed: bool = True,
     transposed: bool = False,
-    threads: bool = True,
+    in_parallel: bool = True,
 ) -> Strategy:
-    """Computes a map of a map of a reduction in register tiles, `block` tiles at a time."""
+    """Multiplies matrices in register tiles; a cache block has `block` tiles of rows."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         choice(pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)),
         vector_accumulators(lanes, kept) @ loop(3),
     ]
     if packed:
-        copies = _PackColumns(lanes, map_in_parallel if threads else map_as_loop)
+        pack_columns = _PackColumns(lanes, map_in_parallel if in_parallel else map_as_loop)
         steps += [split(block) @ loop(1), columns_of_block]
-        steps += [at_columns(copies) @ loop(2), hoist()]
+        steps += [at_columns(pack_columns) @ loop(2), hoist()]
         steps += [at_columns(_pack_rows(lanes, transposed)) @ loop(3), hoist()]
-    steps += [(parallel() if threads else sequential()) @ loop(1), sequential() @ loop(2)]
+    steps += [(parallel() if in_parallel else sequential()) @ loop(1), sequential() @ loop(2)]
     return seq(*steps)
 
 
@@ -136,16 +136,17 @@ def column_tiles(
     *,
     kept: bool = False,
     transposed: bool = False,
-    threads: bool = True,
+    in_parallel: bool = True,
 ) -> Strategy:
-    """Computes register tiles column block by column block; remaining rows form a smaller tile."""
+    """Multiplies matrices in register tiles, a tile of columns with all rows at a time; the rows
+    that do not fill a tile form a smaller one."""
     return seq(
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
         store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
-        _RowTiles(rows, lanes, kept, transposed) @ loop(2),
+        _TileRows(rows, lanes, kept, transposed) @ loop(2),
         hoist(),
-        (parallel() if threads else sequential()) @ loop(1),
+        (parallel() if in_parallel else sequential()) @ loop(1),
     )
 
 
@@ -167,18 +168,18 @@ class _PackColumns(Strategy):
         if depth is None:
             return Failure(self, "expected blocks of columns", term, closeness=CONDITION)
         if not depth.is_constant or not is_row_major(term):
-            blocks = argument(argument(self.loop_strategy))
-            return (pack_vectors_of_blocks(self.lanes) >> blocks).run(term, setting)
+            run_blocks = argument(argument(self.loop_strategy))
+            return (pack_vectors_of_blocks(self.lanes) >> run_blocks).run(term, setting)
         group = next(each for each in GROUPS if depth.constant % each == 0)
-        groups = argument(argument(argument(argument(self.loop_strategy))))
-        return (pack_vectors_by_rows(self.lanes, group) >> groups).run(term, setting)
+        run_groups = argument(argument(argument(argument(self.loop_strategy))))
+        return (pack_vectors_by_rows(self.lanes, group) >> run_groups).run(term, setting)
 
     def __str__(self) -> str:
-        return f"packed_columns({self.lanes})"
+        return f"pack_columns({self.lanes})"
 
 
 def _third_length(type: RiseType) -> Nat | None:
-    """The length of the arrays in the arrays of an array."""
+    """The length of the third dimension of a nested array."""
     for _ in range(2):
         if not isinstance(type, ArrayType):
             return None
@@ -187,7 +188,7 @@ def _third_length(type: RiseType) -> Nat | None:
 
 
 @dataclass(frozen=True, repr=False)
-class _RowTiles(Strategy):
+class _TileRows(Strategy):
     """Tiles all rows; the last tile may be smaller."""
 
     rows: int
@@ -196,17 +197,17 @@ class _RowTiles(Strategy):
     transposed: bool
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "map")
-        length = None if found is None else length_of(found[1].type)
+        arguments = pattern_arguments(term, "map")
+        length = None if arguments is None else length_of(arguments[1].type)
         if length is None or not length.is_constant:
             return Failure(self, "expected a map over an array of constant length", term)
-        whole, rest = divmod(length.constant, self.rows)
-        if not rest or not whole:
-            return self._tile_rows(rest or self.rows).run(term, setting)
-        of_whole = try_(argument(take_before_zip)) >> self._tile_rows(self.rows)
-        of_rest = try_(argument(drop_before_zip)) >> self._tile_rows(rest)
-        parts = function(argument(of_whole)) >> argument(of_rest)
-        return (peel_map(whole * self.rows) >> parts).run(term, setting)
+        tiles, remainder = divmod(length.constant, self.rows)
+        if not remainder or not tiles:
+            return self._tile_rows(remainder or self.rows).run(term, setting)
+        tile_full = try_(argument(take_before_zip)) >> self._tile_rows(self.rows)
+        tile_remainder = try_(argument(drop_before_zip)) >> self._tile_rows(remainder)
+        tile_parts = function(argument(tile_full)) >> argument(tile_remainder)
+        return (peel_map(tiles * self.rows) >> tile_parts).run(term, setting)
 
     def _tile_rows(self, rows: int) -> Strategy:
         divides = rows % self.lanes == 0
@@ -220,14 +221,15 @@ class _RowTiles(Strategy):
 
     def __str__(self) -> str:
         flags = f"kept={self.kept}, transposed={self.transposed}"
-        return f"row_tiles({self.rows}, {self.lanes}, {flags})"
+        return f"tile_rows({self.rows}, {self.lanes}, {flags})"
 
 
 @schedule
 def panel_tiles(
-    rows: int, columns: int, lanes: int, *, kept: bool = False, threads: bool = True
+    rows: int, columns: int, lanes: int, *, kept: bool = False, in_parallel: bool = True
 ) -> Strategy:
-    """Computes register tiles of matrices that are already packed in panels, without copying."""
+    """Multiplies matrices that are stored in panels of `rows` rows and `columns` columns, in
+    register tiles, without packing."""
     steps: list[Strategy] = [
         try_(parallel_as_map),
         tile(rows, columns) @ loop(1),
@@ -237,7 +239,7 @@ def panel_tiles(
     if kept:
         steps.append(keep(lanes) @ loop(3))
     # The panel of columns stays in the L1 cache during the loop over all rows.
-    steps += [interchange() @ loop(1), (parallel() if threads else sequential()) @ loop(1)]
+    steps += [interchange() @ loop(1), (parallel() if in_parallel else sequential()) @ loop(1)]
     steps += [sequential() @ loop(2), try_(simplify())]
     return seq(*steps)
 
@@ -259,14 +261,17 @@ class Panels:
 
     def fits(self, machine: Machine) -> bool:
         lanes = machine.lanes(self.bytes)
-        vectors, rest = divmod(self.columns, lanes)
-        return not rest and register_count(self.rows, vectors, lanes, machine) <= machine.registers
+        vectors, remainder = divmod(self.columns, lanes)
+        return (
+            not remainder
+            and register_count(self.rows, vectors, lanes, machine) <= machine.registers
+        )
 
     def strategy(self, machine: Machine) -> Strategy:
         lanes = machine.lanes(self.bytes)
         is_parallel = self.shape is None or self.shape.is_parallel
         kept = can_load_rows_in_vectors(self.rows, lanes, machine)
-        return panel_tiles(self.rows, self.columns, lanes, kept=kept, threads=is_parallel)
+        return panel_tiles(self.rows, self.columns, lanes, kept=kept, in_parallel=is_parallel)
 
     def __str__(self) -> str:
         return f"panels of {self.rows} rows and of {self.columns} columns, without packing"
@@ -280,7 +285,7 @@ class Contraction(Strategy):
         panels = panels_of(term)
         if panels is not None and panels.fits(this_machine()):
             return panels.strategy(this_machine()).run(term, setting)
-        shape = contraction_shape(term)
+        shape = matmul_shape(term)
         if shape is None:
             reason = "expected a map of a map of a reduction, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
@@ -294,29 +299,29 @@ class Contraction(Strategy):
 
 @schedule
 def contraction() -> Strategy:
-    """Computes a map of a map of a reduction in register tiles of sizes for this machine."""
+    """Multiplies matrices in register tiles of sizes that suit this machine."""
     return Contraction()
 
 
 def panels_of(term: Term) -> Panels | None:
-    """Return the panels of both matrices of a matrix multiplication; None if they have none."""
-    found = match_product(term)
-    if found is None or not found.is_bare or found.has_matrix:
+    """Return the panels of a matrix multiplication; None if its matrices are not in panels."""
+    product = match_product(term)
+    if product is None or not product.is_bare or product.has_matrix:
         return None
-    rows, columns = _panel_rows(found.rows), _panel_rows(found.columns)
+    rows, columns = _panel_rows(product.rows), _panel_rows(product.columns)
     if rows is None or columns is None:
         return None
-    return Panels(rows, columns, bytes_of(found.type), found.shape)
+    return Panels(rows, columns, bytes_of(product.type), product.shape)
 
 
 def _panel_rows(matrix: Term) -> int | None:
     """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
-    joined = pattern_arguments(matrix, "join")
-    mapped = None if joined is None else pattern_arguments(joined[0], "map")
-    operands = None if mapped is None else arguments_in_body(mapped[0], "transpose")
-    if mapped is None or operands is None or not isinstance(mapped[1], Bound):
+    join_arguments = pattern_arguments(matrix, "join")
+    map_arguments = None if join_arguments is None else pattern_arguments(join_arguments[0], "map")
+    operands = None if map_arguments is None else arguments_in_body(map_arguments[0], "transpose")
+    if map_arguments is None or operands is None or not isinstance(map_arguments[1], Bound):
         return None
-    panel = mapped[1].type
+    panel = map_arguments[1].type
     if not isinstance(operands[0], Bound) or operands[0].index or not isinstance(panel, ArrayType):
         return None
     row = panel.element

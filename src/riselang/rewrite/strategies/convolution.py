@@ -1,7 +1,8 @@
 """Separable convolutions: each weight is the product of a row weight and a column weight.
 
-Such a convolution is one over the columns after one over the rows: 2 n products for each element
-instead of n squared. It changes the order of sums, so the program has to permit that.
+Such a convolution can be computed as a convolution over the rows followed by one over the columns:
+2 n products for each element instead of n squared. The order of the sums changes, so the program
+has to permit that.
 """
 
 from __future__ import annotations
@@ -67,23 +68,24 @@ BAND_ROWS = 4
 """Rows of the result that are computed together if the rows of a window do not stay in the L1
 cache: each row is loaded once for all of them."""
 LINE_VECTORS = 4
-"""Vectors of a line that are computed together: they share elements of windows in registers."""
+"""The number of vectors of a line that are computed together, and share elements of windows in
+registers."""
 
-_sums = everywhere(choice(fma_as_sum, fma_as_sum_f64)) >> everywhere(reduce_map_fission)
-_weights_first = argument(zip_swapped >> simplify() >> inside(swap_operands))
-_separate = top_down(separate_convolution | _weights_first >> separate_convolution)
-_by_columns = top_down(
-    separate_convolution_by_columns | _weights_first >> separate_convolution_by_columns
+_expose_sums = everywhere(choice(fma_as_sum, fma_as_sum_f64)) >> everywhere(reduce_map_fission)
+_swap_weights = argument(zip_swapped >> simplify() >> inside(swap_operands))
+_separate = top_down(separate_convolution | _swap_weights >> separate_convolution)
+_separate_by_columns = top_down(
+    separate_convolution_by_columns | _swap_weights >> separate_convolution_by_columns
 )
-_products = everywhere(choice(sum_as_fma, sum_as_fma_f64))
+_form_fmas = everywhere(choice(sum_as_fma, sum_as_fma_f64))
 separated = program_strategy(
     "convolution.separated",
     fuse()
-    >> _sums
+    >> _expose_sums
     >> _separate
     >> top_down(share_rows >> argument(argument(store_on_heap)))
     >> fuse()
-    >> _products,
+    >> _form_fmas,
     "Convolves along the rows, stores the result, and convolves along the columns.",
 )
 direct = program_strategy(
@@ -106,14 +108,14 @@ class _Bands(Strategy):
         if height < BAND_ROWS or height * bytes <= this_machine().cache_bytes(1):
             reason = f"{height} rows of {bytes} bytes are few, or stay in the L1 cache"
             return Failure(self, reason, term, closeness=CONDITION)
-        rest = rows % BAND_ROWS
-        bands = overlapped_tiling(BAND_ROWS) >> argument(inside(_band) >> parallel())
-        if rest == 0:
-            return bands.run(term, setting)
+        remainder = rows % BAND_ROWS
+        run_bands = overlapped_tiling(BAND_ROWS) >> argument(inside(_compute_band) >> parallel())
+        if remainder == 0:
+            return run_bands.run(term, setting)
         return seq(
-            peel_map(rows - rest),
-            function(argument(argument(take_before_slide) >> bands)),
-            argument(argument(drop_before_slide) >> inside(_line) >> sequential()),
+            peel_map(rows - remainder),
+            function(argument(argument(take_before_slide) >> run_bands)),
+            argument(argument(drop_before_slide) >> inside(_compute_line) >> sequential()),
         ).run(term, setting)
 
     def __str__(self) -> str:
@@ -129,32 +131,32 @@ class _BandSums(Strategy):
         if nest is None or line is None or not isinstance(line.type, ArrayType):
             reason = "expected rows of sums, of known lengths"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, most = block_shape(nest.element, this_machine())
-        vectors = most // BAND_ROWS
+        lanes, max_vectors = block_shape(nest.element, this_machine())
+        vectors = max_vectors // BAND_ROWS
         columns = line.type.length.constant
-        rest = columns % (lanes * vectors)
-        blocks = seq(
+        remainder = columns % (lanes * vectors)
+        run_blocks = seq(
             vectorize(lanes) @ loop(2), split(vectors) @ loop(2), reorder(2, 1, 3),
             interchange() @ loop(3), interchange() @ loop(2),
             sequential() @ loop(1), unroll() @ loop(2),
         )  # fmt: skip
-        if rest == 0:
-            return blocks.run(term, setting)
-        peeled = seq(
-            peel_map(columns - rest),
-            function(argument(interchange() >> argument(blocks))),
+        if remainder == 0:
+            return run_blocks.run(term, setting)
+        peel_columns = seq(
+            peel_map(columns - remainder),
+            function(argument(interchange() >> argument(run_blocks))),
             argument(sequential()),
         )
-        return (interchange() >> argument(peeled)).run(term, setting)
+        return (interchange() >> argument(peel_columns)).run(term, setting)
 
     def __str__(self) -> str:
-        return "sums_of_band"
+        return "band_sums"
 
 
 def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
-    """For a map over windows of rows: their number, the rows of each, and the bytes of a row."""
-    found = pattern_arguments(term, "map")
-    parts = [] if found is None else list(leaves(found[1].type))
+    """Return the number of windows of a map, the rows of each, and the bytes of a row."""
+    arguments = pattern_arguments(term, "map")
+    parts = [] if arguments is None else list(leaves(arguments[1].type))
     if len(parts) != 1 or len(parts[0][0]) != 3:
         return None
     ((lengths, scalar),) = parts
@@ -164,8 +166,8 @@ def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
     return rows, height, columns * bytes_of(scalar)
 
 
-_line = LineInVectors() >> top_down(LineInVectors() >> store_on_heap)
-_band = seq(
+_compute_line = LineInVectors() >> top_down(LineInVectors() >> store_on_heap)
+_compute_band = seq(
     map_fission,
     argument(map_fission),
     map_fusion,
@@ -176,11 +178,11 @@ _band = seq(
 by_lines = program_strategy(
     "convolution.by_lines",
     fuse()
-    >> _sums
-    >> _by_columns
+    >> _expose_sums
+    >> _separate_by_columns
     >> top_down(share_columns)
     >> fuse()
-    >> _products
-    >> top_down(choice(_Bands(), inside(_line) >> parallel())),
+    >> _form_fmas
+    >> top_down(choice(_Bands(), inside(_compute_line) >> parallel())),
     "Computes a few vectorized rows of column sums at a time, and from each a result row.",
 )

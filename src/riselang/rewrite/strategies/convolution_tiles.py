@@ -1,4 +1,4 @@
-"""Contractions of windows with many kernels: the convolutions of neural networks.
+"""Convolutions of neural networks: windows of an image are multiplied with many kernels.
 
 A register tile holds accumulators for some windows of a line and for some vectors of kernels, while
 nested reductions iterate over the elements of a window. Windows are read in their original layout;
@@ -44,7 +44,7 @@ class WindowShape:
     """Nested maps, the last two over a line of windows and over kernels."""
 
     outer: tuple[int, ...]
-    """The lengths of the maps around these two."""
+    """The lengths of the maps outside these two."""
     rows: int
     columns: int
     reduction_lengths: tuple[int, ...]
@@ -63,7 +63,7 @@ class WindowShape:
 
 @dataclass(frozen=True)
 class WindowTiles:
-    """How many windows and vectors of kernels have their accumulators in registers."""
+    """A register tile: the numbers of windows and of vectors of kernels with accumulators in it."""
 
     rows: int
     vectors: int
@@ -89,15 +89,15 @@ class WindowTiles:
         return seq(*steps)
 
     def _tile_windows(self) -> Strategy:
-        """Tile the windows; those that are left are a smaller tile."""
-        rest = self.shape.rows % self.rows
-        if rest == 0:
+        """Tile the windows; those that do not fill a tile form a smaller one."""
+        remainder = self.shape.rows % self.rows
+        if remainder == 0:
             return self._tile_rows(self.rows)
-        whole = self.shape.rows - rest
+        full_rows = self.shape.rows - remainder
         return seq(
-            peel_map(whole),
+            peel_map(full_rows),
             function(argument(self._tile_rows(self.rows))),
-            argument(self._tile_rows(rest)),
+            argument(self._tile_rows(remainder)),
         )
 
     def _tile_rows(self, rows: int) -> Strategy:
@@ -114,30 +114,30 @@ class WindowTiles:
         """The number of the map that runs in parallel."""
         if self.shape.products < MIN_PARALLEL_PRODUCTS:
             return None
-        return next((at for at, length in enumerate(self.shape.outer, 1) if length > 1), None)
+        return next((level for level, length in enumerate(self.shape.outer, 1) if length > 1), None)
 
 
 def choose_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
-    """Choose the tile that takes the fewest cycles."""
+    """Choose the tile that needs the fewest cycles."""
     lanes = machine.lanes(shape.bytes)
-    most = min(MAX_VECTORS, -(-shape.columns // lanes))
-    fitting = [
+    max_vectors = min(MAX_VECTORS, -(-shape.columns // lanes))
+    candidates = [
         (rows, vectors)
         for rows in range(1, min(MAX_ROWS, shape.rows) + 1)
-        for vectors in range(1, most + 1)
+        for vectors in range(1, max_vectors + 1)
         if rows * vectors + vectors + 2 <= machine.registers
     ]
-    rows, vectors = min(fitting, key=lambda each: _cycles(*each, lanes, shape))
+    rows, vectors = min(candidates, key=lambda each: _cycles(*each, lanes, shape))
     return WindowTiles(rows, vectors, lanes, shape)
 
 
 def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
     """Estimate the cycles, with two multiplications and two vector loads per cycle."""
-    whole, rest = divmod(shape.rows, rows)
-    lines = whole * _iteration_cycles(rows, vectors) + (
-        _iteration_cycles(rest, vectors) if rest else 0
+    tiles, remainder = divmod(shape.rows, rows)
+    lines = tiles * _iteration_cycles(rows, vectors) + (
+        _iteration_cycles(remainder, vectors) if remainder else 0
     )
-    # Of two equally fast tiles, prefer the one with less code.
+    # If two tiles are equally fast, prefer the one with less code.
     return lines * -(-shape.columns // (vectors * lanes)) * (1 + rows * vectors / 256)
 
 
@@ -179,77 +179,87 @@ class _Nest:
 
 def _match_nest(term: Term) -> _Nest | None:
     lengths: list[int] = []
-    around: Lambda | None = None
-    while (found := pattern_arguments(term, "map")) is not None:
-        length, made = length_of(found[1].type), found[0]
-        if not length.is_constant or not isinstance(made, Lambda):
+    outer_function: Lambda | None = None
+    while (arguments := pattern_arguments(term, "map")) is not None:
+        length, function = length_of(arguments[1].type), arguments[0]
+        if not length.is_constant or not isinstance(function, Lambda):
             return None
         lengths.append(length.constant)
-        reduction = pattern_arguments(made.body, "reduce")
+        reduction = pattern_arguments(function.body, "reduce")
         if reduction is not None:
             break
-        around, term = made, _skip_views_and_lets(made.body)
+        outer_function, term = function, _skip_views_and_lets(function.body)
     else:
         return None
-    rounds, type = _reduction_lengths(reduction), reduction[1].type
-    if rounds is None or len(rounds) < 2 or around is None or not isinstance(type, ScalarType):
+    reduction_lengths, type = _reduction_lengths(reduction), reduction[1].type
+    if (
+        reduction_lengths is None
+        or len(reduction_lengths) < 2
+        or outer_function is None
+        or not isinstance(type, ScalarType)
+    ):
         return None
-    is_direct = pattern_arguments(around.body, "map") is not None and not mentions(found[1], 0)
-    partner = _zipped_map_distance(reduction[2], len(lengths))
+    is_direct = pattern_arguments(outer_function.body, "map") is not None and not mentions(
+        arguments[1], 0
+    )
+    distance = _zipped_map_distance(reduction[2], len(lengths))
     return _Nest(
-        tuple(lengths), rounds, type,
-        None if partner is None else len(lengths) - partner,
-        is_direct and partner == 1,
+        tuple(lengths), reduction_lengths, type,
+        None if distance is None else len(lengths) - distance,
+        is_direct and distance == 1,
     )  # fmt: skip
 
 
 def _zipped_map_distance(pairs: Term, depth: int) -> int | None:
-    """Find the map whose elements a reduction zips with those of the innermost: its distance."""
+    """Find the map whose elements a reduction zips with elements of the innermost map.
+
+    Returns how many levels further out that map is.
+    """
     pair = pattern_arguments(pairs, "zip")
-    others = [] if pair is None else [part for part in pair if not mentions(part, 0)]
-    if pair is None or len(others) != 1:
+    outer_parts = [] if pair is None else [part for part in pair if not mentions(part, 0)]
+    if pair is None or len(outer_parts) != 1:
         return None
-    inner = next(part for part in pair if part is not others[0])
-    used = [level for level in range(1, depth) if mentions(others[0], level)]
-    if len(used) != 1 or mentions(inner, used[0]):
+    inner = next(part for part in pair if part is not outer_parts[0])
+    distances = [level for level in range(1, depth) if mentions(outer_parts[0], level)]
+    if len(distances) != 1 or mentions(inner, distances[0]):
         return None
-    return used[0]
+    return distances[0]
 
 
 def _skip_views_and_lets(term: Term) -> Term:
     """Return the computed term under views and lets."""
     while True:
-        shown, named = view_source(term), pattern_arguments(term, "let")
-        if shown is not None:
-            term = shown
-        elif named is not None and isinstance(named[1], Lambda):
-            term = named[1].body
+        source, let = view_source(term), pattern_arguments(term, "let")
+        if source is not None:
+            term = source
+        elif let is not None and isinstance(let[1], Lambda):
+            term = let[1].body
         else:
             return term
 
 
 def _reduction_lengths(reduction: list[Term]) -> tuple[int, ...] | None:
-    """The lengths of nested reductions, each of which continues the sum of the one around it."""
-    rounds: list[int] = []
-    found: list[Term] | None = reduction
-    while found is not None:
-        length, made = length_of(found[2].type), found[0]
+    """The lengths of nested reductions, each of which continues the sum of the next outer one."""
+    lengths: list[int] = []
+    arguments: list[Term] | None = reduction
+    while arguments is not None:
+        length, function = length_of(arguments[2].type), arguments[0]
         if not length.is_constant or length.constant < 1:
             return None
-        rounds.append(length.constant)
-        if not isinstance(made, Lambda) or not isinstance(made.body, Lambda):
+        lengths.append(length.constant)
+        if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
             return None
-        found = pattern_arguments(made.body.body, "reduce")
-        if found is not None and found[1] != Bound(1, found[1].type):
+        arguments = pattern_arguments(function.body.body, "reduce")
+        if arguments is not None and arguments[1] != Bound(1, arguments[1].type):
             return None
-    return tuple(rounds)
+    return tuple(lengths)
 
 
 def schedule_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strategy] | None:
     """Choose the tiles of a term, and the strategy to apply them."""
-    moved = move_kernels_inside(term)
-    if moved is not None:
-        result = moved.run(term, setting)
+    move_kernels = move_kernels_inside(term)
+    if move_kernels is not None:
+        result = move_kernels.run(term, setting)
         shape = window_shape(result.term) if isinstance(result, Success) else None
     else:
         shape = window_shape(term)
@@ -257,7 +267,7 @@ def schedule_windows(term: Term, setting: Setting) -> tuple[WindowTiles, Strateg
         return None
     tiles = choose_window_tiles(shape, this_machine())
     strategy = tiles.strategy()
-    return tiles, strategy if moved is None else moved >> strategy
+    return tiles, strategy if move_kernels is None else move_kernels >> strategy
 
 
 @dataclass(frozen=True, repr=False)
@@ -265,11 +275,11 @@ class _WindowSums(Strategy):
     """Register tiles for the shape of the term and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = schedule_windows(term, setting)
-        if found is None:
+        schedule = schedule_windows(term, setting)
+        if schedule is None:
             reason = "expected nested reductions of windows and kernels, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        return found[1].run(term, setting)
+        return schedule[1].run(term, setting)
 
     def __str__(self) -> str:
         return "convolution_tiles()"

@@ -1,9 +1,10 @@
-"""Epilogues of kernels: elementwise operations on the results, such as biases and activations.
+"""Epilogues: elementwise operations on the results of a kernel, such as biases and activations.
 
     sums |> map(fun(row, zip(row, b) |> map(f)))
 
-An epilogue that is fused into the maps of the kernel works on registers: the maps are tiled, and
-in each tile all sums are computed first, and then the epilogue.
+Here, a kernel is a computation that the default strategy recognizes. An epilogue that is fused into
+the maps of the kernel works on registers: the maps are tiled, and in each tile all sums are
+computed first, followed by the epilogue.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ def reduction_in(function: Term) -> list[Term] | None:
     stack = [function.body] if isinstance(function, Lambda) else []
     while stack:
         part = stack.pop()
-        reduction, named = pattern_arguments(part, "reduce"), pattern_arguments(part, "let")
+        reduction, let = pattern_arguments(part, "reduce"), pattern_arguments(part, "let")
         if reduction is not None:
             reductions.append(reduction)
-        elif named is not None and isinstance(named[1], Lambda):
-            stack.append(named[0])
-            if not _is_scalar_arithmetic(named[1].body):
+        elif let is not None and isinstance(let[1], Lambda):
+            stack.append(let[0])
+            if not _is_scalar_arithmetic(let[1].body):
                 return None
         elif isinstance(part, Scalar):
             stack += part.operands
@@ -61,9 +62,9 @@ def _is_scalar_arithmetic(term: Term) -> bool:
     stack = [term]
     while stack:
         part = stack.pop()
-        named = pattern_arguments(part, "let")
-        if named is not None and isinstance(named[1], Lambda):
-            stack += [named[0], named[1].body]
+        let = pattern_arguments(part, "let")
+        if let is not None and isinstance(let[1], Lambda):
+            stack += [let[0], let[1].body]
         elif isinstance(part, Scalar):
             stack += part.operands
         elif not _is_scalar(part):
@@ -78,10 +79,10 @@ def _is_scalar(term: Term) -> bool:
 
 def _is_epilogue(term: Term) -> bool:
     """Whether a map reads the sums of a kernel, and is not a part of it."""
-    found = pattern_arguments(term, "map")
-    if found is None or is_reduction_nest(term):
+    arguments = pattern_arguments(term, "map")
+    if arguments is None or is_reduction_nest(term):
         return False
-    sums: Term | None = found[1]
+    sums: Term | None = arguments[1]
     while sums is not None and not is_reduction_nest(sums):
         sums = view_source(sums)
     return sums is not None
@@ -99,21 +100,23 @@ def at_sums(strategy: Strategy) -> Strategy:
 def at_columns(strategy: Strategy) -> Strategy:
     """Apply a strategy to the columns of a map, even if they are zipped with an epilogue's operand.
 
-    If they are, they get a name, so that their buffer can be distinguished from the operand.
+    If they are zipped, a let binds them, so that their buffer is separate from the operand.
     """
     is_paired = Guard("it is a zip", _is_zip)
-    either = choice(function(argument(strategy)), argument(strategy))
-    return choice(argument(is_paired >> either) >> name_stored, argument(strategy))
+    apply_to_component = choice(function(argument(strategy)), argument(strategy))
+    return choice(argument(is_paired >> apply_to_component) >> name_stored, argument(strategy))
 
 
 def store_in_each_iteration(strategy: Strategy) -> Strategy:
     """Let the strategy store the columns of a map, each in the first iteration that uses it."""
     is_paired = Guard("it is a zip", _is_zip)
-    first = argument(is_paired >> function(argument(strategy)) >> zip_of_map_first)
-    second = argument(is_paired >> argument(strategy) >> zip_of_map_second)
-    # The stored columns have a name, and the other operand does not.
-    named = inside(name_stored >> argument(body(inline_let)))
-    return choice(first, second, argument(strategy)) >> map_fusion >> named >> TIDY
+    store_first = argument(is_paired >> function(argument(strategy)) >> zip_of_map_first)
+    store_second = argument(is_paired >> argument(strategy) >> zip_of_map_second)
+    # Only the stored columns are bound by a let, not the epilogue's operand.
+    name_columns = inside(name_stored >> argument(body(inline_let)))
+    return (
+        choice(store_first, store_second, argument(strategy)) >> map_fusion >> name_columns >> TIDY
+    )
 
 
 tile_pairs: Strategy = argument(split_before_zip) >> map_fusion
@@ -131,9 +134,11 @@ def vectorize_epilogue(lanes: int) -> Strategy:
     return is_epilogue >> map_fusion >> vectorize(lanes) @ loop(2)
 
 
-_of_sums = choice(zip_of_map_first, zip_of_map_second)
-_into_rows = (
-    argument(not_stored) >> map_fusion >> inside(try_(repeat(argument(_of_sums))) >> map_fusion)
+_move_map_out_of_zip = choice(zip_of_map_first, zip_of_map_second)
+_fuse_into_rows = (
+    argument(not_stored)
+    >> map_fusion
+    >> inside(try_(repeat(argument(_move_map_out_of_zip))) >> map_fusion)
 )
 
 
@@ -144,15 +149,15 @@ class FuseEpilogue(Strategy):
     is_kernel: Callable[[Term], bool]
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "map")
-        stored = None if found is None else pattern_arguments(found[1], "toMem")
-        if stored is None or not self.is_kernel(stored[0]):
+        arguments = pattern_arguments(term, "map")
+        stored_arguments = None if arguments is None else pattern_arguments(arguments[1], "toMem")
+        if stored_arguments is None or not self.is_kernel(stored_arguments[0]):
             return Failure(self, "expected a map over the stored sums of a kernel", term)
-        result = (_into_rows >> TIDY).run(term, setting)
+        result = (_fuse_into_rows >> TIDY).run(term, setting)
         if isinstance(result, Success) and not self.is_kernel(result.term):
             reason = "the epilogue is more than elementwise arithmetic"
             return Failure(self, reason, term, closeness=CONDITION)
         return result
 
     def __str__(self) -> str:
-        return "fused_epilogue()"
+        return "fuse_epilogue()"

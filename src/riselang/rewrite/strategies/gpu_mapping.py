@@ -45,20 +45,20 @@ class _OnGpu(Strategy):
         return "on_gpu()"
 
 
-def _thread_maps(mapped: Term, path: Path) -> Iterator[Path]:
+def _thread_maps(outer_map: Term, path: Path) -> Iterator[Path]:
     """Yield the maps whose results a map stores, if they are long enough for a block's threads."""
-    found = pattern_arguments(mapped, "map")
-    assert found is not None
-    function = found[0]
+    arguments = pattern_arguments(outer_map, "map")
+    assert arguments is not None
+    function = arguments[0]
     if not isinstance(function, Lambda):
         return
-    inside: list[Path] = []
+    thread_maps: list[Path] = []
     for map_path in written_paths(function.body):
         part = subterm_at(function.body, map_path)
         inner = pattern_arguments(part, "map")
-        is_new = all(map_path[: len(other)] != other for other in inside)
+        is_new = all(map_path[: len(outer_path)] != outer_path for outer_path in thread_maps)
         if inner is not None and is_new and has_cost(inner[0]) and _is_long(inner[1]):
-            inside.append(map_path)
+            thread_maps.append(map_path)
             yield (*path, *FUNCTION, BODY, *map_path)
 
 

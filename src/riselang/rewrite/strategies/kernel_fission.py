@@ -1,4 +1,7 @@
-"""Kernel fission: kernels in one loop become separate loops, with a buffer in between."""
+"""Kernel fission: splits a loop that contains a kernel into two loops with a buffer between them.
+
+Here, a kernel is a computation that the default strategy recognizes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _STORE_RULES = (
 
 @dataclass(frozen=True, repr=False)
 class KernelFission(Strategy):
-    """Splits a map with a kernel in it into that kernel and a map, if that adds a kernel."""
+    """Splits a map that contains a kernel into the kernel and a map, if that adds a kernel."""
 
     is_kernel: Callable[[Term], bool]
 
@@ -39,41 +42,44 @@ class KernelFission(Strategy):
         return head == MAP.name
 
     def run(self, term: Term, setting: Setting) -> Result:
-        failed = setting.failures.setdefault(self, {})
-        result = None if term in failed else self._split(term, setting.quiet)
+        failures = setting.failures.setdefault(self, {})
+        result = None if term in failures else self._split(term, setting.quiet)
         if result is not None:
             return result
-        reason = "expected a map with a part that is a kernel if it is stored"
-        failure = failed[term] = Failure(self, reason, term, closeness=CONDITION)
+        reason = "expected a map with a computation that can be stored before the map"
+        failure = failures[term] = Failure(self, reason, term, closeness=CONDITION)
         return failure
 
     def _split(self, term: Term, setting: Setting) -> Success | None:
         if pattern_arguments(term, MAP.name) is None:
             return None
-        before = self._count_kernels(term, setting)
-        for way in self._candidates():
-            result = (way >> TIDY).run(term, setting)
-            if isinstance(result, Success) and self._count_kernels(result.term, setting) > before:
+        previous_count = self._count_kernels(term, setting)
+        for store in self._candidates():
+            result = (store >> TIDY).run(term, setting)
+            if not isinstance(result, Success):
+                continue
+            if self._count_kernels(result.term, setting) > previous_count:
                 return result
         return None
 
     def _candidates(self) -> Iterator[Strategy]:
         yield from _STORE_RULES
-        stored = top_down(Guard("it is a kernel", self.is_kernel) >> store_on_heap)
-        yield argument(stored)
-        yield inside(argument(stored)) >> hoist()
+        store_kernel = top_down(Guard("it is a kernel", self.is_kernel) >> store_on_heap)
+        yield argument(store_kernel)
+        yield inside(argument(store_kernel)) >> hoist()
 
     def _count_kernels(self, term: Term, setting: Setting, is_inside: bool = False) -> int:
-        """Count the kernels; those inside a kernel count if they are stored first."""
-        known = setting.kernel_counts.get((term, is_inside))
-        if known is None:
+        """Count the kernels; those inside another kernel count only if they are stored."""
+        count = setting.kernel_counts.get((term, is_inside))
+        if count is None:
             is_kernel = not is_inside and self.is_kernel(term)
-            known = int(is_kernel)
-            below = (is_inside or is_kernel) and pattern_arguments(term, TO_MEM.name) is None
+            count = int(is_kernel)
+            is_stored = pattern_arguments(term, TO_MEM.name) is not None
+            is_child_inside = (is_inside or is_kernel) and not is_stored
             for child in term.children:
-                known += self._count_kernels(child, setting, below)
-            setting.kernel_counts[term, is_inside] = known
-        return known
+                count += self._count_kernels(child, setting, is_child_inside)
+            setting.kernel_counts[term, is_inside] = count
+        return count
 
     def __str__(self) -> str:
-        return "kernel_apart()"
+        return "kernel_fission()"

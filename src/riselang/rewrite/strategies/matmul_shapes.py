@@ -23,7 +23,8 @@ PARTS = (FST, SND)
 class Product:
     """The parts of `a |> map(row => b |> map(column => f(zip(row, column) |> reduce(g, c))))`.
 
-    `f` is an epilogue, of the sum and of scalars that are zipped with the column.
+    `f` is an epilogue: it computes a scalar from the sum and from scalars that are zipped with the
+    column.
     """
 
     rows: Term
@@ -56,8 +57,8 @@ def match_product(term: Term) -> Product | None:
         return None
     is_bare = arguments_in_body(inner[0], "reduce") is not None
     if mentions(inner[1], 0):
-        both = _match_matrix_operand(outer[1], inner, reduction) if is_bare else None
-        return None if both is None else Product(*both, reduction[2], type, True, True)
+        operands = _match_matrix_operand(outer[1], inner, reduction) if is_bare else None
+        return None if operands is None else Product(*operands, reduction[2], type, True, True)
     if _uses_row(inner[0], reduction):
         return None
     return Product(outer[1], inner[1], reduction[2], type, is_bare)
@@ -68,18 +69,19 @@ def _match_matrix_operand(
 ) -> tuple[Term, Term] | None:
     """Return the rows and the columns if these are zipped with a matrix: `zip(rows, c)`, and for
     each pair `zip(columns, snd(pair))`. The reduction starts from the element of the matrix."""
-    pairs, zipped = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
-    if pairs is None or zipped is None or not isinstance(inner[0], Lambda):
+    outer_pair, inner_pair = pattern_arguments(outer, "zip"), pattern_arguments(inner[1], "zip")
+    if outer_pair is None or inner_pair is None or not isinstance(inner[0], Lambda):
         return None
-    for at, beside in enumerate(zipped):
-        component = _component(beside)
-        if component is None or mentions(zipped[1 - at], 0):
+    for matrix_index, matrix_row in enumerate(inner_pair):
+        column_index = 1 - matrix_index
+        component = _component(matrix_row)
+        if component is None or mentions(inner_pair[column_index], 0):
             continue
-        row = 1 - PARTS.index(component)
-        takes_row = _uses_only(inner[0].body, PARTS[row], 1)
-        takes_column = _uses_only(reduction[2], PARTS[1 - at], 0)
-        if takes_row and takes_column and _uses_only(reduction[1], PARTS[at], 0):
-            return pairs[row], zipped[1 - at]
+        row_index = 1 - PARTS.index(component)
+        reads_row = _uses_only(inner[0].body, PARTS[row_index], 1)
+        reads_column = _uses_only(reduction[2], PARTS[column_index], 0)
+        if reads_row and reads_column and _uses_only(reduction[1], PARTS[matrix_index], 0):
+            return outer_pair[row_index], inner_pair[column_index]
     return None
 
 
@@ -93,14 +95,14 @@ def _component(term: Term) -> PatternSpec | None:
 
 def _uses_only(term: Term, part: PatternSpec, index: int) -> bool:
     """Whether a term uses at most one component of a pair."""
-    pair = _bound(term, index)
+    pair = _find_use(term, index)
     if pair is None:
         return True
-    taken = Apply(Pattern(part, components(pair.type)), pair)
-    return not mentions(abstract_over(term, taken), index + 1)
+    component = Apply(Pattern(part, components(pair.type)), pair)
+    return not mentions(abstract_over(term, component), index + 1)
 
 
-def _bound(term: Term, index: int) -> Bound | None:
+def _find_use(term: Term, index: int) -> Bound | None:
     """Return a use of a variable, as seen from outside the term."""
     stack = [(term, index)]
     while stack:
@@ -113,7 +115,7 @@ def _bound(term: Term, index: int) -> Bound | None:
 
 
 def _uses_row(function: Term, reduction: list[Term]) -> bool:
-    """Whether an epilogue uses more of the row than the sum."""
+    """Whether an epilogue uses the row other than through the sum."""
     assert isinstance(function, Lambda)
     parts: list[tuple[Term, int]] = [(function.body, 1)]
     while parts:
@@ -126,14 +128,14 @@ def _uses_row(function: Term, reduction: list[Term]) -> bool:
     return False
 
 
-def contraction_shape(term: Term) -> MatmulShape | None:
-    """The shape of a contraction of two matrices, with any epilogue."""
-    found = match_product(term)
-    return None if found is None else found.shape
+def matmul_shape(term: Term) -> MatmulShape | None:
+    """The shape of a matrix multiplication, with any epilogue."""
+    product = match_product(term)
+    return None if product is None else product.shape
 
 
 def is_row_major(columns: Term) -> bool:
-    """Whether columns are those of a stored row-major array, even if zipped with others."""
+    """Whether these are columns of a stored row-major array, possibly zipped with other arrays."""
     stack: list[Term] = [columns]
     while stack:
         part = stack.pop()
@@ -150,9 +152,9 @@ def arguments_in_body(function: Term, name: str) -> list[Term] | None:
 
 
 def _depends_on_both(pair: list[Term]) -> bool:
-    """Whether one of the two depends on the row alone, and the other on the column."""
-    of_row, of_column = ([mentions(part, index) for part in pair] for index in (1, 0))
-    return sorted(zip(of_row, of_column, strict=True)) == [(False, True), (True, False)]
+    """Whether one of the two depends only on the row, and the other only on the column."""
+    uses_row, uses_column = ([mentions(part, index) for part in pair] for index in (1, 0))
+    return sorted(zip(uses_row, uses_column, strict=True)) == [(False, True), (True, False)]
 
 
 def length_of(type: RiseType) -> Nat:

@@ -1,4 +1,4 @@
-"""Reductions with several accumulators, for programs that permit to reorder sums."""
+"""Reductions with several accumulators, for programs that permit reordering sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, ScalarType
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     interleaved_reduce,
     map_fusion,
@@ -33,61 +33,62 @@ from riselang.rewrite.selectors import innermost, outermost
 from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
-from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
-_sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)
-_products = everywhere(choice(sum_as_fma, sum_as_fma_f64))
-_of_parts = choice(split_before_map, take_before_map, take_before_zip, split_before_zip)
-_rows = try_(normalize(_of_parts)) >> interchange()
-_elements = normalize(choice(zip_of_map_first, map_fusion))
+_expose_sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)
+_form_fmas = everywhere(choice(sum_as_fma, sum_as_fma_f64))
+_move_views = choice(split_before_map, take_before_map, take_before_zip, split_before_zip)
+_interchange_rows = try_(normalize(_move_views)) >> interchange()
+_fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
 
 
 @schedule
 def partial_sums(vectors: int, lanes: int) -> Strategy:
     """Computes a reduction with several vector accumulators, which are reduced at the end."""
-    if vectors < 1 or lanes < 1:
-        raise UserError("partial_sums needs 1 or more vectors and lanes")
+    require_positive("partial_sums", vectors=vectors, lanes=lanes)
     return _PartialSums(vectors, lanes)
 
 
 @dataclass(frozen=True, repr=False)
 class _PartialSums(Strategy):
-    """Adds the elements that are left if these do not divide the length one by one, at the end."""
+    """Reduces in vectors; the elements that do not fill them are added one by one at the end."""
 
     vectors: int
     lanes: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "reduce")
-        if found is None or not isinstance(found[1].type, ScalarType):
+        arguments = pattern_arguments(term, "reduce")
+        if arguments is None or not isinstance(arguments[1].type, ScalarType):
             return Failure(self, "expected a reduction of scalars", term)
-        assert isinstance(found[2].type, ArrayType)
-        length, width = found[2].type.length, self.vectors * self.lanes
+        assert isinstance(arguments[2].type, ArrayType)
+        length, width = arguments[2].type.length, self.vectors * self.lanes
         if not length.is_constant or length.constant < width:
             reason = f"the length {length} is not known to be {width} or more"
             return Failure(self, reason, term, closeness=CONDITION)
-        whole = length.constant // width * width
-        strategy = self._of_whole()
-        if whole < length.constant:
-            strategy = peel_reduce(whole) >> function(argument(strategy))
+        vectorized_length = length.constant // width * width
+        strategy = self._reduce_in_vectors()
+        if vectorized_length < length.constant:
+            strategy = peel_reduce(vectorized_length) >> function(argument(strategy))
         return strategy.run(term, setting)
 
-    def _of_whole(self) -> Strategy:
-        inner = _rows >> try_(fuse()) >> try_(_elements) >> try_(_products)
-        in_vectors = vectorize(self.lanes) @ innermost("reduce")
+    def _reduce_in_vectors(self) -> Strategy:
+        reduce_parts = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
+        vectorize_accumulators = vectorize(self.lanes) @ innermost("reduce")
         return seq(
-            _sums, interleaved_reduce(self.vectors * self.lanes), argument(inner >> in_vectors),
-            self._of_vectors() if self.vectors > 1 else argument(argument(store_in_registers)),
+            _expose_sums, interleaved_reduce(self.vectors * self.lanes),
+            argument(reduce_parts >> vectorize_accumulators),
+            self._reduce_vectors() if self.vectors > 1 else argument(argument(store_in_registers)),
             reduce_unrolled,
         )  # fmt: skip
 
-    def _of_vectors(self) -> Strategy:
+    def _reduce_vectors(self) -> Strategy:
         """Reduce vectors in registers to one vector, and that to a scalar."""
-        in_one = interchange() >> try_(simplify()) >> vectorize(self.lanes) @ outermost("reduce")
+        reduce_to_vector = (
+            interchange() >> try_(simplify()) >> vectorize(self.lanes) @ outermost("reduce")
+        )
         return seq(
             argument(argument(store_in_registers)), interleaved_reduce(self.lanes),
-            argument(in_one >> argument(reduce_unrolled >> store_in_registers)),
+            argument(reduce_to_vector >> argument(reduce_unrolled >> store_in_registers)),
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -97,30 +98,29 @@ class _PartialSums(Strategy):
 @schedule
 def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
     """Splits a reduction into blocks, which may run in parallel, each with partial sums."""
-    if blocks < 1:
-        raise UserError("blocked_reduction needs 1 or more blocks")
-    return _BlocksOfSums(blocks, partial_sums(vectors, lanes))
+    require_positive("blocked_reduction", blocks=blocks)
+    return _BlockedReduction(blocks, partial_sums(vectors, lanes))
 
 
 @dataclass(frozen=True, repr=False)
-class _BlocksOfSums(Strategy):
+class _BlockedReduction(Strategy):
     """The number of blocks does not depend on the number of threads, so neither do the results."""
 
     blocks: int
     sums: Strategy
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "reduce")
-        if found is None:
+        arguments = pattern_arguments(term, "reduce")
+        if arguments is None:
             return Failure(self, "expected a reduction", term)
-        assert isinstance(found[2].type, ArrayType)
-        length = found[2].type.length
+        assert isinstance(arguments[2].type, ArrayType)
+        length = arguments[2].type.length
         if not length.is_constant or length.constant < self.blocks:
             reason = f"the length {length} is not known to be {self.blocks} or more"
             return Failure(self, reason, term, closeness=CONDITION)
         size = length.constant // self.blocks
-        of_block = try_(normalize(_of_parts)) >> try_(fuse()) >> inside(self.sums)
-        strategy = seq(_sums, partial_reduce(size), argument(of_block))
+        reduce_blocks = try_(normalize(_move_views)) >> try_(fuse()) >> inside(self.sums)
+        strategy = seq(_expose_sums, partial_reduce(size), argument(reduce_blocks))
         if size * self.blocks < length.constant:
             strategy = peel_reduce(size * self.blocks) >> function(argument(strategy))
         return strategy.run(term, setting)

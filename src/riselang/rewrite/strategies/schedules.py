@@ -1,8 +1,8 @@
 """Loop transformations: split, tile, interchange, vectorize and others.
 
 Each is composed of rules, so each has a derivation that can be read and checked. They apply at an
-address, as in `tile(32, 32) @ outermost("map", nest=2)`; without one, to the whole term. They
-expect terms in data-flow normal form.
+address, as in `tile(32, 32) @ outermost("map", nest=2)`, or without an address to the complete
+term. They expect terms in data-flow normal form.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
     lift_reduce,
@@ -126,7 +126,7 @@ def split(size: int) -> Strategy:
 def tile(*sizes: int) -> Strategy:
     """Tiles nested maps: maps over tiles, and maps inside each tile."""
     if not sizes or min(sizes) < 1:
-        raise UserError("tile needs the size of a tile in each dimension, of 1 or more")
+        raise UserError("tile needs the size of a tile in each dimension, which must be at least 1")
     return _Tile(tuple(sizes))
 
 
@@ -165,9 +165,9 @@ def sequential() -> Strategy:
 @schedule
 def vectorize(length: int) -> Strategy:
     """Vectorizes a map, or the accumulators of a reduction, with vectors of the given length."""
-    of_reduction = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
-    of_map = choice(vectorize_map(length), vectorize_map_of_arrays(length))
-    return choice(of_map, of_reduction) >> _vectorize_lanes(length)
+    vectorize_accumulators = choice(reduce_in_vectors(length), reduce_in_rows_of_vectors(length))
+    vectorize_elements = choice(vectorize_map(length), vectorize_map_of_arrays(length))
+    return choice(vectorize_elements, vectorize_accumulators) >> _vectorize_lanes(length)
 
 
 @schedule
@@ -191,16 +191,15 @@ def pack_vectors(length: int) -> Strategy:
 @schedule
 def pad_to_multiple(size: int) -> Strategy:
     """Pads the array of a map to a multiple of the size, and drops the excess results."""
-    if size < 1:
-        raise UserError("pad_to_multiple needs a size of 1 or more")
-    return _Fill(size)
+    require_positive("pad_to_multiple", size=size)
+    return _PadToMultiple(size)
 
 
 @schedule
 def keep(length: int) -> Strategy:
     """Loads the scalars for each iteration of a vectorized reduction as vectors of the length."""
-    takes = Guard("it zips scalars with vectors", _pairs_scalars)
-    return top_down(takes >> function(argument(keep_in_vectors(length))))
+    is_pairing = Guard("it zips scalars with vectors", _pairs_scalars)
+    return top_down(is_pairing >> function(argument(keep_in_vectors(length))))
 
 
 @schedule
@@ -215,27 +214,27 @@ def store_in_memory(space: str = "heap") -> Strategy:
 @schedule
 def hoist() -> Strategy:
     """Computes loop-invariant values before the loops, as far outside as possible."""
-    out = choice(hoist_from_map, hoist_from_reduce)
-    return repeat(top_down(out)) >> normalize(inline_free_let)
+    hoist_value = choice(hoist_from_map, hoist_from_reduce)
+    return repeat(top_down(hoist_value)) >> normalize(inline_free_let)
 
 
 @dataclass(frozen=True, repr=False)
-class _Fill(Strategy):
+class _PadToMultiple(Strategy):
     """Pads a map; the amount is computed when the length of the array is known."""
 
     size: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "map")
-        if found is None:
+        arguments = pattern_arguments(term, "map")
+        if arguments is None:
             return Failure(self, "expected map", term)
-        assert isinstance(found[1].type, ArrayType)
-        length = found[1].type.length
+        assert isinstance(arguments[1].type, ArrayType)
+        length = arguments[1].type.length
         if not length.is_constant:
             reason = f"the length {length} is not a constant"
             return Failure(self, reason, term, closeness=CONDITION)
-        missing = -length.constant % self.size
-        return (pad_map(missing) if missing else Identity()).run(term, setting)
+        padding = -length.constant % self.size
+        return (pad_map(padding) if padding else Identity()).run(term, setting)
 
     def __str__(self) -> str:
         return f"pad_to_multiple({self.size})"
@@ -243,24 +242,24 @@ class _Fill(Strategy):
 
 def _maps_maps(term: Term) -> bool:
     """Whether the function of a map is another map."""
-    found = pattern_arguments(term, "map")
-    if found is None or not isinstance(found[0], Lambda):
+    arguments = pattern_arguments(term, "map")
+    if arguments is None or not isinstance(arguments[0], Lambda):
         return False
-    return pattern_arguments(found[0].body, "map") is not None
+    return pattern_arguments(arguments[0].body, "map") is not None
 
 
 def _pairs_scalars(term: Term) -> bool:
     """Whether a term is a zip of an array of scalars with one of arrays of vectors."""
-    found = pattern_arguments(term, "zip")
-    if found is None:
+    arguments = pattern_arguments(term, "zip")
+    if arguments is None:
         return False
-    first, second = (element_of(part.type) for part in found)
+    first, second = (element_of(part.type) for part in arguments)
     return isinstance(first, ScalarType) and isinstance(second, ArrayType)
 
 
 @dataclass(frozen=True, repr=False)
 class _Tile(Strategy):
-    """Tiles nested maps, after moving views between the loops outside."""
+    """Tiles nested maps, after moving the views between them out of the loops."""
 
     sizes: tuple[int, ...]
 
@@ -279,19 +278,19 @@ def _tile_nest(sizes: tuple[int, ...]) -> Strategy:
     `x |> map(a => nest)` becomes `x |> split |> map(block => block |> map(a => tiled nest))`, and
     the map over the block is interchanged with the maps over the other tiles, one at a time.
     """
-    outer, *others = sizes
-    if not others:
-        return split_join(outer)
-    below = inside(inside(_tile_nest(tuple(others))))
-    moved = inside(_sink_map(len(others)))
-    return split_join(outer) >> argument(below) >> argument(moved)
+    outer_size, *inner_sizes = sizes
+    if not inner_sizes:
+        return split_join(outer_size)
+    tile_inner = inside(inside(_tile_nest(tuple(inner_sizes))))
+    sink_outer = inside(_sink_map(len(inner_sizes)))
+    return split_join(outer_size) >> argument(tile_inner) >> argument(sink_outer)
 
 
-def _sink_map(times: int) -> Strategy:
+def _sink_map(depth: int) -> Strategy:
     """Move a map inside this many loops."""
-    if times == 0:
+    if depth == 0:
         return Identity()
-    return _Interchange() >> _sink_map(times - 1) @ loop(2)
+    return _Interchange() >> _sink_map(depth - 1) @ loop(2)
 
 
 def _reads_pairing(term: Term) -> bool:
@@ -303,8 +302,12 @@ def _reads_pairing(term: Term) -> bool:
 
 
 def _only_pairs(term: Term) -> bool:
-    found = pattern_arguments(term, "map")
-    return found is not None and isinstance(found[0], Lambda) and is_free_to_read(found[0].body)
+    arguments = pattern_arguments(term, "map")
+    return (
+        arguments is not None
+        and isinstance(arguments[0], Lambda)
+        and is_free_to_read(arguments[0].body)
+    )
 
 
 _PAIRING = Guard("the elements are only paired", _reads_pairing) >> choice(
@@ -316,7 +319,7 @@ _TIDY = normalize(
         zip_first_before_transpose, zip_second_before_transpose, _PAIRING,
     )
 )  # fmt: skip
-"""Simplifies the operands of a reduction, so that all its iterations take the same parts."""
+"""Simplifies the operands of a reduction, so that all its iterations read the same parts."""
 
 
 def _vectorize_lanes(length: int) -> Strategy:
@@ -332,11 +335,11 @@ def _vectorize_lanes(length: int) -> Strategy:
 
 
 def _is_vector_of_map(term: Term) -> bool:
-    found = pattern_arguments(term, "asVector")
+    arguments = pattern_arguments(term, "asVector")
     return (
-        found is not None
-        and pattern_arguments(found[0], "map") is not None
-        and not _only_pairs(found[0])
+        arguments is not None
+        and pattern_arguments(arguments[0], "map") is not None
+        and not _only_pairs(arguments[0])
     )
 
 
@@ -347,7 +350,7 @@ _SINK = sink_reduce >> _TIDY
 
 @dataclass(frozen=True, repr=False)
 class _Interchange(Strategy):
-    """Interchanges two loops, after moving views between them outside."""
+    """Interchanges two loops, after moving the views between them out of the loops."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _result_is_view(term):
@@ -370,10 +373,10 @@ def _adjacent_swaps(order: Sequence[int]) -> list[int]:
     """Return the adjacent swaps, by the number of the outer loop, that produce an order."""
     current = sorted(order)
     swaps: list[int] = []
-    for position, wanted in enumerate(order):
-        at = current.index(wanted)
-        while at > position:
-            current[at - 1], current[at] = current[at], current[at - 1]
-            swaps.append(at)
-            at -= 1
+    for position, loop_number in enumerate(order):
+        index = current.index(loop_number)
+        while index > position:
+            current[index - 1], current[index] = current[index], current[index - 1]
+            swaps.append(index)
+            index -= 1
     return swaps

@@ -1,9 +1,11 @@
-"""Matrix multiplications with few rows, and column reductions: columns are read once, unpacked.
+"""Matrix multiplications whose left matrix has few rows, and reductions of rows and columns.
 
-With few rows, each element of the columns is used only a few times, so packing does not pay.
-Reading a few complete columns would touch one cache line per row, on many pages. So the loops read
-a few rows of all columns, which are contiguous, and then the next few; the accumulators stay in
-memory, and are loaded into registers for a tile of columns at a time.
+If the left matrix has few rows, each element of the right matrix is used only a few times, so
+packing does not pay. Reading a few complete columns of the right matrix would touch one cache line
+in each of its rows, on many pages. So the loops read a few of its rows completely, which are
+contiguous, and then the next few. The accumulators stay in memory, and are loaded into registers
+for one tile of columns at a time. Column reductions use the same order of loops. Row reductions
+are interleaved, several in one loop, so that their additions overlap.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import schedule
+from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.accumulate_into import (
     initial_values_first,
     peel_reductions,
@@ -48,34 +50,43 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside, top_down
-from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
 
 @schedule
 def streamed_tiles(
-    rows: int, columns: int, lanes: int, *, depth: int, share: int, threads: bool = True
+    rows: int,
+    columns: int,
+    lanes: int,
+    *,
+    depth: int,
+    columns_per_thread: int,
+    in_parallel: bool = True,
 ) -> Strategy:
-    """Computes tiles that add `depth` products at a time, with the accumulators in memory between;
-    each thread computes `share` columns at a time."""
-    if min(rows, columns, lanes, depth, share) < 1:
-        raise UserError("streamed_tiles needs sizes, a depth and a share of 1 or more")
-    tiles = seq(
+    """Multiplies matrices in register tiles whose accumulators are in memory, and are loaded to add
+    `depth` products at a time; each thread computes `columns_per_thread` columns."""
+    require_positive(
+        "streamed_tiles",
+        rows=rows, columns=columns, lanes=lanes, depth=depth, columns_per_thread=columns_per_thread,
+    )  # fmt: skip
+    accumulate_tiles = seq(
         pad_and_tile_with_matrix(rows, columns, 1),
         vector_accumulators(lanes, False) @ loop(3),
         sequential() @ loop(1),
         sequential() @ loop(2),
     )
-    sums = seq(
+    multiply = seq(
         try_(matrix_second),
-        choice(_from_matrix, inside(inside(_rows_first)) >> _from_matrix),
-        _Chunks(depth, tiles),
+        choice(_initialize_from_matrix, inside(inside(_swap_zip)) >> _initialize_from_matrix),
+        _AccumulateInChunks(depth, accumulate_tiles),
     )
-    if threads:
-        shares = choice(tile_columns_with_matrix(share), tile_columns(share))
-        sums = shares >> sums @ loop(2) >> parallel() @ loop(1)
-    sums = try_(parallel_as_map) >> sums
-    stored = (
+    if in_parallel:
+        split_columns = choice(
+            tile_columns_with_matrix(columns_per_thread), tile_columns(columns_per_thread)
+        )
+        multiply = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
+    multiply = try_(parallel_as_map) >> multiply
+    store_products = (
         choice(
             store_inner_reductions,
             store_inner_reductions_of_firsts,
@@ -83,95 +94,104 @@ def streamed_tiles(
         )
         >> TIDY
     )
-    is_sums = Guard("it is a matrix multiplication without an epilogue", _is_bare_product)
-    return choice(is_sums >> sums, stored >> top_down(is_sums >> sums))
+    is_bare = Guard("it is a matrix multiplication without an epilogue", _is_bare_product)
+    return choice(is_bare >> multiply, store_products >> top_down(is_bare >> multiply))
 
 
-_rows_first = reduce_of_zip_swapped >> simplify()
-_from_matrix = choice(start_from_matrix, initial_values_first)
+_swap_zip = reduce_of_zip_swapped >> simplify()
+_initialize_from_matrix = choice(start_from_matrix, initial_values_first)
 """Makes reductions start from the elements of a matrix."""
 
 
 @schedule
-def streamed_reductions(depth: int, *, share: int, threads: bool = True) -> Strategy:
-    """Computes the reductions of all elements of a map, `depth` elements at a time; each thread
-    computes `share` reductions at a time."""
-    if min(depth, share) < 1:
-        raise UserError("streamed_reductions needs a depth and a share of 1 or more")
-    sums = interchange() >> _Blocks(depth)
-    if threads:
-        sums = split(share) >> sums @ loop(2) >> parallel() @ loop(1)
-    return _at_reductions(sums)
+def streamed_reductions(
+    depth: int, *, reductions_per_thread: int, in_parallel: bool = True
+) -> Strategy:
+    """Computes all reductions of a map together, `depth` elements of each at a time; each thread
+    computes `reductions_per_thread` of them."""
+    require_positive(
+        "streamed_reductions", depth=depth, reductions_per_thread=reductions_per_thread
+    )
+    reduce = interchange() >> _SplitReduction(depth)
+    if in_parallel:
+        reduce = split(reductions_per_thread) >> reduce @ loop(2) >> parallel() @ loop(1)
+    return _at_reductions(reduce)
 
 
 @schedule
 def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
-    reductions = pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
-    return _at_reductions(reductions)
+    require_positive("interleaved_reductions", count=count)
+    interleave = pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
+    return _at_reductions(interleave)
 
 
 def _at_reductions(strategy: Strategy) -> Strategy:
     """Apply a strategy to a map of reductions; if they have an epilogue, they are stored."""
-    stored = TIDY >> strategy >> store_on_heap
-    first = reductions_first >> argument(stored)
-    first_with = reductions_first_with >> argument(function(argument(stored)))
-    return choice(strategy, choice(first, first_with) >> name_stored)
+    store_reductions = TIDY >> strategy >> store_on_heap
+    separate_epilogue = choice(
+        reductions_first >> argument(store_reductions),
+        reductions_first_with >> argument(function(argument(store_reductions))),
+    )
+    return choice(strategy, separate_epilogue >> name_stored)
 
 
 @dataclass(frozen=True, repr=False)
-class _Blocks(Strategy):
-    """Splits a reduction with an array of accumulators into blocks, in which the loop over the
-    accumulators is the outer one; the elements that are left come first."""
+class _SplitReduction(Strategy):
+    """Splits a reduction with an array of accumulators into blocks. In each block, the loop over
+    the accumulators is the outer one; the elements that do not fill a block come first."""
 
     depth: int
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = pattern_arguments(term, "reduce")
-        length = None if found is None else length_of(found[2].type)
+        arguments = pattern_arguments(term, "reduce")
+        length = None if arguments is None else length_of(arguments[2].type)
         if length is None or not length.is_constant:
             reason = "expected a reduction of constant length"
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
-        rest = length.constant % depth
-        blocks = seq(
+        remainder = length.constant % depth
+        reduce_blocks = seq(
             split(depth),
             interchange() @ loop(2),
             unroll() @ loop(3),
             sequential() @ loop(1),
             sequential() @ loop(2),
         )
-        return (peel_reduce(rest) >> blocks if rest else blocks).run(term, setting)
+        strategy = peel_reduce(remainder) >> reduce_blocks if remainder else reduce_blocks
+        return strategy.run(term, setting)
 
     def __str__(self) -> str:
-        return f"blocks({self.depth})"
+        return f"split_reduction({self.depth})"
 
 
 def _is_bare_product(term: Term) -> bool:
-    found = match_product(term)
-    return found is not None and found.is_bare
+    product = match_product(term)
+    return product is not None and product.is_bare
 
 
 @dataclass(frozen=True, repr=False)
-class _Chunks(Strategy):
-    """Splits reductions from the elements of a matrix into chunks; the remainder comes first."""
+class _AccumulateInChunks(Strategy):
+    """Splits reductions that start from the elements of a matrix into chunks of `depth` products;
+    the products that do not fill a chunk come first."""
 
     depth: int
-    tiles: Strategy
-    """How all reductions process one chunk."""
+    accumulate_chunk: Strategy
+    """Adds the products of one chunk to all accumulators."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        found = match_product(term)
-        length = None if found is None else length_of(found.pairs.type)
+        product = match_product(term)
+        length = None if product is None else length_of(product.pairs.type)
         if length is None or not length.is_constant:
-            reason = "expected a contraction of constant length"
+            reason = "expected a matrix multiplication with a constant common dimension"
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
-        rest = length.constant % depth
-        chunks = reduce_in_chunks(depth) >> reduce_as_loop >> self.tiles @ loop(2)
-        if rest:
-            chunks = peel_reductions(rest) >> chunks >> function(argument(self.tiles))
-        return chunks.run(term, setting)
+        remainder = length.constant % depth
+        strategy = reduce_in_chunks(depth) >> reduce_as_loop >> self.accumulate_chunk @ loop(2)
+        if remainder:
+            accumulate_remainder = function(argument(self.accumulate_chunk))
+            strategy = peel_reductions(remainder) >> strategy >> accumulate_remainder
+        return strategy.run(term, setting)
 
     def __str__(self) -> str:
-        return f"chunks({self.depth})"
+        return f"accumulate_in_chunks({self.depth})"

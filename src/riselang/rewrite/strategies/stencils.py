@@ -43,13 +43,14 @@ from riselang.term.mathlib import is_library_call
 from riselang.term.nodes import Lambda, Scalar, Term, subterms
 
 MAX_UNROLLED = 32
-"""Iterations of nested reductions that are unrolled."""
+"""The maximum number of iterations of nested reductions that are unrolled."""
 MAX_SEPARATE_VECTORS = 4
-"""Vectors of a block that are computed one at a time, not in the iterations of a reduction."""
+"""The maximum number of vectors in a block whose elements are not reductions."""
 SLICES = 2
-"""Slices of a volume that are computed together, and vectors of each; more of them are slower."""
+"""The number of slices of a volume that are computed together, and of vectors of each; more would
+be slower."""
 MIN_PARALLEL_ELEMENTS = 1 << 16
-"""Elements from which on parallel loops are worth their overhead."""
+"""The minimum number of elements for which parallel loops are worth their overhead."""
 
 
 @schedule
@@ -81,11 +82,11 @@ def in_vectors(lanes: int, most: int = 8) -> Strategy:
 
 @dataclass(frozen=True, repr=False)
 class _InVectors(Strategy):
-    """Vectorizes a map; the elements that no block divides are peeled into another loop."""
+    """Vectorizes a map; the elements that do not fill a block are peeled into a second loop."""
 
     lanes: int
-    most: int
-    on_threads: bool = False
+    max_vectors: int
+    in_parallel: bool = False
 
     def run(self, term: Term, setting: Setting) -> Result:
         length = scalar_count(term)
@@ -94,59 +95,63 @@ class _InVectors(Strategy):
             return Failure(self, reason, term, closeness=CONDITION)
         if calls_library(term, setting.float):
             return self._vectors_one_by_one(length).run(term, setting)
-        is_fold = _reduction_of_elements(term) is not None
+        is_reduction = _reduction_of_elements(term) is not None
         vectors = self.vectors_per_block(
-            length, self.most if is_fold else min(self.most, MAX_SEPARATE_VECTORS)
+            length,
+            self.max_vectors if is_reduction else min(self.max_vectors, MAX_SEPARATE_VECTORS),
         )
         if vectors == 0:
             return sequential().run(term, setting)
-        whole = length - length % (vectors * self.lanes)
+        vectorized_length = length - length % (vectors * self.lanes)
         blocks = seq(
             vectorize(self.lanes),
             split(vectors) @ loop(1),
-            (parallel() if self.on_threads else sequential()) @ loop(1),
+            (parallel() if self.in_parallel else sequential()) @ loop(1),
             _BlockInRegisters() @ loop(2),
         )
-        if whole == length:
+        if vectorized_length == length:
             return blocks.run(term, setting)
-        rest = argument(sequential())
-        return seq(peel_map(whole), function(argument(blocks)), rest).run(term, setting)
+        run_remainder = argument(sequential())
+        return seq(peel_map(vectorized_length), function(argument(blocks)), run_remainder).run(
+            term, setting
+        )
 
     def _vectors_one_by_one(self, length: int) -> Strategy:
         """Vectorizes a map without blocks or unrolling: a call saves all vector registers."""
-        rows = parallel() if self.on_threads else sequential()
+        rows = parallel() if self.in_parallel else sequential()
         vectors = vectorize(self.lanes) >> rows @ loop(1)
-        whole = length - length % self.lanes
-        if whole in (0, length):
-            return vectors if whole else rows
-        return seq(peel_map(whole), function(argument(vectors)), argument(sequential()))
+        divided_length = length - length % self.lanes
+        if divided_length in (0, length):
+            return vectors if divided_length else rows
+        return seq(peel_map(divided_length), function(argument(vectors)), argument(sequential()))
 
-    def vectors_per_block(self, length: int, most: int) -> int:
-        """The number of vectors in a block: many, with few elements left."""
-        most = min(most, length // self.lanes)
-        sizes = range(max(1, (most + 1) // 2), most + 1)
+    def vectors_per_block(self, length: int, max_vectors: int) -> int:
+        """The number of vectors in a block: the one that leaves the fewest elements over."""
+        max_vectors = min(max_vectors, length // self.lanes)
+        sizes = range(max(1, (max_vectors + 1) // 2), max_vectors + 1)
         return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
 
     def __str__(self) -> str:
-        return f"in_vectors({self.lanes}, {self.most}{', on_threads' * self.on_threads})"
+        return f"in_vectors({self.lanes}, {self.max_vectors}{', in_parallel' * self.in_parallel})"
 
 
 @dataclass(frozen=True, repr=False)
 class LineInVectors(Strategy):
-    """Vectorizes a line of at least `fewest` scalars, with as many vectors as registers permit."""
+    """Vectorizes a line of at least `min_length` scalars, with as many vectors as registers
+    permit."""
 
-    at_once: int | None = None
-    fewest: int = 0
+    max_vectors: int | None = None
+    min_length: int = 0
 
     def run(self, term: Term, setting: Setting) -> Result:
         length, type = scalar_count(term), term.type
-        if length is None or length < self.fewest:
-            reason = f"expected a map of {self.fewest or 'zero'} scalars or more"
+        if length is None or length < self.min_length:
+            reason = f"expected a map of at least {self.min_length} scalars"
             return Failure(self, reason, term)
         assert isinstance(type, ArrayType)
         assert isinstance(type.element, ScalarType)
-        lanes, most = block_shape(type.element, this_machine())
-        return in_vectors(lanes, self.at_once or most).run(term, setting)
+        lanes, max_vectors = block_shape(type.element, this_machine())
+        return in_vectors(lanes, self.max_vectors or max_vectors).run(term, setting)
 
     def __str__(self) -> str:
         return "line_in_vectors"
@@ -154,17 +159,17 @@ class LineInVectors(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _BlockInRegisters(Strategy):
-    """A block of vectors: reductions of each become one reduction, anything else is unrolled."""
+    """Computes a block of vectors: reductions become one reduction, other elements are unrolled."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _reduction_of_elements(term) is None:
             return seq(everywhere(reduce_unrolled), unroll()).run(term, setting)
-        rounds = _reduction_lengths(term)
-        steps: list[Strategy] = [interchange() @ loop(level + 1) for level in range(len(rounds))]
-        written = 1
-        for level in reversed(range(len(rounds))):
-            written *= rounds[level]
-            if written <= MAX_UNROLLED:
+        lengths = _reduction_lengths(term)
+        steps: list[Strategy] = [interchange() @ loop(level + 1) for level in range(len(lengths))]
+        unrolled_count = 1
+        for level in reversed(range(len(lengths))):
+            unrolled_count *= lengths[level]
+            if unrolled_count <= MAX_UNROLLED:
                 steps.append(unroll() @ loop(level + 1))
         return seq(*steps).run(term, setting)
 
@@ -181,10 +186,10 @@ class _Stencil(Strategy):
         if nest is None:
             reason = "expected nested maps of scalars, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, most = block_shape(nest.element, this_machine())
+        lanes, max_vectors = block_shape(nest.element, this_machine())
         is_large = nest.elements >= MIN_PARALLEL_ELEMENTS
         if nest.depth == 1:
-            return _InVectors(lanes, most, is_large).run(term, setting)
+            return _InVectors(lanes, max_vectors, is_large).run(term, setting)
         if (
             is_large
             and _shares_slices(nest, lanes)
@@ -192,14 +197,16 @@ class _Stencil(Strategy):
         ):
             return _two_slices(lanes).run(term, setting)
         rows = parallel() if is_large else sequential()
-        return seq(in_vectors(lanes, most) @ loop(nest.depth), rows @ loop(1)).run(term, setting)
+        return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), rows @ loop(1)).run(
+            term, setting
+        )
 
     def __str__(self) -> str:
         return "stencil()"
 
 
 def _shares_slices(nest: ScalarNest, lanes: int) -> bool:
-    """Whether slices of a volume can be paired, and are read from a slower cache each time."""
+    """Whether slices of a volume can be paired, and are too large for the L1 cache."""
     if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
         return False
     bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
@@ -207,7 +214,7 @@ def _shares_slices(nest: ScalarNest, lanes: int) -> bool:
 
 
 def _two_slices(lanes: int) -> Strategy:
-    """Compute two adjacent slices together, so that each reads half of their shared elements."""
+    """Compute two adjacent slices together, so that the elements they share are read once."""
     return seq(
         vectorize(lanes) @ loop(3), split(SLICES) @ loop(3), split(SLICES) @ loop(1),
         reorder(1, 3, 4, 2, 5), parallel() @ loop(1), sequential() @ loop(2),
@@ -224,14 +231,14 @@ def stencil() -> Strategy:
 
 
 def block_shape(type: ScalarType, machine: Machine) -> tuple[int, int]:
-    """The lanes of a vector, and the most vectors of a block."""
+    """The number of lanes of a vector, and the maximum number of vectors of a block."""
     return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
 
 
 def scalar_count(term: Term) -> int | None:
     """The number of scalars that a map returns, if it is a constant."""
-    found, type = pattern_arguments(term, "map"), term.type
-    if found is None or not isinstance(type, ArrayType) or not type.length.is_constant:
+    arguments, type = pattern_arguments(term, "map"), term.type
+    if arguments is None or not isinstance(type, ArrayType) or not type.length.is_constant:
         return None
     return type.length.constant if isinstance(type.element, ScalarType) else None
 
@@ -258,14 +265,18 @@ def match_scalar_nest(term: Term) -> ScalarNest | None:
         return None
     lengths: list[int] = []
     while True:
-        at = loop_at(term, len(lengths) + 1)
-        if at is None or pattern_arguments(at, "map") is None or not isinstance(at.type, ArrayType):
+        nested_loop = loop_at(term, len(lengths) + 1)
+        if (
+            nested_loop is None
+            or pattern_arguments(nested_loop, "map") is None
+            or not isinstance(nested_loop.type, ArrayType)
+        ):
             return None
-        if not at.type.length.is_constant:
+        if not nested_loop.type.length.is_constant:
             return None
-        lengths.append(at.type.length.constant)
-        if isinstance(at.type.element, ScalarType):
-            return ScalarNest(tuple(lengths), at.type.element)
+        lengths.append(nested_loop.type.length.constant)
+        if isinstance(nested_loop.type.element, ScalarType):
+            return ScalarNest(tuple(lengths), nested_loop.type.element)
 
 
 def calls_library(term: Term, permission: str) -> bool:
@@ -279,30 +290,30 @@ def calls_library(term: Term, permission: str) -> bool:
 
 def loop_at(term: Term, number: int) -> Term | None:
     """Return one of several nested loops, counted from 1 from the outside in."""
-    found = loop(number).find(term)
-    return None if found is None else found[1]
+    match = loop(number).find(term)
+    return None if match is None else match[1]
 
 
 def _reduction_of_elements(term: Term | None) -> list[Term] | None:
     """Return the arguments of the reduction that computes each element of a map."""
-    found = None if term is None else pattern_arguments(term, "map")
-    if found is None or not isinstance(found[0], Lambda):
+    arguments = None if term is None else pattern_arguments(term, "map")
+    if arguments is None or not isinstance(arguments[0], Lambda):
         return None
-    return pattern_arguments(found[0].body, "reduce")
+    return pattern_arguments(arguments[0].body, "reduce")
 
 
 def _reduction_lengths(term: Term) -> list[int]:
     """The lengths of the nested reductions that compute each element of a map."""
-    reduction, rounds = _reduction_of_elements(term), list[int]()
+    reduction, lengths = _reduction_of_elements(term), list[int]()
     while reduction is not None:
         type = reduction[2].type
         assert isinstance(type, ArrayType)
-        rounds.append(type.length.constant if type.length.is_constant else MAX_UNROLLED + 1)
+        lengths.append(type.length.constant if type.length.is_constant else MAX_UNROLLED + 1)
         inner = reduction[0]
         while isinstance(inner, Lambda):
             inner = inner.body
         reduction = pattern_arguments(inner, "reduce")
-    return rounds
+    return lengths
 
 
 vectors = program_strategy(

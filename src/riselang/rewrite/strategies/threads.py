@@ -18,7 +18,7 @@ from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern
 
 PARALLEL_PATTERNS = ("mapPar", "reducePar")
 MIN_PARALLEL_COST = 1 << 18
-"""Operations and bytes from which on a parallel loop is worth its overhead."""
+"""The minimum number of operations and bytes for which a parallel loop is worth its overhead."""
 TRANSCENDENTAL_COST = 8
 """The approximate cost of a transcendental function, in operations."""
 
@@ -26,11 +26,11 @@ TRANSCENDENTAL_COST = 8
 @schedule
 def parallel_outermost() -> Strategy:
     """Runs each outermost map in parallel if it is large and contains no parallel loop."""
-    return _OnThreads()
+    return _ParallelOutermost()
 
 
 @dataclass(frozen=True, repr=False)
-class _OnThreads(Strategy):
+class _ParallelOutermost(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for path in list(outermost_maps(term)):
@@ -55,9 +55,9 @@ def outermost_maps(program: Term) -> Iterator[Path]:
         path, term = stack.pop()
         if isinstance(term, Lambda | DepLambda):
             stack.append(((*path, 0), term.children[0]))
-        elif (mapped := pattern_arguments(term, "map")) is not None and has_cost(mapped[0]):
-            if _is_single(mapped[1]):
-                stack.append(((*path, 0, 1), mapped[0]))
+        elif (arguments := pattern_arguments(term, "map")) is not None and has_cost(arguments[0]):
+            if _is_single(arguments[1]):
+                stack.append(((*path, 0, 1), arguments[0]))
             else:
                 yield path
         elif pattern_arguments(term, *PARALLEL_PATTERNS) is None:
@@ -83,5 +83,5 @@ def _is_large(term: Term) -> bool:
         return False
     costs = cost(term)
     counts = (costs.flops, TRANSCENDENTAL_COST * costs.transcendentals, costs.bytes_written)
-    known = [count for count in counts if isinstance(count, int)]
-    return len(known) == len(counts) and sum(known) >= MIN_PARALLEL_COST
+    constants = [count for count in counts if isinstance(count, int)]
+    return len(constants) == len(counts) and sum(constants) >= MIN_PARALLEL_COST

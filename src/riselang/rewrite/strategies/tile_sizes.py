@@ -9,39 +9,39 @@ better.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from riselang.support.machine import Machine
 
 MIN_PARALLEL_PRODUCTS = 1 << 20
-"""Multiplications from which on parallel loops are worth their overhead."""
+"""The minimum number of multiplications for which parallel loops are worth their overhead."""
 MIN_PACKED_TILES = 2
-"""The number of tiles that must use the same columns for packing to pay."""
-MOST_ROWS, MOST_VECTORS, MOST_TILES = 8, 16, 16
-"""The most rows of a tile, and tiles of a block."""
+"""The minimum number of tiles that must use the same columns for packing to pay."""
+MAX_ROWS, MAX_VECTORS, MAX_TILES = 8, 16, 16
+"""The maximum number of rows and of vectors of a tile, and of tiles of a block."""
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
-"""Up to how many rows columns are read once, unpacked; and how many rows are read together, so that
-a cache holds their lines at addresses that differ by a power of two."""
-MIN_SHARE_BYTES = 1 << 10
-"""The least bytes of a row that a thread reads."""
+"""With at most `FEW_ROWS` rows, columns are read once, without packing. `ROWS_AT_ONCE` rows are
+read together: a cache holds that many lines at addresses that differ by a power of two."""
+MIN_BYTES_PER_THREAD = 1 << 10
+"""The minimum number of bytes that a thread reads from each row."""
 CACHE_LINE_BYTES = 64
-"""Bytes of a cache line."""
 LATENCY = 5
-"""Cycles until an accumulator can be added to again, and one to spare."""
+"""The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
-"""Bytes per cycle, of transfers that multiplications do not hide."""
+"""Bytes per cycle of those transfers that multiplications do not hide."""
 
 
 @dataclass(frozen=True)
 class MatmulShape:
-    """The rows, the columns, the products for each of their pairs, and the bytes of an element."""
+    """The sizes of a matrix multiplication, in elements, and the bytes of an element."""
 
     rows: int
     columns: int
     depth: int
+    """The common dimension of both matrices."""
     bytes: int
     is_row_major: bool = True
-    """Whether elements of different columns are contiguous."""
+    """Whether the rows of the right matrix are contiguous."""
 
     @property
     def products(self) -> int:
@@ -62,8 +62,9 @@ class Tiles:
     lanes: int
     """The columns in a vector."""
     block: int
-    """Tiles of a block, for which a loop iterates over all columns; 0 if it iterates over all rows
-    for some columns, where the rows that are left are a smaller tile."""
+    """The number of tiles in a block of rows, for which a loop iterates over all columns. If it is
+    0, the loop iterates over all rows for a tile of columns, and the rows that do not fill a tile
+    form a smaller one."""
     loads_rows_in_vectors: bool
     """Whether the rows of a tile are loaded in vectors."""
     is_packed: bool
@@ -71,9 +72,10 @@ class Tiles:
     is_transposed: bool
     """Whether rows are packed in squares that are transposed in registers."""
     depth: int = 0
-    """Products that are added to each sum before those of the next tile; 0 for all."""
-    share: int = 0
-    """Columns that a thread computes at a time, if `depth` is not 0."""
+    """How many products are added to each sum before the loop continues with the next tile; 0 means
+    all of them."""
+    columns_per_thread: int = 0
+    """How many columns a thread computes at a time, if `depth` is not 0."""
 
     @property
     def is_by_columns(self) -> bool:
@@ -96,10 +98,11 @@ class Tiles:
 
 
 def choose_tiles(shape: MatmulShape, machine: Machine, *, ahead: bool = False) -> Tiles:
-    """Choose the tiles that take the fewest cycles; `ahead` says that columns are packed before.
+    """Choose the tiles that take the fewest cycles; `ahead` means that columns are packed
+    beforehand.
 
-    Of equally good ones, prefer shorter rows: a row of whole cache lines is written to memory when
-    it is stored, and the core waits for that.
+    If several tiles are equally fast, prefer shorter rows: a row of complete cache lines is written
+    to memory when it is stored, and the core waits for that.
     """
     is_near = shape.columns * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
     if shape.rows <= FEW_ROWS and shape.is_row_major and not ahead and not is_near:
@@ -114,41 +117,47 @@ def choose_tiles(shape: MatmulShape, machine: Machine, *, ahead: bool = False) -
 
 
 def _choose_streamed_tiles(shape: MatmulShape, machine: Machine) -> Tiles:
-    """Choose tiles for few rows, which read the columns in row-major order."""
+    """Choose tiles for a left matrix with few rows, which read the right matrix row by row."""
     lanes = machine.lanes(shape.bytes)
     rows = _ceil_div(shape.rows, _ceil_div(shape.rows, ROWS_AT_ONCE))
-    share = columns_per_thread(shape, machine)
-    most = min(VECTORS_AT_ONCE, _ceil_div(share, lanes))
-    vectors = min(range(most, 0, -1), key=lambda each: -share % (each * lanes))
-    is_parallel = share < shape.columns
+    thread_columns = columns_per_thread(shape, machine)
+    max_vectors = min(VECTORS_AT_ONCE, _ceil_div(thread_columns, lanes))
+    vectors = min(range(max_vectors, 0, -1), key=lambda each: -thread_columns % (each * lanes))
+    is_parallel = thread_columns < shape.columns
     # Rows at distances that are multiples of this map to the same few sets of a cache.
     is_crowded = shape.columns * shape.bytes % (machine.cache_bytes(1) // 8) == 0
     depth = ROWS_AT_ONCE if is_crowded else 2 * ROWS_AT_ONCE
-    return Tiles(rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, share)
+    return Tiles(
+        rows, vectors * lanes, lanes, 0, False, False, is_parallel, False, depth, thread_columns
+    )
 
 
 def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
-    """The number of columns of a thread: a part of each row that is long enough to be read
-    efficiently, and the same for all threads."""
-    most = min(machine.cores, shape.columns * shape.bytes // MIN_SHARE_BYTES)
-    counts = range(most, 0, -1) if shape.is_parallel else ()
+    """The number of columns per thread, which is the same for all threads, and large enough for
+    efficient reads."""
+    max_threads = min(machine.cores, shape.columns * shape.bytes // MIN_BYTES_PER_THREAD)
+    counts = range(max_threads, 0, -1) if shape.is_parallel else ()
     return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
 
 
 def _candidates(shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
     lanes = machine.lanes(shape.bytes)
-    for rows in range(1, MOST_ROWS + 1):
-        packed = _ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
-        # Rows that are not packed are not contiguous, and no vector has more than one of them.
-        kept = packed and can_load_rows_in_vectors(rows, lanes, machine)
-        transposed = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
-        for vectors in range(1, min(MOST_VECTORS, _ceil_div(shape.columns, lanes)) + 1):
+    for rows in range(1, MAX_ROWS + 1):
+        is_packed = _ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
+        # Rows that are not packed are not contiguous, so no vector contains elements of two rows.
+        loads_rows_in_vectors = is_packed and can_load_rows_in_vectors(rows, lanes, machine)
+        is_transposed = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
+        for vectors in range(1, min(MAX_VECTORS, _ceil_div(shape.columns, lanes)) + 1):
             if register_count(rows, vectors, lanes, machine) > machine.registers:
                 break
             columns, block = vectors * lanes, _tiles_per_block(rows, shape, machine)
-            yield Tiles(rows, columns, lanes, block, kept, packed, shape.is_parallel, transposed)
-            if packed and _fits_by_columns(columns, shape, machine):
-                yield Tiles(rows, columns, lanes, 0, kept, packed, shape.is_parallel, transposed)
+            tiles = Tiles(
+                rows, columns, lanes, block,
+                loads_rows_in_vectors, is_packed, shape.is_parallel, is_transposed,
+            )  # fmt: skip
+            yield tiles
+            if is_packed and _fits_by_columns(columns, shape, machine):
+                yield replace(tiles, block=0)
 
 
 def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool:
@@ -162,23 +171,25 @@ def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool
 
 
 def _tiles_per_block(rows: int, shape: MatmulShape, machine: Machine) -> int:
-    """The most tiles of a block that fit the L2 cache and balance the load of the threads."""
+    """The largest number of tiles in a block that fits the L2 cache and balances the threads."""
     count = _ceil_div(shape.rows, rows)
-    most = machine.cache_bytes(2) // 2 // (shape.depth * shape.bytes * rows)
-    most = min(max(most, 2), MOST_TILES, max(1, count // 4) if shape.is_parallel else count)
+    max_tiles = machine.cache_bytes(2) // 2 // (shape.depth * shape.bytes * rows)
+    max_tiles = min(
+        max(max_tiles, 2), MAX_TILES, max(1, count // 4) if shape.is_parallel else count
+    )
     return min(
-        range((most + 1) // 2, most + 1),
+        range((max_tiles + 1) // 2, max_tiles + 1),
         key=lambda size: (_blocks_per_core(_ceil_div(count, size), shape, machine) * size, -size),
     )
 
 
-def _ceil_div(whole: int, part: int) -> int:
-    """The number of parts of the whole, the last of which may be smaller."""
-    return -(-whole // part)
+def _ceil_div(dividend: int, divisor: int) -> int:
+    """Divide and round up."""
+    return -(-dividend // divisor)
 
 
 def _blocks_per_core(count: int, shape: MatmulShape, machine: Machine) -> int:
-    """The number of blocks of the core that has the most of them."""
+    """The largest number of blocks that one core computes."""
     return _ceil_div(count, machine.cores) if shape.is_parallel else count
 
 
@@ -189,55 +200,55 @@ def can_load_rows_in_vectors(rows: int, lanes: int, machine: Machine) -> bool:
 
 def register_count(rows: int, vectors: int, lanes: int, machine: Machine) -> int:
     """The number of vector registers that a tile needs."""
-    taken = rows // lanes if can_load_rows_in_vectors(rows, lanes, machine) else 1
+    row_registers = rows // lanes if can_load_rows_in_vectors(rows, lanes, machine) else 1
     # In a tile of one row, each vector of columns is used once and needs no register.
-    return rows * vectors + (vectors if rows > 1 else 2) + taken
+    return rows * vectors + (vectors if rows > 1 else 2) + row_registers
 
 
 def _cycles(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool = False) -> float:
     """Estimate the cycles of the core with the most work."""
-    beside = _ceil_div(shape.columns, tiles.columns)
-    copied = shape.depth * beside * tiles.vectors
+    column_tiles = _ceil_div(shape.columns, tiles.columns)
+    copied_vectors = shape.depth * column_tiles * tiles.vectors
     is_copied = tiles.is_packed and not ahead
-    copies = 3 * _blocks_per_core(copied, shape, machine) if is_copied else 0
+    copies = 3 * _blocks_per_core(copied_vectors, shape, machine) if is_copied else 0
     if not tiles.is_by_columns:
         blocks = _blocks_per_core(_ceil_div(shape.rows, tiles.rows * tiles.block), shape, machine)
-        return copies + blocks * tiles.block * beside * _tile_cycles(
+        return copies + blocks * tiles.block * column_tiles * _tile_cycles(
             tiles, tiles.rows, shape, machine
         )
-    above, rest = divmod(shape.rows, tiles.rows)
-    column = above * _tile_cycles(tiles, tiles.rows, shape, machine)
-    if rest:
-        column += _tile_cycles(tiles, rest, shape, machine)
-    return copies + _blocks_per_core(beside, shape, machine) * column
+    row_tiles, remainder = divmod(shape.rows, tiles.rows)
+    column_cycles = row_tiles * _tile_cycles(tiles, tiles.rows, shape, machine)
+    if remainder:
+        column_cycles += _tile_cycles(tiles, remainder, shape, machine)
+    return copies + _blocks_per_core(column_tiles, shape, machine) * column_cycles
 
 
 def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) -> float:
     """Estimate the cycles of a tile, with two multiplications and two vector loads per cycle."""
     vectors, lanes = tiles.vectors, tiles.lanes
-    is_kept = tiles.is_packed and can_load_rows_in_vectors(rows, lanes, machine)
-    loads = vectors + (rows // lanes if is_kept else rows)
+    loads_rows_in_vectors = tiles.is_packed and can_load_rows_in_vectors(rows, lanes, machine)
+    loads = vectors + (rows // lanes if loads_rows_in_vectors else rows)
     # With multiplications by a lane, a broadcast load takes the issue slot of a multiplication.
-    is_filled = machine.multiplies_by_lanes and tiles.is_packed and not is_kept
-    lanes_filled = rows if is_filled else 0
-    round = max((rows * vectors + lanes_filled) / 2, loads / 2, LATENCY) + loads / 6
+    is_broadcast = machine.multiplies_by_lanes and tiles.is_packed and not loads_rows_in_vectors
+    broadcasts = rows if is_broadcast else 0
+    iteration = max((rows * vectors + broadcasts) / 2, loads / 2, LATENCY) + loads / 6
     if tiles.is_packed:
-        round += _stall_cycles(tiles, shape, machine)
+        iteration += _stall_cycles(tiles, shape, machine)
     else:
         # Unpacked operands are read in pieces, and longer pieces are faster.
-        round += 24 / vectors
-    return shape.depth * round + 4 * rows * vectors
+        iteration += 24 / vectors
+    return shape.depth * iteration + 4 * rows * vectors
 
 
 def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
-    """Estimate the stall cycles of a reduction's iteration for transfers to the L1 cache."""
-    most, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
-    above = tiles.block * tiles.rows or shape.rows
-    of_rows = tiles.rows * shape.bytes if (above + tiles.columns) * line > most else 0
+    """Estimate how many cycles an iteration of a reduction waits for transfers to the L1 cache."""
+    capacity, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
+    block_rows = tiles.block * tiles.rows or shape.rows
+    row_bytes = tiles.rows * shape.bytes if (block_rows + tiles.columns) * line > capacity else 0
     if tiles.is_by_columns:
-        return of_rows / FROM_SECOND_CACHE
-    stays = (tiles.rows + tiles.columns) * line <= most
-    of_columns = tiles.columns * shape.bytes / (tiles.block if stays else 1)
+        return row_bytes / FROM_SECOND_CACHE
+    is_resident = (tiles.rows + tiles.columns) * line <= capacity
+    column_bytes = tiles.columns * shape.bytes / (tiles.block if is_resident else 1)
     is_near = shape.columns * line <= machine.cache_bytes(2)
     rate = FROM_SECOND_CACHE if is_near else FROM_THIRD_CACHE
-    return of_rows / FROM_SECOND_CACHE + of_columns / rate
+    return row_bytes / FROM_SECOND_CACHE + column_bytes / rate

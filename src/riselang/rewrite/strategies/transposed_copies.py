@@ -1,4 +1,4 @@
-"""Transposed copies of arrays: in cache tiles, and inside these in registers."""
+"""Transposed copies of arrays: in cache tiles, each of which is transposed in registers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ_BYTES, WRITE_BYTES = 1024, 256
 PREFETCH_FACTOR = 4
 """The prefetch distance, as a multiple of the rows that are transposed together."""
 MIN_ELEMENTS = 1 << 16
-"""Elements from which on it is worth the compile time."""
+"""The minimum number of elements for which tiles are worth the compile time."""
 
 
 @schedule
@@ -36,15 +36,15 @@ def tiled_transpose(rows: int, columns: int, lanes: int) -> Strategy:
     """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
-    far apart that a cache holds few of them. From there it is written row by row.
+    far apart that a cache holds few of them. The buffer is then copied row by row.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
-    squares = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
-    in_registers = tile_transpose(lanes, line, map_as_loop, squares)
-    some_rows = argument(argument(map_as_loop >> inside(in_registers)))
-    copied = copy_rows_in_vectors(lanes)
-    in_memory = transpose_by_rows(lanes) >> some_rows >> store_on_stack >> copied
-    tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(in_memory))
+    transpose_strip = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
+    transpose_block = tile_transpose(lanes, line, map_as_loop, transpose_strip)
+    transpose_rows = argument(argument(map_as_loop >> inside(transpose_block)))
+    copy_rows = copy_rows_in_vectors(lanes)
+    transpose_tile = transpose_by_rows(lanes) >> transpose_rows >> store_on_stack >> copy_rows
+    tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(transpose_tile))
     return argument(fetch_ahead(PREFETCH_FACTOR * lanes)) >> tiles
 
 
@@ -65,8 +65,8 @@ class TransposeTiles:
 
 def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
     """Choose tiles for a term that only transposes an array, if they divide it."""
-    found, type = pattern_arguments(term, "transpose"), term.type
-    if found is None or not is_free_to_read(found[0]) or not isinstance(type, ArrayType):
+    arguments, type = pattern_arguments(term, "transpose"), term.type
+    if arguments is None or not is_free_to_read(arguments[0]) or not isinstance(type, ArrayType):
         return None
     inner = type.element
     if not isinstance(inner, ArrayType) or not isinstance(inner.element, ScalarType):

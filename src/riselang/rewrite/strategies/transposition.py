@@ -10,8 +10,8 @@ from riselang.rewrite.traversals import argument, inside
 
 def tile_transpose(rows: int, columns: int, outer: Strategy, inner: Strategy) -> Strategy:
     """Transpose in tiles, with an outer loop over strips of columns and an inner one over tiles."""
-    of_strip = argument(argument(inner))
-    return transpose_in_tiles(rows, columns) >> argument(outer >> inside(of_strip))
+    run_tiles = argument(argument(inner))
+    return transpose_in_tiles(rows, columns) >> argument(outer >> inside(run_tiles))
 
 
 def transpose_in_squares(lanes: int, strips: Strategy = map_as_loop) -> Strategy:

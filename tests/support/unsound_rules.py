@@ -1,7 +1,7 @@
-"""Wrong rules, as people write them: each is a law with one thing wrong.
+"""Unsound rules of the kind that people write: each is a law with one error.
 
-A name is that of the right rule, two underscores, and what is wrong. Where no rule is the right
-one, it stands here, too.
+A name consists of the name of the sound rule, two underscores, and the error. If there is no
+built-in sound rule, it is defined here as well.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from riselang.term.nodes import Apply, Bound, Lambda, Literal, Term, apply_all
 from riselang.term.substitution import instantiate, shift
 from support.generation.place import use
 from support.random_types import length_of
-from support.rules_apart import rules_apart
+from support.unregistered_rules import unregistered_rules
 
-with rules_apart() as UNLAWFUL:
+with unregistered_rules() as UNSOUND_RULES:
     # Conditions that are missing
 
     @law("f : t -> t -> t, a : t, x : (n * m).t", choose="m")

@@ -1,4 +1,4 @@
-"""What newcomers get wrong in notation: the whole text of each error, in mistakes.txt."""
+"""Common errors of new users in notation: the complete messages are in notation_errors.txt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from riselang.notation.program import parse_program
 from riselang.support.errors import UserError
 from support.goldens import read_goldens
 
-MISTAKES = read_goldens(Path(__file__).with_name("mistakes.txt"))
+EXAMPLES = read_goldens(Path(__file__).with_name("notation_errors.txt"))
 
 
 def error_of(text: str) -> str:
@@ -19,14 +19,14 @@ def error_of(text: str) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize("text", MISTAKES)
-def test_mistakes_are_explained(text: str) -> None:
-    assert error_of(text) == MISTAKES[text]
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_common_errors_are_explained(text: str) -> None:
+    assert error_of(text) == EXAMPLES[text]
 
 
-@pytest.mark.parametrize("text", MISTAKES)
+@pytest.mark.parametrize("text", EXAMPLES)
 def test_errors_are_one_paragraph_without_our_own_names(text: str) -> None:
-    message, *rest = MISTAKES[text].splitlines()
+    message, *rest = EXAMPLES[text].splitlines()
     assert message.startswith("file.rise:")
     assert "?" not in message.replace("did you mean", "").replace("missing?", "").replace("'?", "")
     assert len(rest) <= 3

@@ -1,4 +1,4 @@
-"""Products that a program has in one loop with something else are kernels of their own."""
+"""Matrix multiplications in a loop with other computations are scheduled separately."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies.default_schedule import recognized_kernels
+from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.term.nodes import Term
 
 NIGHTLY = pytest.mark.nightly
@@ -62,9 +62,9 @@ def program(form: str, size: int) -> Term:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_product_is_a_kernel(form: str) -> None:
-    chosen = recognized_kernels(program(form, 24), Setting("contract"))
+    chosen = recognized_computations(program(form, 24), Setting("contract"))
     expected = ["matrix multiplication of 24 x 24 by 24 x 24"] * FORMS[form][1]
-    assert [each.what for each in chosen] == expected
+    assert [each.description for each in chosen] == expected
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,4 +87,4 @@ def test_what_has_no_product_stays_in_one_loop() -> None:
         "fun((a : 64.64.f32, c : 64.64.f32), zip(a, c) |> map(fun(p, (let s = fst(p) "
         "|> reduce(add, 0.0); snd(p) |> map(fun(e, e * s))))))"
     )
-    assert not recognized_kernels(term, Setting("contract"))
+    assert not recognized_computations(term, Setting("contract"))

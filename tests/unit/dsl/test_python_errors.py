@@ -1,4 +1,4 @@
-"""What newcomers get wrong in Python: the whole text of each error, in python_mistakes.txt."""
+"""Common errors of new users in Python: the complete messages are in python_errors.txt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import riselang as rl
 from support.goldens import read_goldens
 
-MISTAKES = read_goldens(Path(__file__).with_name("python_mistakes.txt"))
+EXAMPLES = read_goldens(Path(__file__).with_name("python_errors.txt"))
 ARRAYS = {
     "x": np.ones(3, np.float32),
     "y": np.ones(3, np.float32),
@@ -45,9 +45,9 @@ def error_of(text: str) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize("text", MISTAKES)
-def test_mistakes_are_explained(text: str) -> None:
-    assert error_of(text) == MISTAKES[text]
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_common_errors_are_explained(text: str) -> None:
+    assert error_of(text) == EXAMPLES[text]
 
 
 RIGHT = {
