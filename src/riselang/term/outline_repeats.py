@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.pattern_registry import LET
+from riselang.dialects.rise.pattern_registry import LET, MAP
 from riselang.dialects.rise.types import FunType, contains_array
 from riselang.term.anti_unification import (
     CommonForms,
@@ -40,6 +40,9 @@ from riselang.term.repeats import Repeats
 
 MIN_SAVING = 100
 """The minimum number of nodes that a function must remove from the program to be worth a call."""
+KERNEL_SIZE = 100
+"""The number of nodes that a schedule typically adds to a stored map of maps of reductions, such as
+a matrix multiplication: tiles, vectors and packing."""
 NAME = "repeated"
 
 
@@ -86,7 +89,7 @@ def _choose_blocks(values: Sequence[ProgramValue], result: Term) -> list[_Block]
     """The blocks to outline, those that save the most first; no value is in two blocks."""
     numbers: dict[Term | None, int] = {}
     forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
-    sizes = [value.size for value in values]
+    sizes = [_code_size(value) for value in values]
     uses = _Uses(values, result)
     repeats = Repeats(forms, sizes, MIN_SAVING)
     blocks: list[_Block] = []
@@ -111,11 +114,21 @@ class _Uses:
                     self.users[self.numbers[variable]].append(number)
 
 
+def _code_size(value: ProgramValue) -> int:
+    """The size of a value's code, in nodes of a term."""
+    if value.kind != "stored" or not has_pattern(value.term, "reduce"):
+        return value.size
+    maps = sum(isinstance(each, Pattern) and each.spec is MAP for each in subterms(value.term))
+    return value.size + (KERNEL_SIZE if maps >= 2 else 0)
+
+
 def _find_blocks(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> Iterator[_Block]:
-    """All runs as one block; if they differ too much, one block for each group of runs with the
-    same dependences."""
+    """All runs that can be calls as one block; if they differ too much, one block for each group of
+    runs with the same dependences."""
+    outputs = _outputs(runs, values, uses)
+    runs = [run for run in runs if _can_be_called(run, outputs, values, uses)]
     if (block := _make_block(runs, values, uses)) is not None:
         yield block
         return
@@ -131,27 +144,21 @@ def _make_block(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> _Block | None:
     """The runs as a block, if they can become calls of one function."""
-    if (
-        not runs
-        or (len(runs) - 1) * sum(values[position].size for position in runs[0]) < MIN_SAVING
-    ):
+    if not runs:
+        return None
+    saved_runs = len(runs) - 1
+    if saved_runs * sum(_code_size(values[position]) for position in runs[0]) < MIN_SAVING:
         return None
     if all(isinstance(values[position].form, Free) for position in runs[0]):
         # These are only views, which compute nothing.
         return None
-    outputs = [
-        position
-        for position in range(len(runs[0]))
-        if any(_is_output(r, position, values, uses) for r in runs)
-    ]
+    outputs = _outputs(runs, values, uses)
     if not outputs:
         return None
     if len(outputs) > 1 and any(
         values[each[position]].kind == "result" for each in runs for position in outputs
     ):
         # They would have to be copied to the result buffers of the program.
-        return None
-    if not all(_can_be_called(each, outputs, values, uses) for each in runs):
         return None
     common = _common_function(runs, values)
     return None if common is None else _Block(list(runs), outputs, common)
@@ -204,6 +211,15 @@ def _dependences(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]
         for name in values[number].used_variables:
             names.setdefault(name, Free(f"@{len(names)}", name.type))
     return tuple(replace_variables(part, names) for number in run for part in values[number].parts)
+
+
+def _outputs(runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses) -> list[int]:
+    """The positions, in a run, of the values that some run needs outside of it."""
+    return [
+        position
+        for position in range(len(runs[0]) if runs else 0)
+        if any(_is_output(run, position, values, uses) for run in runs)
+    ]
 
 
 def _is_output(run: range, position: int, values: Sequence[ProgramValue], uses: _Uses) -> bool:

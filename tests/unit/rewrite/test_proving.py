@@ -128,7 +128,7 @@ def test_parameters_of_the_same_name_are_different() -> None:
 
 
 def test_sides_of_different_types_are_refused() -> None:
-    with pytest.raises(UserError, match=r"the left one is n\.t -> n\.t and the right"):
+    with pytest.raises(UserError, match=r"the left-hand side has the type n\.t -> n\.t and"):
         prove(side("x : n.t", "x"), side("x : n.t, y : n.t", "x"))
 
 
