@@ -174,7 +174,7 @@ class _Resolver(Stores):
         for inner in body.ops:
             if isinstance(inner, ReturnOp):
                 return mapping[inner.values[0]]
-            if defined_arith.is_partial(inner):
+            if defined_arith.needs_replacement(inner):
                 operands = [mapping[operand] for operand in inner.operands]
                 position = builder_at(InsertPoint.before(op), inner.location)
                 mapping[inner.results[0]] = defined_arith.emit_total(
@@ -342,7 +342,7 @@ class _Resolver(Stores):
 
         if not self.has_unit_stride(index, lane):
             return lanes(Block(), builder)
-        last = array_type_of(op.source).length - 1 - self.at_last_lane(index, lane)
+        last = array_type_of(op.source).length - 1 - self.value_at_last_lane(index, lane)
 
         def whole(block: Block, inner: Builder) -> SSAValue:
             return self.follow_lanes(op.source, (index, *path[1:]), lane, type, inner, block)
@@ -350,7 +350,9 @@ class _Resolver(Stores):
         def before_end(block: Block, inner: Builder) -> SSAValue:
             return self.emit_choice(last, plain, whole, lanes, inner)
 
-        return self.emit_choice(self.at_first_lane(index, lane), plain, before_end, lanes, builder)
+        return self.emit_choice(
+            self.value_at_first_lane(index, lane), plain, before_end, lanes, builder
+        )
 
     def read_unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """Read the scalar at `path` if the array is not empty at run time."""

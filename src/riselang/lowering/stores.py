@@ -23,7 +23,7 @@ from riselang.lowering.buffer_access import (
     array_type_of,
     rise_type_of,
 )
-from riselang.lowering.lane_access import depends_on_lane, index_at_lane
+from riselang.lowering.lane_access import depends_on_lane, substitute_lane
 from riselang.lowering.origins import builder_like
 from riselang.lowering.path_steps import PathSteps, is_in_empty_array
 from riselang.lowering.tiles import tile_height, transpose_columns
@@ -144,7 +144,7 @@ class Stores(PathSteps):
         """Store the lanes of a vector one by one, each only if it is in bounds."""
         lane = column.lane
         for number in range(self.lane_count(lane)):
-            guards = [index_at_lane(end, lane, number) for end in ends]
+            guards = [substitute_lane(end, lane, number) for end in ends]
             here = self.emit_guards(guards, column.builder)
             if here is None:
                 continue
@@ -167,7 +167,7 @@ class Stores(PathSteps):
                 continue
             rows = transpose_columns([column.value for column in tile], builder)
             for row, start in zip(rows, starts, strict=True):
-                self.store_vector_at(row, first.buffer, start, builder)
+                self.store_contiguous_vector(row, first.buffer, start, builder)
 
     def store_whole_vector(
         self,
@@ -180,14 +180,14 @@ class Stores(PathSteps):
     ) -> Builder | None:
         """Store a vector as a whole if all its lanes are in bounds; return the else branch."""
         if not ends:
-            self.store_vector_at(value, buffer, start, builder)
+            self.store_contiguous_vector(value, buffer, start, builder)
             return None
         (end,) = ends
-        last = self.at_last_lane(end, lane)
+        last = self.value_at_last_lane(end, lane)
         if is_less(last, Nat.const(0), self.facts(last)):
             return builder
         whole, other = self.emit_branches(last, builder)
-        self.store_vector_at(value, buffer, start, whole)
+        self.store_contiguous_vector(value, buffer, start, whole)
         return None if self.is_uniform_over_lanes(end, lane) else other
 
     def store_scalar(

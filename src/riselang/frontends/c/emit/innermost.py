@@ -140,7 +140,7 @@ class InnermostEmitter:
         block = Block(arg_types=[INDEX, *(start.type for start in starts)])
         block.args[0].name_hint = self._loops.source_of(node, name)[0]
         self._loops.forget_binding(name)
-        out.indices.others[name] = block.args[0]
+        out.indices.non_affine_values[name] = block.args[0]
         with out.inside_block(block):
             out.registers.update(values)
             for each, argument in zip(written, block.args[1:], strict=True):
@@ -170,7 +170,7 @@ class InnermostEmitter:
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = self._loops.source_of(node, name)[0]
         self._loops.forget_binding(name)
-        self._out.indices.others[name] = block.args[0]
+        self._out.indices.non_affine_values[name] = block.args[0]
         with self._out.inside_block(block):
             if vectors is None:
                 self._loops.emit_node(node.for_get_body())

@@ -94,13 +94,13 @@ class LoopEmitter:
         except isl_expressions.NotLinear:
             index = self._out.indices.emit_isl_expression(value, self.bindings)
             self.forget_binding(name)
-            self._out.indices.others[name] = index
+            self._out.indices.non_affine_values[name] = index
         self.emit_node(node.for_get_body())
 
     def forget_binding(self, name: str) -> None:
         """Drop the previous binding of a name: isl gives consecutive loops the same one."""
         indices = self._out.indices
-        for known in (indices.loops, indices.others, self.bindings):
+        for known in (indices.loops, indices.non_affine_values, self.bindings):
             known.pop(name, None)
 
     def _emit_affine_for(
@@ -126,7 +126,7 @@ class LoopEmitter:
         if extra:
             upper = self._out.add(arith.AddiOp(upper, indices.emit_constant(extra)))
         stride = indices.emit_constant(step)
-        block = self._emit_body(name, node, indices.others)
+        block = self._emit_body(name, node, indices.non_affine_values)
         block.add_op(scf.YieldOp())
         self._out.insert(scf.ForOp(lower, upper, stride, [], Region(block)))
 
@@ -216,7 +216,7 @@ class LoopEmitter:
             except isl_expressions.NotLinear:
                 fresh = f"{name}.value"
                 value = self._out.indices.emit_isl_expression(argument, self.bindings)
-                self._out.indices.others[fresh] = value
+                self._out.indices.non_affine_values[fresh] = value
                 counters[variable] = Linear.of(fresh)
         self._out.counters, self._out.statement = counters, statement
         StatementEmitter(self._out).emit_statement(statement.body)

@@ -51,7 +51,7 @@ def _lift_if_faster(scop: Scop, part: RegionPart, options: Options, load: Load) 
         )
     known = {each.statement.name: each for each in recognize_statements(scop)}
     found = known[part.names[0]]
-    if len(part.names) > 1 or found.tactic not in WINDOW_TACTICS or found.around:
+    if len(part.names) > 1 or found.tactic not in WINDOW_TACTICS or found.outer_loops:
         return None
     steps = statement_steps(scop, part.names, options)
     return steps if steps is not None and steps.is_profitable(found.tactic) else None
@@ -61,26 +61,26 @@ def lift_all_statements(scop: Scop, options: Options, load: Load) -> PatternFunc
     """Return a region with every lifted statement as a separate program; None if there are none."""
     if not is_separable(scop):
         return None
-    circles = [RegionPart(tuple(circle)) for circle in dependence_cycles(scop)]
-    found = {part.names: statement_steps(scop, part.names, options) for part in circles}
-    steps = _make_steps(scop, circles, found)
+    cycles = [RegionPart(tuple(cycle)) for cycle in dependence_cycles(scop)]
+    steps_by_part = {part.names: statement_steps(scop, part.names, options) for part in cycles}
+    steps = _make_steps(scop, cycles, steps_by_part)
     return PatternFunction(scop, load, steps) if steps else None
 
 
 def _make_steps(
-    scop: Scop, parts: Sequence[RegionPart], found: Mapping[tuple[str, ...], Step | None]
+    scop: Scop, parts: Sequence[RegionPart], steps_by_part: Mapping[tuple[str, ...], Step | None]
 ) -> list[Step | Scop]:
     """Return parts with their patterns, and loops between them; empty if that is not possible."""
 
     def is_lifted(part: RegionPart) -> bool:
-        return found.get(part.names) is not None
+        return steps_by_part.get(part.names) is not None
 
-    joined = merge_loop_parts(parts, is_lifted)
-    if not any(map(is_lifted, joined)) or shares_local_variables(scop, joined, is_lifted):
+    merged = merge_loop_parts(parts, is_lifted)
+    if not any(map(is_lifted, merged)) or shares_local_variables(scop, merged, is_lifted):
         return []
     return [
-        found.get(part.names) or part_region(scop, part, number)
-        for number, part in enumerate(joined)
+        steps_by_part.get(part.names) or part_region(scop, part, number)
+        for number, part in enumerate(merged)
     ]
 
 

@@ -104,18 +104,18 @@ def _pair_pragmas(parsed: ParsedFile, begin: ScopPragma, end: ScopPragma) -> Mar
 
 def _block_around(parsed: ParsedFile, mark: ScopPragma) -> SourceLocation:
     """Return the start of the block that encloses a pragma."""
-    around = parsed.unit.cursor
-    while inner := [each for each in children(around) if parsed.encloses(each, mark.location)]:
-        around = inner[-1]
-    if around == parsed.unit.cursor:
+    enclosing = parsed.unit.cursor
+    while inner := [each for each in children(enclosing) if parsed.encloses(each, mark.location)]:
+        enclosing = inner[-1]
+    if enclosing == parsed.unit.cursor:
         raise UserError(f"this #pragma {mark.name} is outside any function", mark.location)
-    if kind_name(around) != "COMPOUND_STMT":
+    if kind_name(enclosing) != "COMPOUND_STMT":
         raise UserError(
             f"this #pragma {mark.name} is in the middle of a statement; move it before "
             "the statement, or after it",
             mark.location,
         )
-    return parsed.location_of(around)
+    return parsed.location_of(enclosing)
 
 
 def whole_function(function: Function) -> Region:

@@ -65,26 +65,28 @@ def dependence_edges(pairs: Any) -> set[tuple[str, str]]:
 
 
 def strongly_connected_components(
-    names: Sequence[str], known: set[tuple[str, str]]
+    names: Sequence[str], edges: set[tuple[str, str]]
 ) -> list[list[str]]:
     """Return the strongly connected components of the dependence graph, in topological order."""
     reached = {name: {name} for name in names}
     changed = True
     while changed:
         changed = False
-        for source, target in known:
+        for source, target in edges:
             if source in reached and target in reached:
-                more = reached[target] - reached[source]
-                reached[source] |= more
-                changed = changed or bool(more)
-    left = list(names)
+                new_targets = reached[target] - reached[source]
+                reached[source] |= new_targets
+                changed = changed or bool(new_targets)
+    remaining = list(names)
     ordered: list[list[str]] = []
-    while left:
+    while remaining:
         first = next(
-            name for name in left
-            if all(other in reached[name] or name not in reached[other] for other in left)
+            name for name in remaining
+            if all(other in reached[name] or name not in reached[other] for other in remaining)
         )  # fmt: skip
-        circle = [name for name in left if name in reached[first] and first in reached[name]]
-        ordered.append(circle)
-        left = [name for name in left if name not in circle]
+        component = [
+            name for name in remaining if name in reached[first] and first in reached[name]
+        ]
+        ordered.append(component)
+        remaining = [name for name in remaining if name not in component]
     return ordered

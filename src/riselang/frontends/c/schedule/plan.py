@@ -115,9 +115,9 @@ def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
 
 def _unroll_options(scop: Scop, run: StatementLoops, outer: Rows) -> Any:
     full = _full_tile_instances(scop, run, outer)
-    around = isl().Map.from_union_map(schedule_map(scop, {run.statement: outer}))
+    outer_map = isl().Map.from_union_map(schedule_map(scop, {run.statement: outer}))
     band = isl().Map.from_union_map(schedule_map(scop, {run.statement: run.rows}))
-    points = full.apply(around.range_product(band)).set_tuple_name("isolate")
+    points = full.apply(outer_map.range_product(band)).set_tuple_name("isolate")
     options = isl().UnionSet.from_set(points)
     count = len(run.rows)
     for position in range(count - len(run.tiles), count):

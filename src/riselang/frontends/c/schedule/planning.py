@@ -95,8 +95,8 @@ def _dependences_among(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
 
 def _plan_part(part: _PlanPart) -> Plan:
     """Plan a sequence of statements, with shared loops around those that cannot be split."""
-    circles = strongly_connected_components(part.names, dependence_edges(part.pairs))
-    plans = tuple(_plan_cycle(_restrict_part(part, tuple(circle))) for circle in circles)
+    cycles = strongly_connected_components(part.names, dependence_edges(part.pairs))
+    plans = tuple(_plan_cycle(_restrict_part(part, tuple(cycle))) for cycle in cycles)
     return plans[0] if len(plans) == 1 else PlanSequence(plans)
 
 

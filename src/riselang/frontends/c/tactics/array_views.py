@@ -74,7 +74,7 @@ def _is_alone(axis: IndexAxis) -> bool:
 def is_fixed(axis: IndexAxis, structure: Structure) -> bool:
     """Whether an index has only remaining loops: then the part of the array is passed to the
     program."""
-    return not axis.loops and any(name in structure.around for name in axis.offset.names())
+    return not axis.loops and any(name in structure.outer_loops for name in axis.offset.names())
 
 
 def element_at(builder: Builder, position: int, xs: Node) -> Node:
@@ -120,7 +120,7 @@ class ViewBuilder:
         """Return the function that splits one dimension into those of its loops; a window has no
         name."""
         for name in axis.offset.names():
-            if name in self._structure.around:
+            if name in self._structure.outer_loops:
                 raise NotLifted("a subscript mixes loops that remain with others")
         if not axis.loops:
             builder, first = self._builder, axis.offset.to_nat()

@@ -58,7 +58,7 @@ def lift_recognized(scop: Scop, found: Recognition) -> LiftedProgram:
     """Return the program of a recognized statement."""
     if found.tactic is None:
         raise NotLifted("it is not recognized")
-    return lift_structure(scop, read_structure(scop, found.statement, found.around))
+    return lift_structure(scop, read_structure(scop, found.statement, found.outer_loops))
 
 
 class _StatementBuilder:

@@ -73,16 +73,16 @@ def dependence_cycles(scop: Scop) -> list[list[str]]:
     )
 
 
-def _make_part(scop: Scop, circle: Sequence[str]) -> RegionPart:
-    statements = [scop.find_statement(name) for name in circle]
+def _make_part(scop: Scop, cycle: Sequence[str]) -> RegionPart:
+    statements = [scop.find_statement(name) for name in cycle]
     if len(statements) > 1:
-        return RegionPart(tuple(circle), find_row_product(scop, statements))
+        return RegionPart(tuple(cycle), find_row_product(scop, statements))
     try:
         return RegionPart(
-            tuple(circle), read_product(scop, statements[0], read_updates(statements[0]))
+            tuple(cycle), read_product(scop, statements[0], read_updates(statements[0]))
         )
     except (NoMatch, NoProduct):
-        return RegionPart(tuple(circle))
+        return RegionPart(tuple(cycle))
 
 
 def _absorb_zero_fills(scop: Scop, parts: Sequence[RegionPart]) -> list[RegionPart]:

@@ -38,7 +38,7 @@ class Recognition:
 
     statement: ModelStatement
     tactic: str | None
-    around: tuple[str, ...] = ()
+    outer_loops: tuple[str, ...] = ()
     """The loops that remain around it."""
     reason: str = ""
     """If it is not recognized: the nearest tactic and the condition that fails."""
@@ -55,49 +55,49 @@ def recognize_statements(scop: Scop) -> tuple[Recognition, ...]:
 
 def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
     depth = count_remaining_loops(scop, statement)
-    around = tuple(name for _, name in statement.iterators[:depth])
+    outer_loops = tuple(name for _, name in statement.iterators[:depth])
     try:
         update, *others = read_updates(statement)
         if others:
-            return _recognize_symmetric(scop, statement, around, (update, *others))
+            return _recognize_symmetric(scop, statement, outer_loops, (update, *others))
     except NoMatch as reason:
-        return _recognize_map(scop, statement, around, str(reason))
+        return _recognize_map(scop, statement, outer_loops, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
     used = {name for factor in (update.target, *update.factors) for name in factor.loops}
-    name = _tactic_name(update, around)
+    name = _tactic_name(update, outer_loops)
     idle = [loop for loop in inner if loop not in used]
     if idle:
         reason = f"{name}, but the loop over {idle[0]} repeats it"
-        return Recognition(statement, None, around, reason)
-    if _is_box(statement, around):
-        return Recognition(statement, name, around)
+        return Recognition(statement, None, outer_loops, reason)
+    if _is_box(statement, outer_loops):
+        return Recognition(statement, name, outer_loops)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
-        return Recognition(statement, "syrk", around)
+        return Recognition(statement, "syrk", outer_loops)
     reason = f"{name}, but its domain is not a box: bounds depend on loops"
-    return Recognition(statement, None, around, reason)
+    return Recognition(statement, None, outer_loops, reason)
 
 
 def _recognize_symmetric(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], updates: tuple[Update, ...]
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], updates: tuple[Update, ...]
 ) -> Recognition:
     """Recognize two products that are added: the second with swapped factors."""
     try:
-        if not around and read_product(scop, statement, updates).is_both:
-            return Recognition(statement, "syr2k", around)
+        if not outer_loops and read_product(scop, statement, updates).is_both:
+            return Recognition(statement, "syr2k", outer_loops)
         reason = "loops around it stay"
     except NoProduct as found:
         reason = str(found)
     assert isinstance(statement.body, Assign)
-    kind, _ = _prove_structure(scop, statement, around, statement.body)
+    kind, _ = _prove_structure(scop, statement, outer_loops, statement.body)
     if kind is not None:
-        return Recognition(statement, kind, around)
-    return Recognition(statement, None, around, f"nearest is syr2k, but {reason}")
+        return Recognition(statement, kind, outer_loops)
+    return Recognition(statement, None, outer_loops, f"nearest is syr2k, but {reason}")
 
 
-def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
+def _tactic_name(update: Update, outer_loops: tuple[str, ...]) -> str:
     """Return the tactic of an update, without the loops around it."""
-    plain = _strip_outer_loops(update, around)
+    plain = _strip_outer_loops(update, outer_loops)
     factors = plain.factors
     if len(factors) == 2 and factors[0].array is factors[1].array:
         shared = set(factors[0].loops) & set(factors[1].loops)
@@ -116,23 +116,25 @@ def _sorted_ranks(update: Update) -> list[int]:
     return [len(factor.loops) for factor in (update.target, *update.factors)]
 
 
-def _strip_outer_loops(update: Update, around: tuple[str, ...]) -> Update:
+def _strip_outer_loops(update: Update, outer_loops: tuple[str, ...]) -> Update:
     """Return an update as one iteration of the loops around it sees it: rows instead of arrays."""
 
     def strip(factor: Factor) -> Factor:
-        return Factor(factor.access, tuple(loop for loop in factor.loops if loop not in around))
+        return Factor(
+            factor.access, tuple(loop for loop in factor.loops if loop not in outer_loops)
+        )
 
     return Update(strip(update.target), tuple(map(strip, update.factors)), update.parts)
 
 
-def _is_box(statement: ModelStatement, around: tuple[str, ...]) -> bool:
+def _is_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
     """Whether the bounds of inner loops do not depend on each other."""
     domain = statement.domain
     box = isl().Set.universe(domain.get_space())
     dims = isl().dim_type
     count = domain.dim(dims.set)
-    for position in range(len(around), count):
-        others = [at for at in range(len(around), count) if at != position]
+    for position in range(len(outer_loops), count):
+        others = [at for at in range(len(outer_loops), count) if at != position]
         part = domain
         for at in others:
             part = part.eliminate(dims.set, at, 1)
@@ -184,45 +186,45 @@ def _points_below_diagonal(points: Any, row: int, column: int) -> Any:
 
 
 def _recognize_map(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], nearest: str
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], nearest: str
 ) -> Recognition:
     """Recognize a map, a copy, a transposition or a stencil; else say why it is not a product."""
 
     def not_recognized(reason: str) -> Recognition:
-        return Recognition(statement, None, around, reason)
+        return Recognition(statement, None, outer_loops, reason)
 
     body = statement.body
     if not isinstance(body, Assign):
         return not_recognized("it is data-dependent")
-    kind, failed = _prove_structure(scop, statement, around, body)
+    kind, failed = _prove_structure(scop, statement, outer_loops, body)
     if kind is not None:
-        return Recognition(statement, kind, around)
+        return Recognition(statement, kind, outer_loops)
     if not body.target.indices:
         return not_recognized("it sets a variable")
     try:
         target = read_factor(body.target, statement)
     except NoMatch:
         return not_recognized(f"nearest is a map, but {failed}")
-    inner = [name for _, name in statement.iterators if name not in around]
+    inner = [name for _, name in statement.iterators if name not in outer_loops]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
         return not_recognized(f"{nearest}; the loop over {idle[0]} repeats it")
-    if _depends_on_itself(scop, statement, around):
+    if _depends_on_itself(scop, statement, outer_loops):
         return not_recognized(f"{nearest}; and it reads what it has written in other iterations")
-    if not _is_box(statement, around):
+    if not _is_box(statement, outer_loops):
         return not_recognized(
             "nearest is a map, but its domain is not a box: bounds depend on loops"
         )
-    return Recognition(statement, _map_kind(body, statement, target.loops), around)
+    return Recognition(statement, _map_kind(body, statement, target.loops), outer_loops)
 
 
 def _prove_structure(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], body: Assign
 ) -> tuple[str | None, str]:
     """Return the tactic of a statement over a box, if all that patterns require is proved; else why
     not."""
     try:
-        found = read_structure(scop, statement, around)
+        found = read_structure(scop, statement, outer_loops)
     except NotLifted as reason:
         return None, str(reason)
     if not found.reduction_loops:
@@ -291,7 +293,7 @@ def _is_min_or_max(found: Structure) -> bool:
     return is_choice and len(targets) == 1
 
 
-def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str, ...]) -> bool:
+def _depends_on_itself(scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
     found: list[bool] = []
     dims = isl().dim_type
 
@@ -299,7 +301,7 @@ def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str,
         source = pair.get_tuple_name(dims.in_)
         target = pair.get_tuple_name(dims.out)
         if source == target == statement.name:
-            for position in range(len(around)):
+            for position in range(len(outer_loops)):
                 pair = pair.equate(dims.in_, position, dims.out, position)
             found.append(not pair.is_empty())
 

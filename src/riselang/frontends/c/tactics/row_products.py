@@ -80,9 +80,9 @@ def _match_statements(
     if start.array is not row.array or not is_zero(fill.body.value):
         return None
     target, read = read_factor(copy.body.target, copy), read_factor(source, copy)
-    around = _common_loops(fill, add, copy)
+    common_loops = _common_loops(fill, add, copy)
     row_indices = {
-        each.name: (*around, *factor.loops)
+        each.name: (*common_loops, *factor.loops)
         for each, factor in ((fill, start), (add, row), (copy, read))
     }
     if sorted(target.loops) != sorted(row_indices[copy.name]):
@@ -95,7 +95,7 @@ def _match_statements(
         scop, add, (Update(whole, update.factors, update.parts),)
     ).with_zero_start()
     is_row = product.columns == row.loops and not product.batch and not product.half
-    return RowProduct(product, row) if is_row and product.rows == around else None
+    return RowProduct(product, row) if is_row and product.rows == common_loops else None
 
 
 def _common_loops(*statements: ModelStatement) -> tuple[str, ...]:

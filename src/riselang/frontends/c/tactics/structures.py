@@ -61,7 +61,7 @@ class Structure:
     """A statement as an operation on arrays."""
 
     statement: ModelStatement
-    around: tuple[str, ...]
+    outer_loops: tuple[str, ...]
     """The remaining loops: the structure is what one of their iterations does."""
     target: Operand
     reads: tuple[Operand, ...]
@@ -91,7 +91,9 @@ class Structure:
         )
 
 
-def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
+def read_structure(
+    scop: Scop, statement: ModelStatement, outer_loops: Sequence[str] = ()
+) -> Structure:
     """Return the structure of a statement inside remaining loops; raises NotLifted with the
     reason."""
     body = statement.body
@@ -99,7 +101,7 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
         raise NotLifted("it is data-dependent")
     if statement.checked_accesses:
         raise NotLifted("its accesses are checked at run time")
-    inner = [name for _, name in statement.iterators if name not in around]
+    inner = [name for _, name in statement.iterators if name not in outer_loops]
     if not inner:
         raise NotLifted("no loop is left for it")
     read = list(dict.fromkeys(_value_accesses(body.value)))
@@ -109,7 +111,7 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
     target = _read_operand(statement, body.target, inner)
     _check_target(target)
     found = Structure(
-        statement, tuple(around), target, (), (), _loop_ranges(scop, statement, around),
+        statement, tuple(outer_loops), target, (), (), _loop_ranges(scop, statement, outer_loops),
         {}, body.value, is_updated=False,
     )  # fmt: skip
     others = [access for access in read if not found.is_target(access)]
@@ -119,7 +121,7 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
             raise NotLifted(f"a loop indexes two dimensions of {read_.array.name}")
     extents = {each.array: declared_extents(scop, each.array) for each in (target, *reads)}
     found = Structure(
-        statement, found.around, target, reads,
+        statement, found.outer_loops, target, reads,
         tuple(access for access in others if not access.indices),
         found.ranges, extents, body.value, is_updated=len(others) < len(read),
     )  # fmt: skip
@@ -172,14 +174,14 @@ def _check_target(target: Operand) -> None:
 
 
 def _loop_ranges(
-    scop: Scop, statement: ModelStatement, around: Sequence[str]
+    scop: Scop, statement: ModelStatement, outer_loops: Sequence[str]
 ) -> dict[str, LoopRange]:
     """Return the range of each loop; raises NotLifted if the iteration domain is not a box."""
     dims = isl().dim_type
     count = len(statement.iterators)
-    outer = statement.domain.eliminate(dims.set, len(around), count - len(around))
-    inner = statement.domain.eliminate(dims.set, 0, len(around))
-    ranges = _box_ranges(scop, statement, inner, range(len(around), count))
+    outer = statement.domain.eliminate(dims.set, len(outer_loops), count - len(outer_loops))
+    inner = statement.domain.eliminate(dims.set, 0, len(outer_loops))
+    ranges = _box_ranges(scop, statement, inner, range(len(outer_loops), count))
     if not inner.intersect(outer).is_equal(statement.domain):
         raise NotLifted("its bounds depend on loops that remain")
     return ranges
@@ -253,7 +255,7 @@ def _self_dependences(scop: Scop, found: Structure) -> Any:
     space = found.statement.domain.get_space()
     own = pairs.all.extract_map(space.map_from_domain_and_range(space))
     dims = isl().dim_type
-    for position in range(len(found.around)):
+    for position in range(len(found.outer_loops)):
         own = own.equate(dims.in_, position, dims.out, position)
     return own
 
