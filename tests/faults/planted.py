@@ -140,7 +140,7 @@ FAULTS = (
           $condition($holds, $wrap($type, list($carried)))
           return self.{ADD}(arith.ConstantOp.from_int_and_width(0, 1))
           """),
-    Fault("an overlapping target is written without a buffer", imperative.store_program,
+    Fault("an overlapping target is written without a buffer", imperative.lower_program,
           """
           if $overlaps:
               $$buffered

@@ -21,7 +21,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options, default_options
 from riselang.support.errors import UserError
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
 from riselang.term.size_substitution import substitute_sizes
@@ -64,7 +64,7 @@ class Jitted(Kernel):
         return substitute_sizes(term, known), results
 
     def _trace_program(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        with relaxed_gc():
+        with infrequent_gc():
             program = trace(self.function, self.__name__, self.names, types)
         return program.term, program.results
 

@@ -209,8 +209,8 @@ class Kernel(ABC):
         if not self.symbolic:
             return self._specialize({**known, **bind_sizes(self.types, self.names, arrays)}), {}
         lowered = self._specialize({})
-        sizes = bind_sizes(lowered.inputs, self.names, arrays)
-        lowered.check(sizes)
+        sizes = bind_sizes(lowered.parameter_types, self.names, arrays)
+        lowered.check_sizes(sizes)
         return lowered, sizes
 
     @with_short_tracebacks

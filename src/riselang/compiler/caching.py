@@ -16,7 +16,7 @@ from riselang.runtime.environment import fingerprint
 from riselang.support import config
 from riselang.support.config import Options
 from riselang.support.forking import import_logging
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.machine import this_machine
 from riselang.support.progress import progress
 from riselang.term.digest import digest
@@ -68,7 +68,7 @@ def find_or_compile(
     if found is not None:
         return found
     start = time.perf_counter()
-    with relaxed_gc(), progress(f"compiling {name}"):
+    with infrequent_gc(), progress(f"compiling {name}"):
         artifact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()

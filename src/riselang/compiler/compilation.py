@@ -155,7 +155,7 @@ class Compilation:
     @cached_property
     def job(self) -> Job:
         """The job for native MLIR and LLVM."""
-        return pipeline.emit_checked(self.lowered_module)
+        return pipeline.emit_and_verify(self.lowered_module)
 
     @cached_property
     def gpu(self) -> GpuCode:

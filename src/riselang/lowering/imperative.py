@@ -31,7 +31,7 @@ from riselang.term.nodes import (
 GPU_PATTERNS = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.GPU)
 
 
-def store_program(
+def lower_program(
     term: Term,
     inputs: Sequence[SSAValue],
     target: SSAValue,

@@ -39,7 +39,7 @@ class Stages:
 
 
 @recursive
-def split_stages(term: Term, parameters: int, known: Set[int]) -> Stages | None:
+def split_by_known_parameters(term: Term, parameters: int, known: Set[int]) -> Stages | None:
     """Split a program into two stages; `known` are the parameters of the first one.
 
     Returns None if no stored value depends on these alone.
@@ -74,7 +74,7 @@ def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Te
             for arguments, level in calls
         )
     )
-    stages = split_stages(function, len(inputs), given) if calls else None
+    stages = split_by_known_parameters(function, len(inputs), given) if calls else None
     inner = rest.body
     if stages is not None:
         inner = _pass_values(inner, stages, given)

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
 
 @dataclass
@@ -49,7 +49,7 @@ _lock = threading.Lock()
 """Protects spans that are shared with threads that run in a copy of the context."""
 
 
-@after_in_child
+@after_fork_in_child
 def _renew_lock() -> None:
     global _lock
     _lock = threading.Lock()

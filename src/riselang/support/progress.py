@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from riselang.support import config
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 from riselang.support.profiling import Phases, track_phases
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _line_lock = threading.Lock()
 """Held by the block whose line is on the screen."""
 
 
-@after_in_child
+@after_fork_in_child
 def _renew_lock() -> None:
     global _line_lock
     _line_lock = threading.Lock()

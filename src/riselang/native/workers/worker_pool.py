@@ -19,7 +19,7 @@ from pathlib import Path
 from riselang.native.compile_job import Job
 from riselang.native.workers import compile_worker
 from riselang.native.workers.compile_worker import LENGTH
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
 MIN_FUNCTIONS_FOR_WORKERS = 16
 """A module with fewer functions is compiled faster than a worker starts."""
@@ -98,7 +98,7 @@ _parent_workers: list[subprocess.Popen[bytes]] = []
 """Workers of the process that this one was forked from, which this one does not use."""
 
 
-@after_in_child
+@after_fork_in_child
 def _abandon_inherited_workers() -> None:
     for process in _idle_workers:
         for pipe in (process.stdin, process.stdout):
