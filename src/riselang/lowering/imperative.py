@@ -53,10 +53,10 @@ def lower_program(
     translator = _Translator(Emitter(point, sizes), loops, checks, callees)
     result = Delayed(body, tuple(inputs))
     if overlaps:
-        kept = translator.materialize(
+        temporary = translator.materialize(
             data_type(target), lambda buffer: translator.store(result, buffer)
         )
-        translator.copy(kept, target)
+        translator.copy(temporary, target)
     else:
         translator.store(result, target)
 

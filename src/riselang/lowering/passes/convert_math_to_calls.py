@@ -44,9 +44,9 @@ class ConvertMathToCallsPass(ModulePass):
                 inner.results[0].type, Float16Type | BFloat16Type | Float32Type | Float64Type
             ):
                 _replace_by_call(inner, LIBRARY_FUNCTIONS[inner.name], declared)
-        known = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
+        function_names = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
         for name, type in declared.items():
-            if name not in known:
+            if name not in function_names:
                 op.body.block.add_op(
                     func.FuncOp.external(name, list(type.inputs.data), list(type.outputs.data))
                 )
