@@ -121,12 +121,12 @@ def jit(
         loops=loops, float=float, debug_info=debug_info, library=library, effort=effort
     )
 
-    chosen = resolve_strategy(strategy, DEFAULT)
+    resolved_strategy = resolve_strategy(strategy, DEFAULT)
 
     @with_short_tracebacks
     def decorate(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function
-        return Jitted(inner, backend, sizes, options, chosen)
+        return Jitted(inner, backend, sizes, options, resolved_strategy)
 
     return decorate if function is None else decorate(function)
 
