@@ -193,7 +193,7 @@ class CProgram:
         function, used = build_function(scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged)
         called.update(used)
         distinct = [
-            at for at, variable in enumerate(scop.inputs)
+            position for position, variable in enumerate(scop.inputs)
             if is_buffer(scop, variable)
             and (variable.is_restrict or (is_apart and variable in scop.written_variables))
         ]  # fmt: skip

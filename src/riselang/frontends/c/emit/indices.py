@@ -92,9 +92,9 @@ class IndexEmitter:
         return self._emit_arithmetic(linear)
 
     def _value_of(self, name: str) -> SSAValue:
-        for known in (self.loops, self.symbols, self.non_affine_values):
-            if name in known:
-                return known[name]
+        for values in (self.loops, self.symbols, self.non_affine_values):
+            if name in values:
+                return values[name]
         raise AssertionError(f"{name} has no value")
 
     def emit_constant(self, value: int) -> SSAValue:
@@ -112,8 +112,8 @@ class IndexEmitter:
                 )
                 part = self.add(arith.FloorDivSIOp(dividend, divisor))
                 if not isinstance(atom, Quotient):
-                    whole = self.add(arith.MuliOp(part, divisor))
-                    part = self.add(arith.SubiOp(dividend, whole))
+                    product = self.add(arith.MuliOp(part, divisor))
+                    part = self.add(arith.SubiOp(dividend, product))
             scaled = self.add(arith.MuliOp(part, self.emit_constant(factor)))
             total = self.add(arith.AddiOp(total, scaled))
         return total
@@ -133,8 +133,8 @@ class IndexEmitter:
         if expression.get_type() == types.int:
             return self.emit_constant(read_number(expression))
         arguments = [
-            self.emit_isl_expression(expression.get_op_arg(at), bindings)
-            for at in range(expression.get_op_n_arg())
+            self.emit_isl_expression(expression.get_op_arg(position), bindings)
+            for position in range(expression.get_op_n_arg())
         ]
         kind = operation_name(expression)
         if kind in ("and_", "and_then", "or_", "or_else", "cond", "select"):

@@ -33,10 +33,10 @@ def lift_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | 
     """Return a region with the parts that are faster as patterns; None if there are none."""
     if not is_separable(scop) or dependences(scop) is None:
         return None
-    found = {
+    steps_by_part = {
         part.names: _lift_if_faster(scop, part, options, load) for part in separate_parts(scop)
     }
-    steps = _make_steps(scop, separate_parts(scop), found)
+    steps = _make_steps(scop, separate_parts(scop), steps_by_part)
     return LiftedFunction(scop, load, steps) if steps else None
 
 
@@ -49,12 +49,12 @@ def _lift_if_faster(scop: Scop, part: RegionPart, options: Options, load: Load) 
             if choose_for_product(scop, step.product, options).implementation is PATTERN_CODE
             else None
         )
-    known = {each.statement.name: each for each in recognize_statements(scop)}
-    found = known[part.names[0]]
-    if len(part.names) > 1 or found.tactic not in WINDOW_TACTICS or found.outer_loops:
+    by_name = {each.statement.name: each for each in recognize_statements(scop)}
+    recognition = by_name[part.names[0]]
+    if len(part.names) > 1 or recognition.tactic not in WINDOW_TACTICS or recognition.outer_loops:
         return None
     steps = statement_steps(scop, part.names, options)
-    return steps if steps is not None and steps.is_profitable(found.tactic) else None
+    return steps if steps is not None and steps.is_profitable(recognition.tactic) else None
 
 
 def lift_all_statements(scop: Scop, options: Options, load: Load) -> PatternFunction | None:

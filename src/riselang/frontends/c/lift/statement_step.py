@@ -50,7 +50,7 @@ class StatementStep:
             return
         read = {each.array: each for each in (structure.target, *structure.reads)}
         # A part may be strided, such as a column, but programs take contiguous arrays.
-        given = [
+        arguments = [
             np.asarray(
                 arrays[array][tuple(self._read_slice(axis, numbers) for axis in read[array].axes)],
                 order="C",
@@ -59,13 +59,13 @@ class StatementStep:
         ]
         scalars = [values[each.variable] for each in self.lifting.scalars]
         slices = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
-        whole = arrays[structure.target.array]
-        part: Any = whole[slices]
+        target = arrays[structure.target.array]
+        part: Any = target[slices]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
-        if is_whole and not any(np.shares_memory(part, each) for each in given):
-            self._kernel(*given, *scalars, out=part)
+        if is_whole and not any(np.shares_memory(part, each) for each in arguments):
+            self._kernel(*arguments, *scalars, out=part)
         else:
-            whole[slices] = self._kernel(*given, *scalars)
+            target[slices] = self._kernel(*arguments, *scalars)
 
     def _read_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
         """Return the part of an array that is passed to its program."""

@@ -97,8 +97,8 @@ class ParsedFile:
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None or start.file.name != self.name:
             return False
-        at = (location.line, location.column)
-        return (start.line, start.column) < at < (end.line, end.column)
+        position = (location.line, location.column)
+        return (start.line, start.column) < position < (end.line, end.column)
 
     def tokens(self) -> list[tuple[str, SourceLocation]]:
         """Return the tokens of the file, except comments."""

@@ -47,17 +47,17 @@ class _RegionFinder:
 
     def search(self, statements: Sequence[Statement]) -> None:
         """Take the longest runs from left to right; search inside statements that are in none."""
-        at = 0
-        while at < len(statements):
-            found = self._longest_region(statements[at:])
+        position = 0
+        while position < len(statements):
+            found = self._longest_region(statements[position:])
             if found is None:
-                self._search_inside(statements[at])
-                at += 1
+                self._search_inside(statements[position])
+                position += 1
                 continue
             length, scop = found
             if scop is not None:
                 self.scops.append(scop)
-            at += length
+            position += length
 
     def _longest_region(self, statements: Sequence[Statement]) -> tuple[int, Scop | None] | None:
         """Return how many of the first statements form one region, and its model if it has a

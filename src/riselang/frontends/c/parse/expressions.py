@@ -67,8 +67,13 @@ class ExpressionReader:
 
     def find_variable(self, cursor: Cursor) -> Variable:
         """Return the variable of a declaration."""
-        at = cursor.location
-        key = (cursor.spelling, at.file.name if at.file else "", at.offset, cursor.hash)
+        position = cursor.location
+        key = (
+            cursor.spelling,
+            position.file.name if position.file else "",
+            position.offset,
+            cursor.hash,
+        )
         if key not in self.variables:
             self.variables[key] = make_variable(cursor, self.location_of(cursor), self.read_value)
         return self.variables[key]

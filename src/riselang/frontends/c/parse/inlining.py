@@ -274,8 +274,8 @@ def _function_value(
 ) -> Expression | None:
     """Return the value of a function without side effects as one expression."""
     known = dict(values)
-    for at, statement in enumerate(statements):
-        rest = statements[at + 1 :]
+    for position, statement in enumerate(statements):
+        rest = statements[position + 1 :]
         match statement:
             case Return(value=Expression() as value):
                 return substitute_expression(value, known)

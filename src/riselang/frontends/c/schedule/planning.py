@@ -132,7 +132,7 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
             along = [alone.is_contiguous(alone.rows[inner]) for alone in deepest]
             if sum(along) * 2 > len(along):
                 yield from _tiled_choices(inner, shared, UNROLL_AND_JAM)
-                yield tuple((at, 1) for at in range(shared) if at != inner)
+                yield tuple((position, 1) for position in range(shared) if position != inner)
         for inner in range(shared):
             if all(alone.reads_contiguously(alone.rows[inner]) for alone in deepest):
                 yield from _tiled_choices(inner, shared, INTERLEAVED_REDUCTIONS)
@@ -142,9 +142,9 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
 
 def _tiled_choices(inner: int, shared: int, size: int) -> Iterator[SharedLoopChoice]:
     """Yield all rows but the innermost, one of them tiled."""
-    others = [at for at in range(shared) if at != inner]
+    others = [position for position in range(shared) if position != inner]
     for tiled in others:
-        yield ((tiled, size), *((at, 1) for at in others if at != tiled))
+        yield ((tiled, size), *((position, 1) for position in others if position != tiled))
 
 
 def _deepest_statements(part: _PlanPart) -> list[SingleStatement]:
@@ -161,13 +161,13 @@ def _deepest_statements(part: _PlanPart) -> list[SingleStatement]:
 def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
     """Return the plan with some shared loops; None if it is invalid or gains nothing."""
     added = {
-        name: tuple(part.rows[name][at].floor_divide(size) for at, size in choice)
+        name: tuple(part.rows[name][position].floor_divide(size) for position, size in choice)
         for name in part.names
     }
     if not preserves_dependences(part.scop, part.pairs, added, strictly=False):
         return None
     pairs = simultaneous_dependences(part.scop, part.pairs, added)
-    fixed = {at for at, size in choice if size == 1}
+    fixed = {position for position, size in choice if size == 1}
     inner = _PlanPart(
         part.scop,
         part.names,
@@ -182,10 +182,10 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
     ) < len(part.names):
         return None
     rows: list[Mapping[str, Linear]] = [
-        {name: added[name][at] for name in part.names} for at in range(len(choice))
+        {name: added[name][position] for name in part.names} for position in range(len(choice))
     ]
     return SharedLoops(tuple(rows), _plan_part(inner))
 
 
 def _drop_rows(rows: Rows, positions: set[int]) -> Rows:
-    return tuple(row for at, row in enumerate(rows) if at not in positions)
+    return tuple(row for position, row in enumerate(rows) if position not in positions)

@@ -42,9 +42,9 @@ class _AstReader:
         kind = node.get_type()
         if kind == types.block:
             children = node.block_get_children()
-            for at in range(children.n_ast_node()):
-                self.time.append(str(at))
-                self.visit_node(children.get_at(at))
+            for position in range(children.n_ast_node()):
+                self.time.append(str(position))
+                self.visit_node(children.get_at(position))
                 self.time.pop()
         elif kind == types.for_:
             self._visit_for(node)
@@ -80,16 +80,18 @@ class _AstReader:
         branches = [(condition, node.if_get_then_node())]
         if node.if_has_else_node():
             branches.append((f"not ({condition})", node.if_get_else_node()))
-        for at, (holds, branch) in enumerate(branches):
+        for position, (holds, branch) in enumerate(branches):
             self.conditions.append(holds)
-            self.time.append(str(at))
+            self.time.append(str(position))
             self.visit_node(branch)
             self.time.pop()
             self.conditions.pop()
 
     def _visit_user(self, call: Any) -> None:
         name = call.get_op_arg(0).get_id().get_name()
-        arguments = [read_value(call.get_op_arg(at)) for at in range(1, call.get_op_n_arg())]
+        arguments = [
+            read_value(call.get_op_arg(position)) for position in range(1, call.get_op_n_arg())
+        ]
         source = f"[{', '.join(self.iterators)}]"
         for combination in product(*arguments):
             holds = join_conditions([*self.conditions, *(guard for guard, _ in combination)])
@@ -110,7 +112,7 @@ def read_value(expression: Any) -> Alternatives:
     if expression.get_type() == types.int:
         return [("", str(read_number(expression)))]
     kind = operation_name(expression)
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     if kind in ("cond", "select"):
         condition = read_condition(arguments[0])
         return [
@@ -134,7 +136,7 @@ def read_condition(expression: Any) -> str:
     if expression.get_type() == isl().ast_expr_type.int:
         return "0 = 0" if read_number(expression) else "1 = 0"
     kind = operation_name(expression)
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     if kind in ("and_", "and_then"):
         return " and ".join(f"({read_condition(each)})" for each in arguments)
     if kind in ("or_", "or_else"):

@@ -95,17 +95,17 @@ class ViewBuilder:
         loops: list[str] = []
         windows: list[tuple[int, int]] = []
         extents = self._structure.extents[group[0].array]
-        for at, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
+        for position, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
             if is_fixed(axes[0], self._structure):
                 continue
-            if extents[at] is None:
+            if extents[position] is None:
                 raise NotLifted(f"the length of {group[0].array.name} is not declared")
             ordered = sorted(axes, key=lambda axis: axis.offset.constant)
             width = 1 + (ordered[-1].offset - ordered[0].offset).constant
             step, found = self._split_axis(ordered[0], width)
             steps.append((len(loops), step))
-            loops += [each if each else f"window{at}" for each in found]
-            windows += [(at, width)] if width > 1 else []
+            loops += [each if each else f"window{position}" for each in found]
+            windows += [(position, width)] if width > 1 else []
 
         def make() -> Node:
             node = array
@@ -197,7 +197,7 @@ def window_offsets(
     """Yield the index of each read in its windows."""
     for operand in group:
         found: list[int] = []
-        for at, _ in view.windows:
-            offsets = [each.axes[at].offset - operand.axes[at].offset for each in group]
+        for position, _ in view.windows:
+            offsets = [each.axes[position].offset - operand.axes[position].offset for each in group]
             found.append(-min(offset.constant for offset in offsets))
         yield operand.access, tuple(found)

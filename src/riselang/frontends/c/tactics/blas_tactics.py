@@ -120,8 +120,8 @@ def find_long_length(scop: Scop, structure: Structure) -> str:
             return str(length.to_nat())
     for operand in (structure.target, *structure.reads):
         declared = operand.array.extents
-        for at, extent in enumerate(structure.extents[operand.array][1:], 1):
-            expression = declared[at] if at < len(declared) else None
+        for position, extent in enumerate(structure.extents[operand.array][1:], 1):
+            expression = declared[position] if position < len(declared) else None
             is_int = expression is not None and expression.type.bits <= BLAS_INTEGER_BITS
             if extent is not None and not is_int and not _is_short(scop, extent):
                 return str(extent.to_nat())

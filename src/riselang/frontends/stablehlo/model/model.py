@@ -145,7 +145,9 @@ class Model:
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
         known = {
-            at: reinterpret_as_signed(array) for at, array in enumerate(arrays) if array is not None
+            position: reinterpret_as_signed(array)
+            for position, array in enumerate(arrays)
+            if array is not None
         }
         code = self.body.bound_code(frozenset(known))
         return None if code is None else (code, code.precompute(list(known.values())))
