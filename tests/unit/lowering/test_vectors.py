@@ -218,7 +218,7 @@ def test_many_operands_do_not_make_the_term_deep() -> None:
     assert lowered.depth < 64 + 40
 
 
-def test_foreign_ops_on_vectors_are_refused_by_name() -> None:
+def test_foreign_ops_on_vectors_are_rejected_with_their_names() -> None:
     embed = (
         'embed[vec[4, f32]]("^bb0(%a: vector<4xf32>):\n'
         "%b = vector.fma %a, %a, %a : vector<4xf32>\n"
@@ -244,7 +244,7 @@ def test_parts_of_pairs_are_loaded_as_vectors() -> None:
     assert "vector.insert" not in text(doubled, X)
 
 
-def test_a_fold_in_a_fold_carries_its_vectors_in_registers() -> None:
+def test_a_reduction_in_a_reduction_carries_its_vectors_in_registers() -> None:
     def sums(x: rl.Array[6, 4, 8, rl.f32]) -> Any:
         def add(row: Any, accumulators: Any) -> Any:
             pairs = rl.zip(row, accumulators)
