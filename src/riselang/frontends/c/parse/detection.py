@@ -49,12 +49,12 @@ class _RegionFinder:
         """Take the longest runs from left to right; search inside statements that are in none."""
         position = 0
         while position < len(statements):
-            found = self._longest_region(statements[position:])
-            if found is None:
+            region = self._longest_region(statements[position:])
+            if region is None:
                 self._search_inside(statements[position])
                 position += 1
                 continue
-            length, scop = found
+            length, scop = region
             if scop is not None:
                 self.scops.append(scop)
             position += length
@@ -64,17 +64,17 @@ class _RegionFinder:
         loop."""
         best: tuple[int, Scop | None] | None = None
         for length in range(1, len(statements) + 1):
-            chosen = tuple(statements[:length])
+            candidate = tuple(statements[:length])
             if not _has_loop(statements[length - 1]) and best is not None and best[1] is None:
                 pass
             try:
                 name = f"{self._function.name}_scop{len(self.scops)}"
-                scop = self._model(detected_region(self._function, chosen, name))
+                scop = self._model(detected_region(self._function, candidate, name))
             except UnsupportedConstruct as refusal:
                 if length == 1:
                     self.refusals.append(refusal)
                 break
-            has_loop = any(_has_loop(each) for each in chosen)
+            has_loop = any(_has_loop(each) for each in candidate)
             best = (length, scop if has_loop else None)
         return best
 

@@ -37,8 +37,8 @@ class NoPlan(Exception):
 def plan_schedule(scop: Scop, pairs: Dependences) -> Any:
     """Return an optimized schedule tree; None if isl gives no rows to build it from."""
     try:
-        found = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
-        plan = _plan_nests(scop, found, pairs.all)
+        nests = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
+        plan = _plan_nests(scop, nests, pairs.all)
     except (NoRows, NoPlan):
         return None
     return build_plan_schedule(scop, plan)
@@ -75,13 +75,13 @@ class _PlanPart:
     """The dependences within one iteration of the outer loops."""
 
 
-def _plan_nests(scop: Scop, found: Sequence[ScheduledNest], pairs: Any) -> Plan:
+def _plan_nests(scop: Scop, nests: Sequence[ScheduledNest], pairs: Any) -> Plan:
     parts: list[Plan] = []
-    for nest in found:
+    for nest in nests:
         names = tuple(nest.rows)
-        inside = _dependences_among(scop, names, pairs)
+        inner_pairs = _dependences_among(scop, names, pairs)
         outer: dict[str, Rows] = dict.fromkeys(names, ())
-        parts.append(_plan_part(_PlanPart(scop, names, nest.rows, nest.shared, outer, inside)))
+        parts.append(_plan_part(_PlanPart(scop, names, nest.rows, nest.shared, outer, inner_pairs)))
     return parts[0] if len(parts) == 1 else PlanSequence(tuple(parts))
 
 
@@ -113,9 +113,9 @@ def _plan_cycle(part: _PlanPart) -> Plan:
         rows = remaining_rows(part.rows[name], outer, statement)
         return choose_loops(SingleStatement(part.scop, statement, outer, rows, part.pairs))
     for choice in _shared_loop_choices(part):
-        found = _plan_under_loops(part, choice)
-        if found is not None:
-            return found
+        plan = _plan_under_loops(part, choice)
+        if plan is not None:
+            return plan
     raise NoPlan
 
 
@@ -142,9 +142,9 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
 
 def _tiled_choices(inner: int, shared: int, size: int) -> Iterator[SharedLoopChoice]:
     """Yield all rows but the innermost, one of them tiled."""
-    others = [position for position in range(shared) if position != inner]
-    for tiled in others:
-        yield ((tiled, size), *((position, 1) for position in others if position != tiled))
+    other_levels = [position for position in range(shared) if position != inner]
+    for tiled in other_levels:
+        yield ((tiled, size), *((position, 1) for position in other_levels if position != tiled))
 
 
 def _deepest_statements(part: _PlanPart) -> list[SingleStatement]:

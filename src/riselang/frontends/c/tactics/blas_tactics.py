@@ -51,8 +51,8 @@ def find_routine(scop: Scop, statement: ModelStatement) -> Routine | None:
     operands = [reads[each] for each in elements]
     if not _are_vectors(scop, structure, operands):
         return None
-    found = _match_routine(structure, operands)
-    return None if found is None else Routine(found[0], structure, found[1], scale)
+    routine = _match_routine(structure, operands)
+    return None if routine is None else Routine(routine[0], structure, routine[1], scale)
 
 
 def _are_invariant(structure: Structure, parts: Sequence[Expression]) -> bool:

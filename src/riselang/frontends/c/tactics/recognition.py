@@ -57,9 +57,9 @@ def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
     depth = count_remaining_loops(scop, statement)
     outer_loops = tuple(name for _, name in statement.iterators[:depth])
     try:
-        update, *others = read_updates(statement)
-        if others:
-            return _recognize_symmetric(scop, statement, outer_loops, (update, *others))
+        update, *other_updates = read_updates(statement)
+        if other_updates:
+            return _recognize_symmetric(scop, statement, outer_loops, (update, *other_updates))
     except NoMatch as reason:
         return _recognize_map(scop, statement, outer_loops, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
@@ -134,10 +134,12 @@ def _is_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
     dims = isl().dim_type
     count = domain.dim(dims.set)
     for position in range(len(outer_loops), count):
-        others = [at for at in range(len(outer_loops), count) if at != position]
+        other_dimensions = [
+            dimension for dimension in range(len(outer_loops), count) if dimension != position
+        ]
         part = domain
-        for at in others:
-            part = part.eliminate(dims.set, at, 1)
+        for dimension in other_dimensions:
+            part = part.eliminate(dims.set, dimension, 1)
         box = box.intersect(part)
     return bool(box.is_equal(domain)) and _is_dense(statement)
 
@@ -224,32 +226,33 @@ def _prove_structure(
     """Return the tactic of a statement over a box, if all that patterns require is proved; else why
     not."""
     try:
-        found = read_structure(scop, statement, outer_loops)
+        structure = read_structure(scop, statement, outer_loops)
     except NotLifted as reason:
         return None, str(reason)
-    if not found.reduction_loops:
-        return _map_kind(body, statement, found.target.loops), ""
-    is_sum = _is_sum(found)
-    if not is_sum and not _is_min_or_max(found):
+    if not structure.reduction_loops:
+        return _map_kind(body, statement, structure.target.loops), ""
+    is_sum = _is_sum(structure)
+    if not is_sum and not _is_min_or_max(structure):
         return (
             None,
-            f"the loop over {found.reduction_loops[0]} neither adds to it nor takes the larger",
+            f"the loop over {structure.reduction_loops[0]} neither adds to it nor takes the larger",
         )
-    if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
+    if not any(len(axis.loops) > 1 for read in structure.reads for axis in read.axes):
         return "reduction", ""
     # A sliding window: its elements are weighted, or not.
-    is_weighted = is_sum and len({read.array for read in found.reads}) > 1
+    is_weighted = is_sum and len({read.array for read in structure.reads}) > 1
     return "convolution" if is_weighted else "pooling", ""
 
 
-def _is_sum(found: Structure) -> bool:
+def _is_sum(structure: Structure) -> bool:
     """Match `target = target + e`, for any e."""
-    value = found.value
+    value = structure.value
     if not isinstance(value, Binary) or value.operator != "+":
         return False
     sides = [
         side for side in (value.left, value.right)
-        if any(isinstance(part, Access) and found.is_target(part) for part in walk_expression(side))
+        if any(isinstance(part, Access) and structure.is_target(part)
+               for part in walk_expression(side))
     ]  # fmt: skip
     return len(sides) == 1 and isinstance(sides[0], Access)
 
@@ -294,18 +297,18 @@ def _is_min_or_max(found: Structure) -> bool:
 
 
 def _depends_on_itself(scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
-    found: list[bool] = []
+    has_dependence: list[bool] = []
     dims = isl().dim_type
 
-    def look(pair: Any) -> None:
+    def check_pair(pair: Any) -> None:
         source = pair.get_tuple_name(dims.in_)
         target = pair.get_tuple_name(dims.out)
         if source == target == statement.name:
             for position in range(len(outer_loops)):
                 pair = pair.equate(dims.in_, position, dims.out, position)
-            found.append(not pair.is_empty())
+            has_dependence.append(not pair.is_empty())
 
     pairs = dependences(scop)
     assert pairs is not None
-    pairs.all.foreach_map(look)
-    return any(found)
+    pairs.all.foreach_map(check_pair)
+    return any(has_dependence)

@@ -145,13 +145,13 @@ def _last_accesses(
     With `is_anti`, return the last readers of what the statement writes.
     """
 
-    def accesses(statement: ModelStatement, chosen: frozenset[Access]) -> Any:
-        found = isl().UnionMap(f"{scop.prefix}{{ }}")
-        for access in chosen:
+    def accesses(statement: ModelStatement, kind: frozenset[Access]) -> Any:
+        result = isl().UnionMap(f"{scop.prefix}{{ }}")
+        for access in kind:
             if access.variable in arrays:
                 relation = statement.access_relations[access].relation
-                found = found.union(isl().UnionMap.from_map(relation))
-        return found
+                result = result.union(isl().UnionMap.from_map(relation))
+        return result
 
     sink = accesses(reader, reader.writes if is_anti else reader.reads)
     source = isl().UnionMap(f"{scop.prefix}{{ }}")
