@@ -56,11 +56,9 @@ def trace(
 def rewrite(
     program: Program, strategy: Strategy | None, options: Options, *, precompute: bool = False
 ) -> RewrittenProgram:
-    """Contract floats, then apply a strategy.
+    """Contract floats, then apply a strategy, so that no strategy changes a result.
 
-    In this order, all strategies produce bitwise identical results.
-    With `precompute`, computations that depend only on some of the arguments are hoisted, so that
-    they can run once for many calls.
+    With `precompute`, computations that depend only on some arguments are hoisted, to run once.
     """
     from riselang.term.contraction import contract
     from riselang.term.outline_repeats import outline
@@ -77,7 +75,8 @@ def rewrite(
 
     with time_span("rewrite"):
         if strategy is not None and should_rewrite(strategy, program.term, options):
-            derivation = _derive(contract_and_outline(program.term), strategy, options, precompute)
+            setting, term = Setting(options.float, precompute), contract_and_outline(program.term)
+            derivation = _derive(term, strategy, setting, options.loops)
         if derivation is None:
             term = contract_and_outline(store_reductions(options.library, program.term))
         else:
@@ -96,17 +95,13 @@ def should_rewrite(strategy: Strategy, term: Term, options: Options) -> bool:
     return DEFAULT.is_relevant_to(term)
 
 
-def _derive(
-    term: Term, strategy: Strategy, options: Options, precompute: bool
-) -> Derivation | None:
+def _derive(term: Term, strategy: Strategy, setting: Setting, loops: str) -> Derivation | None:
     """Apply a strategy to a program; None if the default strategy does not change it."""
-    setting = Setting(options.float, precompute)
     if strategy is DEFAULT:
-        is_for_gpu = options.loops == pipelines.GPU
-        return (gpu_derivation if is_for_gpu else default_derivation)(term, setting)
+        return (gpu_derivation if loops == pipelines.GPU else default_derivation)(term, setting)
     from riselang.rewrite.derivation import derive
 
-    return derive(term, strategy, options.float)
+    return derive(term, strategy, setting.float)
 
 
 def prepare_for_lowering(program: Program, options: Options) -> Program:
