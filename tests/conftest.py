@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from support.fuzzing import IS_NIGHTLY, SHARE, Ran, first_seed, ways_to_repeat
+from support.fuzzing import FUZZ_FRACTION, IS_NIGHTLY, Ran, first_seed, ways_to_repeat
 
 # What is tested is the compiler; the tests of the cache ask for one of their own.
 os.environ["RISE_CACHE"] = "0"
 # The tests have all cores themselves. A fuzz compiles its modules in parts, as is usual.
-if not SHARE:
+if not FUZZ_FRACTION:
     os.environ.setdefault("RISE_JOBS", "1")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from riselang import start_time as start_time
 from riselang.support.forking import hold_forks
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _has_module(name: str) -> bool:
 if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
-        with hold_forks(), relaxed_gc():  # imported modules live as long as the process
+        with hold_forks(), infrequent_gc():  # imported modules live as long as the process
             if name in _NAME_MODULES:
                 return globals().setdefault(name, getattr(import_module(_NAME_MODULES[name]), name))
             if name == "__all__":

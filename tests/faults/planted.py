@@ -21,7 +21,7 @@ from riselang.lowering import (
 from riselang.lowering.access import _Resolver as Resolver
 from riselang.lowering.affine_nests import Nest, Subscripts
 from riselang.lowering.buffer_access import Memory
-from riselang.lowering.defined_arith import _TotalOpBuilder as ArithMaker
+from riselang.lowering.defined_arith import _TotalOpBuilder as TotalOpBuilder
 from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.index_expressions import IndexEmitter
 from riselang.lowering.lane_access import LaneAccess
@@ -39,8 +39,8 @@ from riselang.lowering.stores import Stores
 from riselang.lowering.translation import Translation
 from riselang.nat import Nat
 
-FIRST_LANE = LaneAccess.at_first_lane.__name__
-LAST_LANE = LaneAccess.at_last_lane.__name__
+FIRST_LANE = LaneAccess.value_at_first_lane.__name__
+LAST_LANE = LaneAccess.value_at_last_lane.__name__
 ADD = Translation.add.__name__
 CONSTANT = f"{Nat.__name__}.{Nat.const.__name__}"
 
@@ -140,7 +140,7 @@ FAULTS = (
           $condition($holds, $wrap($type, list($carried)))
           return self.{ADD}(arith.ConstantOp.from_int_and_width(0, 1))
           """),
-    Fault("an overlapping target is written without a buffer", imperative.store_program,
+    Fault("an overlapping target is written without a buffer", imperative.lower_program,
           """
           if $overlaps:
               $$buffered
@@ -175,10 +175,10 @@ FAULTS = (
     Fault("rotated values lose the newest", WindowRules.store_rotating,
           "$scalars[len($scalars) - len($carried):]", "$scalars[:len($carried)]"),
     # Scalars and sizes
-    Fault("division by zero is not guarded", ArithMaker.emit_division,
+    Fault("division by zero is not guarded", TotalOpBuilder.emit_division,
           "return $op('arith.select', $_, $_, $result)", "return $result"),
-    Fault("a shift by the width wraps", ArithMaker.emit_shift, "'ult'", "'ule'"),
-    Fault("NaN becomes the smallest integer", ArithMaker.emit_to_integer,
+    Fault("a shift by the width wraps", TotalOpBuilder.emit_shift, "'ult'", "'ule'"),
+    Fault("NaN becomes the smallest integer", TotalOpBuilder.emit_float_to_integer,
           "$op('arith.ori', $op('arith.ori', $_, $too_low), $too_high)",
           "$op('arith.ori', $too_low, $too_high)"),
     Fault("a size is read from the wrong dimension", Sizes._solve,

@@ -9,7 +9,7 @@ import pytest
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.schedule import statement_loops
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
-from support.fuzzing import IS_NIGHTLY, SHARE
+from support.fuzzing import FUZZ_FRACTION, IS_NIGHTLY
 
 SIZES = {
     "ni": 7, "nj": 8, "nk": 9, "nl": 10, "nm": 6, "n": 9, "m": 7, "nr": 5, "nq": 4, "np": 6,
@@ -41,20 +41,22 @@ def test_symbolic_bounds_below_the_declared_lengths(name: str) -> None:
     check_same(enlarged(text, sizes, 3), None, sizes)
 
 
-@pytest.mark.parametrize("name", NAMES if SHARE else NAMES[::4] if IS_NIGHTLY else NAMES[3::4])
+@pytest.mark.parametrize(
+    "name", NAMES if FUZZ_FRACTION else NAMES[::4] if IS_NIGHTLY else NAMES[3::4]
+)
 @pytest.mark.sampled(3)
 def test_symbolic_bounds_and_lengths(name: str) -> None:
     text, sizes = kernel(name)
     check_same(text, None, sizes, seed=1)
 
 
-@pytest.mark.parametrize("name", NAMES if SHARE else NAMES[1::4])
+@pytest.mark.parametrize("name", NAMES if FUZZ_FRACTION else NAMES[1::4])
 def test_fixed_bounds(name: str) -> None:
     text, sizes = kernel(name)
     check_same(fixed(text, sizes), None, sizes, seed=2)
 
 
-@pytest.mark.parametrize("name", NAMES if SHARE else QUICK)
+@pytest.mark.parametrize("name", NAMES if FUZZ_FRACTION else QUICK)
 @pytest.mark.sampled(3)
 def test_the_order_that_isl_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_loops, "CACHE_TILE_COLUMNS", 8)

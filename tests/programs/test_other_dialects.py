@@ -117,7 +117,7 @@ def test_other_dialects_run_in_the_same_module(name: str, loops: str) -> None:
     assert np.allclose(out, meaning(a, b), rtol=1e-5)
 
 
-def test_what_cannot_be_compiled_is_refused() -> None:
+def test_what_cannot_be_compiled_is_rejected() -> None:
     text = """
     func.func @f(%out : memref<4xf32>) {
       %t = "test.op"() : () -> f32

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.fuzzing import SHARE, examples
+from support.fuzzing import FUZZ_FRACTION, examples
 
 RUNS = examples(2, nightly=4, fuzzed=20)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
@@ -41,7 +41,7 @@ def hashes(seed: int, folder: Path) -> str:
 
 @pytest.mark.long
 def test_code_is_the_same_in_every_process(tmp_path: Path) -> None:
-    chosen = sorted(EXAMPLES.glob("*.rise"))[:: 1 if SHARE else 6]
+    chosen = sorted(EXAMPLES.glob("*.rise"))[:: 1 if FUZZ_FRACTION else 6]
     for path in chosen:
         (tmp_path / path.name).write_text(path.read_text())
     found = {hashes(seed, tmp_path) for seed in range(RUNS)}

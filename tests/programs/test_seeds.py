@@ -153,7 +153,7 @@ def test_full_sizes_are_accepted_by_mlir(name: str, loops: str) -> None:
     mlir.verify(Compilation(verified(seed(name)), Options(loops)).native_text)
 
 
-def test_002_matmul_as_printed_is_refused() -> None:
+def test_002_matmul_as_printed_is_rejected() -> None:
     """The talk gives both lambdas the wrong result type, and mapB the wrong last type."""
     corrected = seed("002_matmul_1024")
     printed = (
@@ -185,7 +185,7 @@ def test_002_matmul_as_printed_is_refused() -> None:
     assert "scalar<f32>" in error.message
 
 
-def test_the_listing_of_section_3_2_as_printed_is_refused() -> None:
+def test_the_listing_of_section_3_2_as_printed_is_rejected() -> None:
     """Its function type lacks a bracket."""
     text = seed("000_identity").replace("scalar<i32>> {", "scalar<i32> {")
     with pytest.raises(UserError) as caught:
@@ -193,7 +193,7 @@ def test_the_listing_of_section_3_2_as_printed_is_refused() -> None:
     assert caught.value.location is not None
 
 
-def test_the_dot_of_002_as_printed_is_refused() -> None:
+def test_the_dot_of_002_as_printed_is_rejected() -> None:
     """Its lambda's parameters have no types."""
     text = seed("002_dot").replace(
         "(%tuple : !rise.tuple<scalar<f32>, scalar<f32>>, %acc : !rise.scalar<f32>)",

@@ -20,7 +20,9 @@ PASSES = "convert-rise-to-imperative,resolve-rise-access"
 
 
 @seeds(1000, nightly=5000, fuzzed=50_000, batch=250)
-def test_broken_modules_are_refused_with_a_place(seeds: range, tmp_path: Path, ran: Ran) -> None:
+def test_broken_modules_are_rejected_with_a_location(
+    seeds: range, tmp_path: Path, ran: Ran
+) -> None:
     accepted = small = 0
     for seed in seeds:
         path = tmp_path / f"broken{seed}.mlir"

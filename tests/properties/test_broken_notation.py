@@ -17,7 +17,9 @@ from support.tool_runs import called, limited
 
 
 @seeds(1000, nightly=5000, fuzzed=50_000, batch=500)
-def test_broken_notation_is_refused_with_a_place(seeds: range, tmp_path: Path, ran: Ran) -> None:
+def test_broken_notation_is_rejected_with_a_location(
+    seeds: range, tmp_path: Path, ran: Ran
+) -> None:
     accepted = small = 0
     for seed in seeds:
         path = tmp_path / f"broken{seed}.rise"

@@ -28,7 +28,7 @@ COMMANDS = (
 
 
 @seeds(8, nightly=100, fuzzed=400, batch=8)
-def test_commands_refuse_broken_files(seeds: range, tmp_path: Path, ran: Ran) -> None:
+def test_commands_reject_broken_files(seeds: range, tmp_path: Path, ran: Ran) -> None:
     for seed in seeds:
         tool, arguments, ending = COMMANDS[seed % len(COMMANDS)]
         path = tmp_path / f"broken{seed}{ending}"

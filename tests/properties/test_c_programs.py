@@ -25,7 +25,7 @@ void f(int n, int m, float a1[37]) {
 """
 
 
-def test_a_region_of_which_isl_makes_no_loops_is_refused() -> None:
+def test_a_region_of_which_isl_makes_no_loops_is_rejected() -> None:
     with pytest.raises(
         UnsupportedConstruct, match=r"test\.c:\d+:\d+: error: isl generates no loops"
     ):

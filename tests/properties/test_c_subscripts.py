@@ -14,7 +14,7 @@ LIMIT = 300
 
 
 @seeds(24, nightly=24, fuzzed=2400, batch=24)
-def test_random_subscripts_are_right_or_refused(seeds: range, ran: Ran) -> None:
+def test_random_subscripts_are_right_or_rejected(seeds: range, ran: Ran) -> None:
     command = [sys.executable, "-m", "support.c_subscripts", str(seeds.start), str(len(seeds))]
     paths = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

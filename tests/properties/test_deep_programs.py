@@ -72,7 +72,9 @@ def definition() -> Term:
         ("deep_programs.py", lambda: rl.jit(nested_python(DEPTH)).trace()),
     ],
 )
-def test_nested_lambdas_are_refused_with_a_place(file: str, refused: Callable[[], object]) -> None:
+def test_nested_lambdas_are_rejected_with_a_location(
+    file: str, refused: Callable[[], object]
+) -> None:
     with pytest.raises(LimitationError, match="nest") as caught:
         refused()
     assert caught.value.location is not None
@@ -84,7 +86,7 @@ def test_nested_lambdas_are_refused_with_a_place(file: str, refused: Callable[[]
     ("ending", "text"), [(".rise", nested_notation(DEPTH)), (".mlir", nested_module(DEPTH))]
 )
 @pytest.mark.sampled(2)
-def test_the_commands_take_nested_lambdas_or_refuse_them(
+def test_the_commands_take_nested_lambdas_or_reject_them(
     command: str, ending: str, text: str, tmp_path: Path
 ) -> None:
     path = tmp_path / f"deep{ending}"

@@ -38,7 +38,7 @@ def test_a_random_op_on_complex_numbers(name: str, seeds: range, ran: Ran) -> No
 
 
 @seeds(40, nightly=60, fuzzed=4000, batch=20)
-def test_broken_stablehlo_is_refused_or_shown(seeds: range, tmp_path: Path, ran: Ran) -> None:
+def test_broken_stablehlo_is_rejected_or_shown(seeds: range, tmp_path: Path, ran: Ran) -> None:
     for seed in seeds:
         path = tmp_path / f"broken{seed}.mlir"
         path.write_bytes(STABLEHLO.broken(seed))

@@ -162,7 +162,7 @@ def test_what_is_printed_parses_back(nat: Nat) -> None:
 
 @given(st.text(alphabet="NM4?$ ()+-*,.minaxodflrv", max_size=40))
 @settings(max_examples=300, deadline=None, database=None)
-def test_any_text_is_parsed_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         nat = parse_nat(text)
     except NatError:

@@ -33,7 +33,7 @@ from support.round_trips import through_notation, through_the_dialect
 from support.shrinking import all_hold, holds
 from support.values import same
 
-LEAST_SHARE = 0.5
+MIN_FRACTION = 0.5
 """The share of many programs that must have something to outline."""
 
 
@@ -79,7 +79,7 @@ def test_outlined_programs_compute_the_same(seeds: range, ran: Ran) -> None:
             holds(partial(means_the_same, seed), program)
             outlined += outline(program.term) is not program.term
     ran("programs: outlined = as they were", outlined)
-    assert outlined >= LEAST_SHARE * len(seeds), (outlined, seeds)
+    assert outlined >= MIN_FRACTION * len(seeds), (outlined, seeds)
 
 
 def means_the_same(seed: int, program: Program) -> None:

@@ -36,7 +36,7 @@ def test_the_interpreter_agrees_with_numpy(seeds: range, ran: Ran) -> None:
 
 
 @seeds(250, nightly=500, fuzzed=5_000, batch=250)
-def test_what_the_interpreter_refuses_numpy_refuses(seeds: range, ran: Ran) -> None:
+def test_what_the_interpreter_rejects_numpy_rejects(seeds: range, ran: Ran) -> None:
     refused = 0
     for seed in seeds:
 

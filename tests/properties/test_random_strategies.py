@@ -37,7 +37,7 @@ SIZES = (4, 2, 4, 6, 3)
 PERMISSIONS = ("strict", "contract", "relaxed")
 TOLERANCE = 1e-3
 """Of floats that were added in another order: relative to the largest of the result."""
-LEAST_SHARE = 0.25
+MIN_FRACTION = 0.25
 """Of the strategies, the share that has to apply and change something."""
 
 
@@ -108,7 +108,7 @@ def test_the_program_computes_the_same(seeds: range, ran: Ran) -> None:
         changed += 1
         check_values(case, made)
         check_texts(made, seed)
-    assert changed >= LEAST_SHARE * len(seeds)
+    assert changed >= MIN_FRACTION * len(seeds)
     ran("random strategies: they change a program, and it computes the same", changed)
 
 
@@ -156,7 +156,7 @@ def test_a_program_of_open_sizes_computes_the_same(seeds: range, ran: Ran) -> No
             check_sizes(made.end, sizes)
             at = replace(case, term=substitute_sizes(case.term, sizes))
             check_values(at, replace(made, end=substitute_sizes(made.end, sizes)))
-    assert changed >= LEAST_SHARE * len(seeds)
+    assert changed >= MIN_FRACTION * len(seeds)
     ran("random strategies: on programs of open sizes", changed)
 
 

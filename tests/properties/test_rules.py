@@ -58,7 +58,7 @@ def is_kept(instance: Instance, seed: int, program: Program) -> None:
 @pytest.mark.parametrize("name", WITH_PARAMETERS)
 @seeds(8, nightly=8, fuzzed=200, batch=50)
 @pytest.mark.sampled(10)
-def test_any_parameter_is_refused_or_right(name: str, seeds: range) -> None:
+def test_any_parameter_is_rejected_or_right(name: str, seeds: range) -> None:
     answers = {Success: 0, Failure: 0}
     for seed in seeds:
         found = find_instance(RULES[name], seed)

@@ -11,7 +11,7 @@ from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.rewrite.core import Path, Setting, Success
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.rules.lowering import store_on_heap
-from riselang.rewrite.staging import Stages, split_stages
+from riselang.rewrite.staging import Stages, split_by_known_parameters
 from riselang.rewrite.traversals import everywhere, run_at
 from riselang.term.nodes import Lambda, Term
 from support.checking import inputs_of, interpreted
@@ -28,7 +28,7 @@ def test_two_stages_compute_what_one_does(seeds: range, ran: Ran) -> None:
         parameters = len(program.input_types)
         known = {at for at in range(parameters) if random.random() < 0.6}
         stored = with_memory(program.term, random)
-        stages = split_stages(stored, parameters, known)
+        stages = split_by_known_parameters(stored, parameters, known)
         if stages is not None:
             count += 1
             check(program, stages, sorted(known), seed)

@@ -18,7 +18,7 @@ from riselang.support.config import Options
 def structured_function(scop: Scop) -> CompiledCFunction:
     """A function whose statements are ops of linalg, as far as they can be."""
     program = make_program([scop], Options("affine", "strict"), "isl")
-    vars(program)["_trees"] = [region_steps.replace_by_structures(scop, "source")]
+    vars(program)["_trees"] = [region_steps.steps_with_structured_ops(scop, "source")]
     module = program._link_module(is_checked=True)
     pipeline = pipelines.cpu_pipeline(threads=False, structured=True, bf16=False)
     job = Job(native_text(module), pipeline, noalias_pointers(module), format_llvm_entry(scop))

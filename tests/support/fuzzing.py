@@ -22,16 +22,16 @@ import pytest
 
 F = TypeVar("F", bound=Callable[..., None])
 Ran = Callable[[str, int], None]
-"""Says that a test ran so many of something; the sums are shown at the end."""
-SHARE = float(os.environ.get("RISE_FUZZ", "") or 0)
-"""How much of `make fuzz` to run; zero is a normal run."""
+"""Records how many of something a test ran; the totals are printed at the end."""
+FUZZ_FRACTION = float(os.environ.get("RISE_FUZZ", "") or 0)
+"""The fraction of the examples of `make fuzz` to run; zero is a normal run."""
 IS_NIGHTLY = os.environ.get("RISE_NIGHTLY", "") not in ("", "0")
 """Whether the tests that are marked `nightly` run, and the others with larger numbers."""
 STEP = 1000
 """First seeds of commits are multiples of this, so that what takes turns by seeds starts alike."""
 SEED_VARIABLE = "RISE_FUZZ_SEED"
 LANE_VARIABLES = ("RISE_NIGHTLY", "RISE_FUZZ", SEED_VARIABLE)
-"""What decides which random tests there are, and their names."""
+"""The variables that determine which random tests run, and their names."""
 
 
 def seed_of_commit(commit: str) -> int:
@@ -57,10 +57,10 @@ def first_seed() -> int:
 
 
 def examples(count: int, nightly: int, fuzzed: int) -> int:
-    """How many examples of a test to take in this run."""
-    if SHARE:
-        shared = max(1, round(fuzzed * SHARE))
-        return max(shared, nightly) if IS_NIGHTLY else shared
+    """Return the number of examples of a test in this run."""
+    if FUZZ_FRACTION:
+        fraction = max(1, round(fuzzed * FUZZ_FRACTION))
+        return max(fraction, nightly) if IS_NIGHTLY else fraction
     return nightly if IS_NIGHTLY else count
 
 

@@ -156,7 +156,7 @@ def kernel(text: str, backend: str = "compile") -> TermKernel:
 def values(kernel: TermKernel) -> list[Array]:
     source = np.random.default_rng(7)
     found: list[Array] = []
-    for type in kernel.lower().inputs:
+    for type in kernel.lower().parameter_types:
         ((lengths, leaf),) = leaves(type)
         shape = tuple(length.constant for length in lengths)
         numbers = source.integers(-9, 9, shape).astype(np.float64) + 0.25

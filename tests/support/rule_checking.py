@@ -23,7 +23,7 @@ TRIES = 40
 """From the seeds of the instances with one number to those with the next."""
 MOST_TRIES = 3 * TRIES
 """How many instances are tried at most to find one that a rule applies to."""
-LEAST_SHARE = 0.1
+MIN_FRACTION = 0.1
 """Of the instances that are made, the share that a rule has to apply to."""
 LUCK = 40
 """Tries that do not count, since those of a few instances may be many by chance."""
@@ -65,7 +65,7 @@ def check_rule(rule: Rule, numbers: Iterable[int]) -> None:
         found = find_instance(rule, number)
         check_instance(found, number)
         made, tries = made + 1, tries + found.tries
-    if made < LEAST_SHARE * (tries - LUCK):
+    if made < MIN_FRACTION * (tries - LUCK):
         raise Rare(f"{rule.name} applies to {made} of {tries} instances")
 
 

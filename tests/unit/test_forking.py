@@ -18,7 +18,7 @@ import pytest
 from riselang.native.workers import worker_pool
 from riselang.support import forking, garbage_collection, recursion
 from riselang.support.forking import hold_forks
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.lazy import cached_property
 from riselang.support.recursion import with_deep_stack
 
@@ -153,17 +153,17 @@ thread.join()
 
 def test_a_child_has_what_its_thread_asked_for_and_no_more() -> None:
     threshold, limit = gc.get_threshold(), sys.getrecursionlimit()
-    others = [Inside(recursion._limit), Inside(relaxed_gc())]
+    others = [Inside(recursion._limit), Inside(infrequent_gc())]
     try:
         assert sys.getrecursionlimit() > limit
         assert answer_of_child(
             lambda: (gc.get_threshold(), sys.getrecursionlimit()) == (threshold, limit)
         )
-        with relaxed_gc():
+        with infrequent_gc():
             assert answer_of_child(
                 lambda: (
                     len(garbage_collection._compiling_threads) == 1
-                    and gc.get_threshold() == garbage_collection.RELAXED_THRESHOLDS
+                    and gc.get_threshold() == garbage_collection.INFREQUENT_THRESHOLDS
                 )
             )
     finally:
@@ -185,7 +185,7 @@ def test_a_lock_that_is_held_for_a_moment_is_free_in_the_child(lock: Callable[[]
     other = Inside(lock())
 
     def works() -> bool:
-        with relaxed_gc():
+        with infrequent_gc():
             return with_deep_stack(lambda: True)()
 
     try:

@@ -58,7 +58,7 @@ def test_how_many_examples_there_are(
     is_nightly: bool, share: float, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuzzing, "IS_NIGHTLY", is_nightly)
-    monkeypatch.setattr(fuzzing, "SHARE", share)
+    monkeypatch.setattr(fuzzing, "FUZZ_FRACTION", share)
     assert fuzzing.examples(10, nightly=40, fuzzed=1000) == expected
 
 

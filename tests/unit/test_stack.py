@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from riselang.support.errors import LimitationError
-from riselang.support.recursion import MAX_CALL_DEPTH, is_deep, with_deep_stack
+from riselang.support.recursion import MAX_CALL_DEPTH, has_deep_stack, with_deep_stack
 
 DEEP = 20_000
 
@@ -54,7 +54,7 @@ def test_a_recursion_without_end_is_a_limitation() -> None:
 def test_what_a_deep_function_calls_stays_on_its_stack() -> None:
     @with_deep_stack
     def outer() -> tuple[bool, int, int]:
-        return is_deep(), threading.get_ident(), inner()
+        return has_deep_stack(), threading.get_ident(), inner()
 
     @with_deep_stack
     def inner() -> int:
@@ -62,7 +62,7 @@ def test_what_a_deep_function_calls_stays_on_its_stack() -> None:
 
     entered, own, called = outer()
     assert entered
-    assert not is_deep()
+    assert not has_deep_stack()
     assert own == called != threading.get_ident()
 
 

@@ -54,9 +54,9 @@ def sizes_from_types(
     binding = SizeBinding()
     for left, right, name in zip(symbolic_types, concrete_types, names, strict=True):
         lengths, _ = _shape_and_element(left)
-        for length, found in zip(lengths, _shape_and_element(right)[0], strict=True):
-            if found.is_constant:
-                binding.bind([length], [found.constant], name)
+        for length, actual in zip(lengths, _shape_and_element(right)[0], strict=True):
+            if actual.is_constant:
+                binding.bind([length], [actual.constant], name)
     return binding.finish()
 
 

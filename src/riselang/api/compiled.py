@@ -101,8 +101,8 @@ class Compiled:
             time_span("run"),
         ):
             self.function(*buffers, *arrays)
-        given = [each.owner if isinstance(each, DeviceView) else each for each in buffers]
-        return pack_results(given, self.groups)
+        arguments = [each.owner if isinstance(each, DeviceView) else each for each in buffers]
+        return pack_results(arguments, self.groups)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
         """Write the results to `out`, which has the structure of the returned value."""
@@ -150,8 +150,8 @@ class Compiled:
     def _fast_call(
         self, fixed: Sequence[Array | None], shapes: Sequence[tuple[int, ...]] | None
     ) -> Call | None:
-        def call_with_checks(given: Sequence[Array]) -> Any:
-            every = iter(given)
+        def call_with_checks(arguments: Sequence[Array]) -> Any:
+            every = iter(arguments)
             return self.run([next(every) if each is None else each for each in fixed])
 
         def pack(buffers: Sequence[Array]) -> Any:
@@ -190,11 +190,11 @@ class Compiled:
             (each.name, SCALAR_NAMES[each.type], "written" if each.is_written else "read")
             for each in self.function.parameters
         ]
-        shown = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
+        html = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
         if self.origin is None:
-            return shown
+            return html
         texts = [(stage, code(self.as_text(stage))) for stage in ("notation", "affine")]
-        return shown + "".join(details(stage, text) for stage, text in texts)
+        return html + "".join(details(stage, text) for stage, text in texts)
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.inputs)

@@ -21,7 +21,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options, default_options
 from riselang.support.errors import UserError
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
 from riselang.term.size_substitution import substitute_sizes
@@ -64,7 +64,7 @@ class Jitted(Kernel):
         return substitute_sizes(term, known), results
 
     def _trace_program(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
-        with relaxed_gc():
+        with infrequent_gc():
             program = trace(self.function, self.__name__, self.names, types)
         return program.term, program.results
 
@@ -121,12 +121,12 @@ def jit(
         loops=loops, float=float, debug_info=debug_info, library=library, effort=effort
     )
 
-    chosen = resolve_strategy(strategy, DEFAULT)
+    resolved_strategy = resolve_strategy(strategy, DEFAULT)
 
     @with_short_tracebacks
     def decorate(function: Callable[..., Any]) -> Jitted:
         inner = function.function if isinstance(function, Jitted) else function
-        return Jitted(inner, backend, sizes, options, chosen)
+        return Jitted(inner, backend, sizes, options, resolved_strategy)
 
     return decorate if function is None else decorate(function)
 

@@ -129,27 +129,29 @@ class Kernel(ABC):
         self._latest_call = cast(_ArrayShapes, key), prepared
         return prepared(arguments)
 
-    def _order_arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _order_arguments(
+        self, positional: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
         """Return positional and named arguments in the order of the parameters."""
         names = self.names
-        for name in named:
+        for name in keywords:
             if name not in names:
                 raise UserError(
                     f"{self.__name__} has no parameter {name}; it has: {', '.join(names)}",
                     user_location(),
                 )
-            if name in names[: len(given)]:
+            if name in names[: len(positional)]:
                 raise UserError(
                     f"{self.__name__} got {name} twice: by position and by name",
                     user_location(),
                 )
-        rest = names[len(given) :]
-        missing = [name for name in rest if name not in named]
+        remaining = names[len(positional) :]
+        missing = [name for name in remaining if name not in keywords]
         if missing:
             raise UserError(
                 f"{self.__name__} is called without {', '.join(missing)}", user_location()
             )
-        return (*given, *(named[name] for name in rest))
+        return (*positional, *(keywords[name] for name in remaining))
 
     def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
         if self.backend != "compile":
@@ -168,9 +170,9 @@ class Kernel(ABC):
             self._prepared_out_calls[key] = quick
         return out
 
-    def _clear_if_full(self, known: dict[_ArgumentShapes, Any]) -> None:
-        if len(known) >= MAX_PREPARED_CALLS:
-            known.clear()
+    def _clear_if_full(self, cache: dict[_ArgumentShapes, Any]) -> None:
+        if len(cache) >= MAX_PREPARED_CALLS:
+            cache.clear()
 
     def _call_new_shapes(self, arguments: Sequence[Any], key: _ArgumentShapes) -> Any:
         """Call with shapes that have not been seen before, or with non-array arguments."""
@@ -209,8 +211,8 @@ class Kernel(ABC):
         if not self.symbolic:
             return self._specialize({**known, **bind_sizes(self.types, self.names, arrays)}), {}
         lowered = self._specialize({})
-        sizes = bind_sizes(lowered.inputs, self.names, arrays)
-        lowered.check(sizes)
+        sizes = bind_sizes(lowered.parameter_types, self.names, arrays)
+        lowered.check_sizes(sizes)
         return lowered, sizes
 
     @with_short_tracebacks
@@ -332,11 +334,11 @@ class TermKernel(Kernel):
 
     def named_sizes(self, sizes: Mapping[str, int]) -> dict[str, Nat]:
         names = term_names(self._program)
-        found: dict[str, Nat] = {}
-        for name, given in sizes.items():
-            size = self._named_size(name, given)
+        result: dict[str, Nat] = {}
+        for name, value in sizes.items():
+            size = self._named_size(name, value)
             if name in names:
-                found[name] = size
+                result[name] = size
                 continue
             refined = self.refined.get(name)
             if refined is None:
@@ -345,8 +347,8 @@ class TermKernel(Kernel):
             answer = solve(refined, size, sorted(refined.variables))
             if not isinstance(answer, Solved):
                 raise UserError(f"size {name}: expected {refined}, but found {size}")
-            found.update(answer.substitution)
-        return found
+            result.update(answer.substitution)
+        return result
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         return substitute_sizes(self._program, sizes), 1

@@ -225,9 +225,9 @@ def load_text(
             "accepts .rise files"
         )
     options = default_options(DEFAULT_MLIR_LOOPS).with_changes(**choices)
-    chosen = resolve_strategy(strategy)
-    if chosen is not None:
-        text, options = rewrite_text(text, name, chosen, options)
+    resolved_strategy = resolve_strategy(strategy)
+    if resolved_strategy is not None:
+        text, options = rewrite_text(text, name, resolved_strategy, options)
     return LoadedModule(text, name, options)
 
 

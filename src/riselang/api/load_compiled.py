@@ -29,10 +29,10 @@ def load_saved(data: bytes, name: str) -> Compiled:
         )
     if data[:start] != MAGIC + hashlib.sha256(content).digest():
         raise UserError(f"{name} is damaged; save the program again")
-    head, _, rest = content.partition(b"\n")
+    head, _, body = content.partition(b"\n")
     try:
         with as_value_errors("a compiled program"):
-            return _load_compiled(json.loads(head), rest, name)
+            return _load_compiled(json.loads(head), body, name)
     except ValueError as error:
         raise UserError(f"{name} cannot be loaded: {error}; save the program again") from None
 

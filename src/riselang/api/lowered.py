@@ -20,7 +20,7 @@ from riselang.runtime.artifact import Buffer
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
 from riselang.support.profiling import time_span
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 def resolve_strategy(
-    strategy: Strategy | str | None, otherwise: Strategy | None = None
+    strategy: Strategy | str | None, fallback: Strategy | None = None
 ) -> Strategy | None:
     """Return a strategy that is given as a value, as text or as the name of a `.strategy` file.
 
     `"none"` disables rewriting; `"default"` is the default strategy.
     """
     if strategy is None:
-        return otherwise
+        return fallback
     if isinstance(strategy, Strategy):
         return strategy
     if strategy in STRATEGY_KEYWORDS:
@@ -67,9 +67,10 @@ class Lowered:
     source: Term
     """The source program."""
     results: int
+    """The number of results."""
     options: Options
     strategy: Strategy | None = None
-    """The strategy that rewrites it before it is lowered."""
+    """The strategy that rewrites the program before it is lowered."""
     _checked_sizes: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
@@ -105,52 +106,52 @@ class Lowered:
     def derivation(self) -> Derivation | None:
         """The steps by which the strategy rewrote the program; None without a strategy.
 
-        Floats are contracted before, so all strategies give bitwise identical results.
+        Floats are contracted first, so all strategies produce bitwise identical results.
         """
         return self._rewrite_result.derivation
 
     @cached_property
     @with_deep_stack
-    def _uses_default_strategy(self) -> bool:
+    def _may_use_default_strategy(self) -> bool:
         """Whether the default strategy may rewrite this program."""
         is_default = self.strategy is DEFAULT and self.options.loops != GPU
         return is_default and should_rewrite(DEFAULT, self.source, self.options)
 
     @property
     def rewritten(self) -> Term:
-        """The program after the strategy."""
+        """The program after the strategy has rewritten it."""
         return self.source if self.derivation is None else self.derivation.end
 
     @property
     def term(self) -> Term:
-        """The program that is lowered: rewritten, contracted, and with lets in normal form."""
+        """The program that is lowered: contracted, rewritten, and with lets in normal form."""
         return self._rewrite_result.program.term
 
     @with_deep_stack
-    def split_stages(
+    def split_by_known_parameters(
         self, first: str, parameters: int, known: Set[int]
     ) -> tuple[Lowered, Lowered] | None:
         """Split off the computations that depend only on `known` parameters.
 
-        The first program, named `first`, computes these; the second takes all parameters, then the
-        first one's results. None if there are no such computations.
+        Returns None if there are no such computations. Otherwise the first program, named `first`,
+        performs them, and the second one takes all parameters, followed by the first one's results.
         """
-        from riselang.rewrite.staging import split_stages
+        from riselang.rewrite.staging import split_by_known_parameters
 
-        rewritten = rewrite(self._program, self.strategy, self.options, ahead=True)
-        start = self.source if rewritten.derivation is None else rewritten.derivation.end
-        found = split_stages(start, parameters, known)
-        if found is None:
+        result = rewrite(self._program, self.strategy, self.options, precompute=True)
+        term = self.source if result.derivation is None else result.derivation.end
+        split = split_by_known_parameters(term, parameters, known)
+        if split is None:
             return None
-        is_contracted = self.options.contracted or rewritten.derivation is not None
+        is_contracted = self.options.contracted or result.derivation is not None
         options = replace(self.options, contracted=is_contracted)
         return (
-            Lowered(first, found.first, found.values, options),
-            Lowered(self.name, found.second, self.results, options),
+            Lowered(first, split.first, split.values, options),
+            Lowered(self.name, split.second, self.results, options),
         )
 
     @property
-    def inputs(self) -> tuple[RiseType, ...]:
+    def parameter_types(self) -> tuple[RiseType, ...]:
         """The parameter types, whose sizes type inference may have refined."""
         return uncurry(self.source.type)[0]
 
@@ -173,13 +174,13 @@ class Lowered:
 
     @with_short_tracebacks
     def compile(self) -> Compiled:
-        """Return the program as machine code, from the cache or compiled now."""
-        with hold_forks(), self._lock, relaxed_gc():
+        """Return the program as machine code, read from the cache or compiled."""
+        with hold_forks(), self._lock, infrequent_gc():
             return self._compiled
 
     @property
     def key(self) -> str:
-        """The key of its machine code in the kernel cache."""
+        """The key of the program's machine code in the kernel cache."""
         return self._key
 
     @cached_property
@@ -187,7 +188,7 @@ class Lowered:
     def _key(self) -> str:
         from riselang.compiler.caching import term_key
 
-        if self._uses_default_strategy:
+        if self._may_use_default_strategy:
             # The default strategy depends only on the machine, so the key needs no derivation.
             return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
         may_apply = self.strategy is not None and should_rewrite(
@@ -214,8 +215,8 @@ class Lowered:
 
     @property
     def _buffer_types(self) -> list[Buffer]:
-        """The buffers that its function takes: those of the results, then those of the inputs."""
-        types = (*result_types(self.source.type, self.results), *self.inputs)
+        """The buffers that the compiled function takes: those of results, then of inputs."""
+        types = (*result_types(self.source.type, self.results), *self.parameter_types)
         return [each for type in types for each in leaves(type)]
 
     @property
@@ -224,12 +225,12 @@ class Lowered:
         return tuple(len(list(leaves(type))) for type in types)
 
     @with_deep_stack
-    def check(self, sizes: Mapping[str, Nat]) -> None:
+    def check_sizes(self, sizes: Mapping[str, Nat]) -> None:
         """Raise an error for sizes that a symbolic program does not permit."""
-        given = tuple(sorted(sizes.items(), key=lambda item: item[0]))
-        if given not in self._checked_sizes:
+        key = tuple(sorted(sizes.items(), key=lambda item: item[0]))
+        if key not in self._checked_sizes:
             check_sizes(self.source, sizes)
-            self._checked_sizes.add(given)
+            self._checked_sizes.add(key)
 
     @with_deep_stack
     def interpret(self, arrays: Sequence[Array], sizes: Mapping[str, Nat]) -> Any:
@@ -238,8 +239,9 @@ class Lowered:
             from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 
         term = substitute_sizes(self.term, sizes)
-        inputs, _ = uncurry(term.type)
-        values = [from_buffers(type, [array]) for type, array in zip(inputs, arrays, strict=True)]
+        parameters, _ = uncurry(term.type)
+        pairs = zip(parameters, arrays, strict=True)
+        values = [from_buffers(type, [array]) for type, array in pairs]
         with locate_errors(self.source), time_span("run"):
             value = run_term(term, values)
         outputs: list[Array] = []

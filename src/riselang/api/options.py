@@ -40,9 +40,9 @@ class ModelOptions(CompileOptions, total=False):
 
 def check_names(function: str, options: Mapping[str, object], kind: type) -> None:
     """Raise the error of Python for an option that a function does not have."""
-    known: frozenset[str] = getattr(kind, "__optional_keys__", frozenset())
+    option_names: frozenset[str] = getattr(kind, "__optional_keys__", frozenset())
     for name in options:
-        if name not in known:
-            similar = get_close_matches(name, known, 1)
+        if name not in option_names:
+            similar = get_close_matches(name, option_names, 1)
             hint = f"; did you mean {similar[0]!r}?" if similar else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

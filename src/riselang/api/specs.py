@@ -71,10 +71,10 @@ def annotation_type(
         return annotation.type
     if isinstance(annotation, ScalarType):
         return annotation
-    found = "none" if annotation is inspect.Parameter.empty else repr(annotation)
+    actual = "none" if annotation is inspect.Parameter.empty else repr(annotation)
     raise UserError(
         f"parameter {name} of {function} needs a type such as "
-        f'rl.Array["N", rl.f32] or rl.f32, but has {found}',
+        f'rl.Array["N", rl.f32] or rl.f32, but has {actual}',
         location,
     )
 

@@ -45,8 +45,8 @@ class Traced:
         options = self.options.with_changes(
             float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
-        chosen = resolve_strategy(strategy, self.strategy)
-        return Lowered(self.name, self.term, self.results, options, chosen)
+        resolved_strategy = resolve_strategy(strategy, self.strategy)
+        return Lowered(self.name, self.term, self.results, options, resolved_strategy)
 
     @with_short_tracebacks
     def derive(self, strategy: Strategy | str | None = None) -> Derivation:

@@ -60,10 +60,12 @@ def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name
 
 
 def _prototype(function: CompiledFunction) -> str:
-    named = list(zip(_c_names(function.parameters), function.parameters, strict=True))
-    parameters = [part for name, each in named for part in _declarations(name, each)]
+    named_parameters = list(zip(_c_names(function.parameters), function.parameters, strict=True))
+    parameters = [part for name, each in named_parameters for part in _declarations(name, each)]
     notes = [
-        f"   {name} is {_shape_text(name, each)}" for name, each in named if each.shape is not None
+        f"   {name} is {_shape_text(name, each)}"
+        for name, each in named_parameters
+        if each.shape is not None
     ]
     if function.checks:
         parameters.append(f"int64_t failure[{FAILURE_SHAPE[0]}]")
@@ -71,20 +73,26 @@ def _prototype(function: CompiledFunction) -> str:
             "   failure must be zero before a call; after it, failure[0] is nonzero if an index\n"
             "   was out of range: failure[2], which must be below failure[3]"
         )
-    listed = ",\n    ".join(parameters) or "void"
+    parameter_list = ",\n    ".join(parameters) or "void"
     comment = ";\n".join([f"/* {function.name}", *notes]).replace(";\n", "\n", 1)
-    return f"{comment}. */\nvoid {ENTRY_PREFIX}{function.name}(\n    {listed});\n"
+    return f"{comment}. */\nvoid {ENTRY_PREFIX}{function.name}(\n    {parameter_list});\n"
 
 
 def _c_names(parameters: Sequence[Parameter]) -> list[str]:
     """Return a C name for each parameter, distinct from all others and from their lengths."""
-    taken: set[str] = {"failure"}
+    used_names: set[str] = {"failure"}
     names: list[str] = []
     for parameter in parameters:
-        plain = name = _identifier(parameter.name)
-        while taken & {name, *(f"{name}_{at}" for at in range(len(parameter.shape or ())))}:
-            name = f"{plain}_{len(taken)}"
-        taken |= {name, *(f"{name}_{at}" for at in range(len(parameter.shape or ())))}
+        base = name = _identifier(parameter.name)
+        while used_names & {
+            name,
+            *(f"{name}_{dimension}" for dimension in range(len(parameter.shape or ()))),
+        }:
+            name = f"{base}_{len(used_names)}"
+        used_names |= {
+            name,
+            *(f"{name}_{dimension}" for dimension in range(len(parameter.shape or ()))),
+        }
         names.append(name)
     return names
 
@@ -122,5 +130,5 @@ _KEYWORDS = frozenset(
 
 
 def _identifier(name: str) -> str:
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"{plain}_" if plain in _KEYWORDS else plain
+    identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"{identifier}_" if identifier in _KEYWORDS else identifier

@@ -16,7 +16,7 @@ from riselang.runtime.environment import fingerprint
 from riselang.support import config
 from riselang.support.config import Options
 from riselang.support.forking import import_logging
-from riselang.support.garbage_collection import relaxed_gc
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.machine import this_machine
 from riselang.support.progress import progress
 from riselang.term.digest import digest
@@ -44,7 +44,7 @@ def text_key(text: str, name: str, options: Options) -> str:
     return fingerprint("text", text, path, libraries.has_threads(), options)
 
 
-def find_cached(key: str, name: str, wanted: ExpectedFunctions) -> Artifact | None:
+def find_cached(key: str, name: str, expected: ExpectedFunctions) -> Artifact | None:
     """Return the cached code if it exists, has the wanted functions and can be loaded."""
     cache = default_cache()
     data = cache.read(key) if cache is not None else None
@@ -52,7 +52,7 @@ def find_cached(key: str, name: str, wanted: ExpectedFunctions) -> Artifact | No
         return None
     try:
         artifact = Artifact.from_bytes(data)
-        artifact.check(wanted)
+        artifact.check(expected)
     except ValueError as error:
         _log("%s in the cache cannot be used: %s", name, error)
         return None
@@ -61,14 +61,14 @@ def find_cached(key: str, name: str, wanted: ExpectedFunctions) -> Artifact | No
 
 
 def find_or_compile(
-    key: str, name: str, make: Callable[[], Artifact], wanted: ExpectedFunctions
+    key: str, name: str, make: Callable[[], Artifact], expected: ExpectedFunctions
 ) -> Artifact:
     """Return the cached code if it has the wanted functions, else compile and store it."""
-    found = find_cached(key, name, wanted)
-    if found is not None:
-        return found
+    cached = find_cached(key, name, expected)
+    if cached is not None:
+        return cached
     start = time.perf_counter()
-    with relaxed_gc(), progress(f"compiling {name}"):
+    with infrequent_gc(), progress(f"compiling {name}"):
         artifact = make()
     _log("compiled %s in %.0f ms", name, 1e3 * (time.perf_counter() - start))
     cache = default_cache()

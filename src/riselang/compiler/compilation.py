@@ -155,7 +155,7 @@ class Compilation:
     @cached_property
     def job(self) -> Job:
         """The job for native MLIR and LLVM."""
-        return pipeline.emit_checked(self.lowered_module)
+        return pipeline.emit_and_verify(self.lowered_module)
 
     @cached_property
     def gpu(self) -> GpuCode:
@@ -184,8 +184,8 @@ class Compilation:
         """Return the programs of a function, contracted if the float permission allows it."""
         module, programs = self.source.copy_for_lowering()
         mark_permission(module, self.options)
-        found = {function.sym_name.data: units for function, units in programs.items()}
-        terms = [unit.term for _, unit in found[name]]
+        units_by_function = {function.sym_name.data: units for function, units in programs.items()}
+        terms = [unit.term for _, unit in units_by_function[name]]
         return [contract(term) for term in terms] if can_contract(module) else terms
 
     # For linking with C

@@ -15,8 +15,10 @@ from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
 from riselang.support.errors import InternalError
 
 
-def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostPlan:
-    """Return the host's plan for a function; `whole` are the parameters it fully overwrites."""
+def host_plan(
+    function: FuncOp, kernels: gpu.ModuleOp, overwritten_parameters: Set[int]
+) -> HostPlan:
+    """Return the host's plan for a function; it overwrites `overwritten_parameters` fully."""
     values = _ValueNumbers()
     for argument in function.body.block.args:
         values.number(argument)
@@ -26,7 +28,7 @@ def host_plan(function: FuncOp, kernels: gpu.ModuleOp, whole: Set[int]) -> HostP
     return HostPlan(
         function.sym_name.data,
         steps,
-        read=tuple(sorted(memory.read | (memory.stored - whole))),
+        read=tuple(sorted(memory.read | (memory.stored - overwritten_parameters))),
         written=tuple(sorted(memory.stored)),
     )
 
@@ -49,8 +51,8 @@ class _ParameterAccesses:
         body = op.body.block
         last = body.last_op
         assert last is not None
-        for others in (op.iter_args, last.operands, op.results):
-            for value, carried in zip(others, body.args[1:], strict=True):
+        for values in (op.iter_args, last.operands, op.results):
+            for value, carried in zip(values, body.args[1:], strict=True):
                 first, second = self._root(value), self._root(carried)
                 if first is not second:
                     self._parents[first] = second
@@ -62,18 +64,18 @@ class _ParameterAccesses:
 
     def _parameters(self, values: Iterator[SSAValue]) -> frozenset[int]:
         roots = {self._root(value) for value in values}
-        found = enumerate(self._arguments)
-        return frozenset(at for at, value in found if self._root(value) in roots)
+        numbered = enumerate(self._arguments)
+        return frozenset(position for position, value in numbered if self._root(value) in roots)
 
 
 class _ValueNumbers:
     """Numbers of SSA values, by which the host's plan refers to them."""
 
     def __init__(self) -> None:
-        self._known: dict[SSAValue, int] = {}
+        self._numbers: dict[SSAValue, int] = {}
 
     def number(self, value: SSAValue) -> int:
-        return self._known.setdefault(value, len(self._known))
+        return self._numbers.setdefault(value, len(self._numbers))
 
     def numbers(self, values: Iterator[SSAValue]) -> tuple[int, ...]:
         return tuple(self.number(value) for value in values)
@@ -139,10 +141,10 @@ def _constant_value(value: SSAValue) -> int:
 
 def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAValue, Use]]:
     """Yield the buffers that the host passes to kernels, with each of their uses in a kernel."""
-    known = {op.sym_name.data: op for op in kernels.body.block.ops if isinstance(op, gpu.FuncOp)}
+    by_name = {op.sym_name.data: op for op in kernels.body.block.ops if isinstance(op, gpu.FuncOp)}
     for op in function.walk():
         if isinstance(op, gpu.LaunchFuncOp):
-            kernel = known[op.kernel.nested_references.data[0].data]
+            kernel = by_name[op.kernel.nested_references.data[0].data]
             for value, argument in zip(op.kernelOperands, kernel.body.block.args, strict=True):
                 if isinstance(value.type, MemRefType):
                     yield from ((value, use) for use in argument.uses)
@@ -158,5 +160,5 @@ def _may_store(use: Use) -> bool:
 
 
 def kernel_module(module: ModuleOp) -> gpu.ModuleOp:
-    (found,) = (op for op in module.ops if isinstance(op, gpu.ModuleOp))
-    return found
+    (result,) = (op for op in module.ops if isinstance(op, gpu.ModuleOp))
+    return result

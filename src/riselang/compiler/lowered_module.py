@@ -40,9 +40,9 @@ class LoweredModule:
     @property
     def libraries(self) -> tuple[str, ...]:
         """The libraries that the code calls."""
-        used = [libraries.OPENMP] if self.uses_threads else []
-        used += [libraries.BLAS] if self.facts.calls_blas else []
-        return tuple(used)
+        names = [libraries.OPENMP] if self.uses_threads else []
+        names += [libraries.BLAS] if self.facts.calls_blas else []
+        return tuple(names)
 
     @cached_property
     def functions(self) -> tuple[CompiledFunction, ...]:
@@ -89,7 +89,7 @@ class LoweredModule:
     @cached_property
     def _functions_with_checks(self) -> frozenset[str]:
         """The functions whose last parameter is a buffer for a failed check."""
-        found = functions(self.module)
+        all_functions = functions(self.module)
         return frozenset(
-            each.sym_name.data for each in found if failure_parameter(each) is not None
+            each.sym_name.data for each in all_functions if failure_parameter(each) is not None
         )

@@ -45,8 +45,8 @@ def make_imperative(module: ModuleOp, programs: Mapping[FuncOp, Units], options:
 def mark_outputs_noalias(module: ModuleOp, signatures: Sequence[Signature]) -> None:
     """Mark the parameters that programs write as `noalias`, except in functions that are called in
     the module; calls from outside check it."""
-    called = called_functions(module)
-    written = {each.name: each.written for each in signatures if each.name not in called}
+    callees = called_functions(module)
+    written = {each.name: each.written for each in signatures if each.name not in callees}
     for function in functions(module):
         mark_noalias(function, written.get(function.sym_name.data, ()))
 

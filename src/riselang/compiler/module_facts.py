@@ -52,7 +52,7 @@ class ModuleFacts:
 def collect_facts(module: Operation) -> ModuleFacts:
     """Collect the facts about a module for native MLIR."""
     types: set[Attribute] = set()
-    called: set[str] = set()
+    callees: set[str] = set()
     has_descriptors = False
     has_parallel_loops = is_structured = allocates = False
     for op in walk(module):
@@ -61,7 +61,7 @@ def collect_facts(module: Operation) -> ModuleFacts:
         is_structured |= name.startswith(STRUCTURED_PREFIXES)
         allocates |= isinstance(op, memref.AllocOp)
         if isinstance(op, CallOp):
-            called.add(op.callee.root_reference.data)
+            callees.add(op.callee.root_reference.data)
         elif isinstance(op, FuncOp):
             types.add(op.function_type)
             has_descriptors |= not all(map(_is_pointer, op.function_type.inputs))
@@ -78,9 +78,9 @@ def collect_facts(module: Operation) -> ModuleFacts:
         is_structured,
         has_bf16,
         has_bf16 or Float16Type() in parts,
-        any(each.startswith(BLAS_PREFIX) for each in called),
+        any(each.startswith(BLAS_PREFIX) for each in callees),
         # Bufferization of tensors allocates later.
-        allocates or is_structured or not called.isdisjoint(FUNCTIONS),
+        allocates or is_structured or not callees.isdisjoint(FUNCTIONS),
         has_descriptors or is_structured,
     )
 
@@ -98,12 +98,12 @@ def _is_pointer(type: Attribute) -> bool:
 
 def _nested_types(types: Iterable[Attribute]) -> Iterator[Attribute]:
     """Yield types, and the types that they contain."""
-    stack, seen = list(types), set[Attribute]()
+    stack, visited = list(types), set[Attribute]()
     while stack:
         type = stack.pop()
-        if type in seen:
+        if type in visited:
             continue
-        seen.add(type)
+        visited.add(type)
         yield type
         if isinstance(type, FunctionType):
             stack += [*type.inputs, *type.outputs]

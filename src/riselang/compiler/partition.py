@@ -63,20 +63,22 @@ def partition_module(module: ModuleOp) -> list[Part]:
 
 def _call_groups(functions: list[FuncOp]) -> list[list[FuncOp]]:
     """Group functions that call each other."""
-    named = {function.sym_name.data: function for function in functions}
-    group = {name: {name} for name in named}
-    for name, function in named.items():
+    by_name = {function.sym_name.data: function for function in functions}
+    group = {name: {name} for name in by_name}
+    for name, function in by_name.items():
         for callee in sorted(_callees(function)):
             if callee in group and group[callee] is not group[name]:
-                joined = group[name] | group[callee]
-                group.update(dict.fromkeys(joined, joined))
-    seen: set[int] = set()
-    found: list[list[FuncOp]] = []
-    for name in named:
-        if id(group[name]) not in seen:
-            seen.add(id(group[name]))
-            found.append([function for each, function in named.items() if each in group[name]])
-    return found
+                union = group[name] | group[callee]
+                group.update(dict.fromkeys(union, union))
+    visited: set[int] = set()
+    groups: list[list[FuncOp]] = []
+    for name in by_name:
+        if id(group[name]) not in visited:
+            visited.add(id(group[name]))
+            groups.append(
+                [function for member, function in by_name.items() if member in group[name]]
+            )
+    return groups
 
 
 def _merge_groups(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp]]:
@@ -91,8 +93,8 @@ def _merge_groups(groups: list[list[FuncOp]], size: int) -> Iterator[list[FuncOp
 
 
 def _called_declarations(part: Part, declared: Mapping[str, FuncOp]) -> list[FuncOp]:
-    called = {name for function in part for name in _callees(function)}
-    return [function for name, function in declared.items() if name in called]
+    callees = {name for function in part for name in _callees(function)}
+    return [function for name, function in declared.items() if name in callees]
 
 
 def _callees(function: FuncOp) -> set[str]:

@@ -54,11 +54,11 @@ def trace(
 
 @with_deep_stack
 def rewrite(
-    program: Program, strategy: Strategy | None, options: Options, *, ahead: bool = False
+    program: Program, strategy: Strategy | None, options: Options, *, precompute: bool = False
 ) -> RewrittenProgram:
-    """Contract floats, then apply a strategy; so all strategies give bitwise identical results.
+    """Contract floats, then apply a strategy, so that no strategy changes a result.
 
-    With `ahead`, computations that depend on some arguments alone are hoisted, to run once.
+    With `precompute`, computations that depend only on some arguments are hoisted, to run once.
     """
     from riselang.term.contraction import contract
     from riselang.term.outline_repeats import outline
@@ -75,7 +75,8 @@ def rewrite(
 
     with time_span("rewrite"):
         if strategy is not None and should_rewrite(strategy, program.term, options):
-            derivation = _derive(contract_and_outline(program.term), strategy, options, ahead)
+            setting, term = Setting(options.float, precompute), contract_and_outline(program.term)
+            derivation = _derive(term, strategy, setting, options.loops)
         if derivation is None:
             term = contract_and_outline(store_reductions(options.library, program.term))
         else:
@@ -94,15 +95,13 @@ def should_rewrite(strategy: Strategy, term: Term, options: Options) -> bool:
     return DEFAULT.is_relevant_to(term)
 
 
-def _derive(term: Term, strategy: Strategy, options: Options, ahead: bool) -> Derivation | None:
+def _derive(term: Term, strategy: Strategy, setting: Setting, loops: str) -> Derivation | None:
     """Apply a strategy to a program; None if the default strategy does not change it."""
-    setting = Setting(options.float, ahead)
     if strategy is DEFAULT:
-        is_for_gpu = options.loops == pipelines.GPU
-        return (gpu_derivation if is_for_gpu else default_derivation)(term, setting)
+        return (gpu_derivation if loops == pipelines.GPU else default_derivation)(term, setting)
     from riselang.rewrite.derivation import derive
 
-    return derive(term, strategy, options.float)
+    return derive(term, strategy, setting.float)
 
 
 def prepare_for_lowering(program: Program, options: Options) -> Program:
@@ -168,8 +167,8 @@ def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
 
 
 @with_deep_stack
-def emit_checked(lowered: LoweredModule) -> Job:
-    """Emit a module and run MLIR on it; report an op that MLIR rejects with its location."""
+def emit_and_verify(lowered: LoweredModule) -> Job:
+    """Emit a module and run MLIR on it; report the location of an op that MLIR rejects."""
     job = emit(lowered)
     try:
         assert job.llvm_ir
@@ -196,5 +195,5 @@ def compile_source(source: Source, options: Options) -> Artifact:
         from riselang.compiler.gpu_code import GpuCode
 
         return Artifact(lowered.functions, (), (), GpuCode(lowered).kernels)
-    code = emit_checked(lowered).object_code()
+    code = emit_and_verify(lowered).object_code()
     return Artifact(lowered.functions, (code,), lowered.libraries)

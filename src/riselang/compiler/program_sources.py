@@ -67,10 +67,10 @@ class ModuleSource:
         """The signatures of the functions before lowering."""
         if self.selected_ops is None:
             return tuple(map(Signature.of, functions(self.module)))
-        chosen = [
+        selected = [
             op for op in self.selected_ops if isinstance(op, FuncOp) and not op.is_declaration
         ]
-        return tuple(map(Signature.of, chosen))
+        return tuple(map(Signature.of, selected))
 
     def copy_for_lowering(self) -> tuple[ModuleOp, dict[FuncOp, Units]]:
         """Return a new module to lower, and the programs that replace its empty units."""
@@ -83,8 +83,8 @@ class ModuleSource:
 
     def declaration_location(self, name: str) -> SourceLocation | None:
         """Return the location at which a function is declared."""
-        found = (op for op in self.module.ops if isinstance(op, FuncOp))
-        return next((location_of(op) for op in found if op.sym_name.data == name), None)
+        declarations = (op for op in self.module.ops if isinstance(op, FuncOp))
+        return next((location_of(op) for op in declarations if op.sym_name.data == name), None)
 
 
 Source = TermSource | ModuleSource

@@ -59,8 +59,8 @@ class Signature:
         inputs = zip(shell.inputs, uncurry(term.type)[0], strict=True)
         results = zip(shell.outputs, result_types(term.type, len(shell.outputs)), strict=True)
         read = [BufferBinding(buffers, type, False) for buffers, type in inputs]
-        written = [BufferBinding(buffers, type, True) for buffers, type in results]
-        return Signature(shell.function, (*read, *written))
+        outputs = [BufferBinding(buffers, type, True) for buffers, type in results]
+        return Signature(shell.function, (*read, *outputs))
 
     @property
     def name(self) -> str:
@@ -140,9 +140,9 @@ def _parameter_names(function: FuncOp) -> list[str] | None:
     names = function.attributes.get(PARAMETERS)
     if not isinstance(names, ArrayAttr):
         return None
-    found = [name.data for name in names if isinstance(name, StringAttr)]
+    known_names = [name.data for name in names if isinstance(name, StringAttr)]
     count = len(function.function_type.inputs) - (failure_parameter(function) is not None)
-    return found if len(found) == count else None
+    return known_names if len(known_names) == count else None
 
 
 def _parameters(function: FuncOp, bindings: Sequence[BufferBinding]) -> Iterable[Parameter]:
@@ -157,13 +157,13 @@ def _parameters(function: FuncOp, bindings: Sequence[BufferBinding]) -> Iterable
 
 def _index_bounds(bindings: Sequence[BufferBinding]) -> dict[SSAValue, Nat]:
     """Return the upper bound of the indices in each buffer; the smallest if there are several."""
-    found: dict[SSAValue, Nat] = {}
+    bounds: dict[SSAValue, Nat] = {}
     for border in bindings:
         if not border.is_written:
             for buffer, bound in zip(border.buffers, index_bounds(border.type), strict=True):
                 if bound is not None:
-                    found[buffer] = nat_min(bound, found.get(buffer, bound))
-    return found
+                    bounds[buffer] = nat_min(bound, bounds.get(buffer, bound))
+    return bounds
 
 
 def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
@@ -182,4 +182,4 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
 
 def _argument_positions(function: FuncOp, values: set[SSAValue]) -> frozenset[int]:
     arguments = function.body.blocks[0].args
-    return frozenset(at for at, argument in enumerate(arguments) if argument in values)
+    return frozenset(position for position, argument in enumerate(arguments) if argument in values)

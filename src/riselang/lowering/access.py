@@ -150,11 +150,11 @@ class _Resolver(Stores):
             return self.inline_embed(owner)
         if isinstance(owner, codegen.CastOp) and not isinstance(owner.sources[0].type, MemRefType):
             return owner.sources[0]
-        whole = vector_type_at(rise_type_of(value), path)
-        if whole is not None:
-            lane = self.lane_variable(whole.length)
+        vector_type = vector_type_at(rise_type_of(value), path)
+        if vector_type is not None:
+            lane = self.lane_variable(vector_type.length)
             return self.follow_lanes(
-                value, (*path, lane), lane, whole, self.builder_after(owner), value
+                value, (*path, lane), lane, vector_type, self.builder_after(owner), value
             )
         return self.follow(value, path, value, self.builder_after(owner))
 
@@ -174,7 +174,7 @@ class _Resolver(Stores):
         for inner in body.ops:
             if isinstance(inner, ReturnOp):
                 return mapping[inner.values[0]]
-            if defined_arith.is_partial(inner):
+            if defined_arith.needs_replacement(inner):
                 operands = [mapping[operand] for operand in inner.operands]
                 position = builder_at(InsertPoint.before(op), inner.location)
                 mapping[inner.results[0]] = defined_arith.emit_total(
@@ -198,11 +198,11 @@ class _Resolver(Stores):
             if isinstance(op, codegen.CastOp):
                 return self.load(op, path, builder)
             if isinstance(op, codegen.MapReadOp):
-                seen = self.look_through_map(op, path)
-                if seen is None:
+                source = self.look_through_map(op, path)
+                if source is None:
                     index = as_index(path[0])
-                    seen = self.compute_mapped(op, index, anchor, builder), path[1:]
-                value, path = seen
+                    source = self.compute_mapped(op, index, anchor, builder), path[1:]
+                value, path = source
                 path = self.shorten_path(rise_type_of(value), path, builder)
             elif isinstance(op, codegen.GenerateOp):
                 value, path = (
@@ -238,17 +238,17 @@ class _Resolver(Stores):
         value: SSAValue = op.source
         path = (nat_min(as_index(path[0]) + op.size("d"), last), *path[1:])
         while not isinstance(value.owner, codegen.CastOp):
-            step = value.owner
-            assert isinstance(step, Operation), "a RISE value is never a block argument here"
-            if isinstance(step, codegen.MapReadOp):
-                seen = self.look_through_map(step, path)
-                if seen is None:
+            op_on_path = value.owner
+            assert isinstance(op_on_path, Operation), "a RISE value is never a block argument here"
+            if isinstance(op_on_path, codegen.MapReadOp):
+                source = self.look_through_map(op_on_path, path)
+                if source is None:
                     return
-                value, path = seen
-            elif not is_direct_step(step):
+                value, path = source
+            elif not is_direct_step(op_on_path):
                 return
             else:
-                value, path = self.follow_op(step, path)
+                value, path = self.follow_op(op_on_path, path)
         self.prefetch(value.owner, path, builder)
 
     def read_scalar(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
@@ -267,25 +267,25 @@ class _Resolver(Stores):
         anchor: Anchor,
     ) -> SSAValue:
         """Walk from `value` to the value or buffer that holds the vector at `path`, and read it."""
-        start, plain = value, builtin_vector_type(type)
+        start, builtin_type = value, builtin_vector_type(type)
 
         def read(path: Path) -> SSAValue:
             return self.follow(value, path, anchor, builder)
 
         while True:
             if not contains_array(rise_type_of(value)) and value is not start:
-                return self.read_lanes(value, path, lane, plain, builder)
+                return self.read_lanes(value, path, lane, builtin_type, builder)
             op = value.owner
             assert isinstance(op, Operation)
             if is_in_empty_array(rise_type_of(value), path):
-                nothing = self.placeholder(plain.element_type, builder)
-                return self.broadcast_scalar(nothing, plain, builder)
+                empty_value = self.placeholder(builtin_type.element_type, builder)
+                return self.broadcast_scalar(empty_value, builtin_type, builder)
             if isinstance(op, codegen.CastOp):
                 return self.load_lanes(op, path, lane, read, builder)
             index = path[0] if path else None
             is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)
-            if isinstance(op, codegen.MapReadOp) and (seen := self.look_through_map(op, path)):
-                value, path = seen
+            if isinstance(op, codegen.MapReadOp) and (source := self.look_through_map(op, path)):
+                value, path = source
             elif isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
                 value, path = self.compute_mapped(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
@@ -296,19 +296,19 @@ class _Resolver(Stores):
             elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
                 return self.read_padded_lanes(op, path, lane, type, builder)
             elif isinstance(op, codegen.ListOp) and not is_same:
-                return self.gather_lanes(path, lane, plain, read, builder)
+                return self.gather_lanes(path, lane, builtin_type, read, builder)
             elif isinstance(op, codegen.ListOp) and not as_index(path[0]).is_constant:
 
-                def lanes(each: SSAValue, path: Path) -> SSAValue:
-                    if not contains_array(rise_type_of(each)):
-                        return self.read_lanes(each, path, lane, plain, builder)
-                    return self.follow_lanes(each, path, lane, type, builder, anchor)
+                def read_element(element: SSAValue, path: Path) -> SSAValue:
+                    if not contains_array(rise_type_of(element)):
+                        return self.read_lanes(element, path, lane, builtin_type, builder)
+                    return self.follow_lanes(element, path, lane, type, builder, anchor)
 
-                return self.select_list_element(op, path, lanes, builder)
+                return self.select_list_element(op, path, read_element, builder)
             elif is_plain_step(op) and not self.can_fail:
                 value, path = self.follow_op(op, path)
             else:
-                return self.gather_lanes(path, lane, plain, read, builder)
+                return self.gather_lanes(path, lane, builtin_type, read, builder)
 
     def read_lanes(
         self,
@@ -331,29 +331,35 @@ class _Resolver(Stores):
         self, op: PaddedOp, path: Path, lane: Nat, type: VectorType, builder: Builder
     ) -> SSAValue:
         """Read a vector of a padded array: as a whole if no lane is padding, else lane by lane."""
-        plain = builtin_vector_type(type)
+        builtin_type = builtin_vector_type(type)
         index = as_index(path[0]) - op.left.data
 
-        def lanes(block: Block, inner: Builder) -> SSAValue:
+        def read_lane_by_lane(block: Block, inner: Builder) -> SSAValue:
             if isinstance(op, ShiftedPadOp):
                 return self.follow_lanes(*self.follow_op(op, path), lane, type, inner, block)
 
             def read(path: Path) -> SSAValue:
                 return self.follow(op.result, path, block, inner)
 
-            return self.gather_lanes(path, lane, plain, read, inner)
+            return self.gather_lanes(path, lane, builtin_type, read, inner)
 
         if not self.has_unit_stride(index, lane):
-            return lanes(Block(), builder)
-        last = array_type_of(op.source).length - 1 - self.at_last_lane(index, lane)
+            return read_lane_by_lane(Block(), builder)
+        last = array_type_of(op.source).length - 1 - self.value_at_last_lane(index, lane)
 
-        def whole(block: Block, inner: Builder) -> SSAValue:
+        def read_vector(block: Block, inner: Builder) -> SSAValue:
             return self.follow_lanes(op.source, (index, *path[1:]), lane, type, inner, block)
 
         def before_end(block: Block, inner: Builder) -> SSAValue:
-            return self.emit_choice(last, plain, whole, lanes, inner)
+            return self.emit_choice(last, builtin_type, read_vector, read_lane_by_lane, inner)
 
-        return self.emit_choice(self.at_first_lane(index, lane), plain, before_end, lanes, builder)
+        return self.emit_choice(
+            self.value_at_first_lane(index, lane),
+            builtin_type,
+            before_end,
+            read_lane_by_lane,
+            builder,
+        )
 
     def read_unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """Read the scalar at `path` if the array is not empty at run time."""
@@ -380,24 +386,24 @@ class _Resolver(Stores):
         index = as_index(path[0]) - op.left.data
         leaf = leaf_type(rise_type_of(op.result), path)
 
-        def outside(block: Block, inner: Builder) -> SSAValue:
+        def read_padding(block: Block, inner: Builder) -> SSAValue:
             return self.follow(op.value, path[1:], block, inner)
 
-        def inside(block: Block, inner: Builder) -> SSAValue:
+        def read_before_end(block: Block, inner: Builder) -> SSAValue:
             return self.emit_choice(
                 array_type_of(op.source).length - 1 - index,
                 leaf,
                 lambda block, inner: self.follow(op.source, (index, *path[1:]), block, inner),
-                outside,
+                read_padding,
                 inner,
             )
 
-        return self.emit_choice(index, leaf, inside, outside, builder)
+        return self.emit_choice(index, leaf, read_before_end, read_padding, builder)
 
     def emit_choice(
         self, gap: Nat, type: Attribute, then_branch: Branch, else_branch: Branch, builder: Builder
     ) -> SSAValue:
-        """Return `chosen` if `gap >= 0`, else `other`; emit an if only where this is not known."""
+        """Read in one branch if `gap >= 0`, else in the other; emit an if only where unknown."""
         gap = simplify(gap, self.facts(gap))
         if is_nonnegative(gap, self.facts(gap)):
             return then_branch(Block(), builder)
@@ -426,12 +432,12 @@ class _Resolver(Stores):
         """Read from the list element that an index chooses at run time, with selects."""
         index = as_index(path[0])
         (position,) = self.emit_indices([simplify(index, self.facts(index))], builder)
-        first, *others = [read(each, path[1:]) for each in op.elements]
+        first, *other_values = [read(each, path[1:]) for each in op.elements]
         result = first
-        for number, other in enumerate(others, 1):
-            (here,) = self.emit_indices([Nat.const(number)], builder)
-            is_here = builder.insert(arith.CmpiOp(position, here, "eq")).results[0]
-            result = builder.insert(arith.SelectOp(is_here, other, result)).results[0]
+        for number, value in enumerate(other_values, 1):
+            (element_position,) = self.emit_indices([Nat.const(number)], builder)
+            is_selected = builder.insert(arith.CmpiOp(position, element_position, "eq")).results[0]
+            result = builder.insert(arith.SelectOp(is_selected, value, result)).results[0]
         return result
 
     def compute_generated(
@@ -476,11 +482,13 @@ class _Resolver(Stores):
         """Copy an op of a region that is inlined; its own regions are copied when it is read."""
         if not isinstance(op, EmbedOp | codegen.MapReadOp | codegen.GenerateOp):
             return _clone_op(op, mapping)
-        made = op.clone_without_regions(mapping)
+        copy = op.clone_without_regions(mapping)
         # An embed is isolated from above, so it captures nothing.
-        outside = {} if isinstance(op, EmbedOp) else {**self.body_of(op).captured_values, **mapping}
-        self.bodies[made] = Body(self.body_of(op).block, outside)
-        return made
+        captured_values = (
+            {} if isinstance(op, EmbedOp) else {**self.body_of(op).captured_values, **mapping}
+        )
+        self.bodies[copy] = Body(self.body_of(op).block, captured_values)
+        return copy
 
 
 def _clone_op(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:

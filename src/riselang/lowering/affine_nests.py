@@ -41,9 +41,9 @@ class Subscripts:
             if operand not in indices:
                 indices.append(operand)
         indices.sort(key=id)
-        known = [AffineExpr.dimension(indices.index(operand)) for operand in operands]
+        dimensions = [AffineExpr.dimension(indices.index(operand)) for operand in operands]
         formulas = tuple(
-            formula.replace_dims_and_symbols(known[: map.num_dims], known[map.num_dims :])
+            formula.replace_dims_and_symbols(dimensions[: map.num_dims], dimensions[map.num_dims :])
             for formula in map.results
         )
         return Subscripts(access.memref, formulas, tuple(indices))
@@ -83,19 +83,19 @@ class Subscripts:
 
     def _has_unit_coefficient(self, formula: AffineExpr, index: SSAValue) -> bool:
         """Whether the subscript is a sum in which the index occurs once, with coefficient 1."""
-        stack, found = [formula], 0
+        stack, count = [formula], 0
         while stack:
             part = stack.pop()
             if isinstance(part, AffineBinaryOpExpr) and part.kind is AffineBinaryOpKind.Add:
                 stack += [part.lhs, part.rhs]
             elif isinstance(part, AffineDimExpr) and self.indices[part.position] is index:
-                found += 1
+                count += 1
             elif any(
                 isinstance(inner, AffineDimExpr) and self.indices[inner.position] is index
                 for inner in part.dfs()
             ):
                 return False
-        return found == 1
+        return count == 1
 
 
 @dataclass(frozen=True)
@@ -126,23 +126,23 @@ class Nest:
 
     def band(self) -> list[Nest]:
         """Return the perfectly nested loops from this one on that have no results."""
-        found: list[Nest] = []
+        band: list[Nest] = []
         nest: Nest | None = self
         while nest is not None and not nest.loop.results:
-            found.append(nest)
-            first, *others = nest.loop.body.block.ops
-            is_alone = len(others) == 1 and isinstance(others[0], affine.YieldOp)
+            band.append(nest)
+            first, *following_ops = nest.loop.body.block.ops
+            is_alone = len(following_ops) == 1 and isinstance(following_ops[0], affine.YieldOp)
             nest = Nest(first) if isinstance(first, affine.ForOp) and is_alone else None
-        return found
+        return band
 
     def chain(self) -> list[Nest] | None:
         """Return this loop and its inner loops, outermost first; None if one has two of them."""
-        found: list[Nest] = [self]
-        while inner := found[-1].inner_nests():
+        chain: list[Nest] = [self]
+        while inner := chain[-1].inner_nests():
             if len(inner) > 1:
                 return None
-            found += inner
-        return found
+            chain += inner
+        return chain
 
     def accesses(self) -> list[Subscripts]:
         return [Subscripts.of(op) for op in self.loop.walk() if isinstance(op, Access)]

@@ -1,9 +1,9 @@
-"""Reads each element that a nest of affine loops computes as a contraction.
+"""Reads each element that a nest of affine loops computes as a tensor contraction.
 
-A contraction is a sum of terms, each a product of loads, constants and scalars that may be summed
-over loop indices. Views are gone at this stage, so however a program was written, a matrix
-multiplication is the sum over k of two loads. Sums are regrouped freely, which needs the relaxed
-float permission.
+A tensor contraction is a sum of terms. Each term is a product of loads, constants and scalars, and
+may be summed over loop indices. Access paths have been resolved to loads, so however a program was
+written, a matrix multiplication is the sum over k of a product of two loads. Sums are regrouped
+freely, which requires the relaxed float permission.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from riselang.lowering.affine_nests import Loop, Nest, Subscripts
 from riselang.support.lazy import cached_property
 
 MAX_TERMS = 8
-"""Sums of more terms than this do not become library calls."""
+"""Sums of more terms do not become library calls."""
 
 
-class NotAContraction(Exception):
-    """The reason why a value is not a contraction."""
+class NotATensorContraction(Exception):
+    """The reason why a value is not a tensor contraction."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class LinearAccess:
         type = subscripts.buffer.type
         assert isinstance(type, MemRefType)
         if not is_whole_buffer(subscripts.buffer):
-            raise NotAContraction("a buffer is a part of another one")
+            raise NotATensorContraction("a buffer is a part of another one")
         shape = type.get_shape()
         if min(shape, default=0) < 0:
-            raise NotAContraction("the length of a buffer is not known")
+            raise NotATensorContraction("the length of a buffer is not known")
         steps: dict[SSAValue, int] = {}
         offset = 0
         for dimension, formula in enumerate(subscripts.expressions):
@@ -89,20 +89,22 @@ def _linear_coefficients(formula: AffineExpr) -> tuple[dict[int, int], int]:
             return {formula.position: 1}, 0
         case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
             factors, constant = _linear_coefficients(left)
-            others, other = _linear_coefficients(right)
-            for position, factor in others.items():
+            right_factors, right_constant = _linear_coefficients(right)
+            for position, factor in right_factors.items():
                 factors[position] = factors.get(position, 0) + factor
-            return factors, constant + other
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr() as by):
+            return factors, constant + right_constant
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr() as multiplier):
             factors, constant = _linear_coefficients(left)
-            return {at: factor * by.value for at, factor in factors.items()}, constant * by.value
+            return {
+                position: factor * multiplier.value for position, factor in factors.items()
+            }, constant * multiplier.value
         case _:
-            raise NotAContraction("an index is divided")
+            raise NotATensorContraction("an index is divided")
 
 
 @dataclass(frozen=True)
 class Factor:
-    """An element that is read."""
+    """A buffer element that a product reads."""
 
     load: affine.LoadOp
 
@@ -155,11 +157,11 @@ class Assignment:
     @cached_property
     def value(self) -> Sum:
         """The stored value."""
-        return self.contraction_of(self.store.value)
+        return self.tensor_contraction_of(self.store.value)
 
-    def contraction_of(self, value: SSAValue) -> Sum:
-        """Read a value of the innermost loop as a contraction."""
-        return _ContractionReader(self.root).sum_of(value)
+    def tensor_contraction_of(self, value: SSAValue) -> Sum:
+        """Read a value of the innermost loop as a tensor contraction."""
+        return _TensorContractionReader(self.root).sum_of(value)
 
     def reductions(self) -> list[affine.ForOp]:
         """Return the loops with results in an iteration."""
@@ -174,12 +176,12 @@ def assignment_of(nest: Nest) -> Assignment | None:
     while True:
         body = loops[-1].loop.body.block
         inner = [op for op in body.ops if isinstance(op, Loop) and not op.results]
-        others = [op for op in body.ops if op not in inner]
-        if len(inner) == 1 and not any(op.regions for op in others) and is_pure(others):
+        other_ops = [op for op in body.ops if op not in inner]
+        if len(inner) == 1 and not any(op.regions for op in other_ops) and is_pure(other_ops):
             loops.append(Nest(inner[0]))
             continue
         stores = [op for op in body.ops if isinstance(op, affine.StoreOp)]
-        if inner or len(stores) != 1 or not is_pure([op for op in others if op not in stores]):
+        if inner or len(stores) != 1 or not is_pure([op for op in other_ops if op not in stores]):
             return None
         return Assignment(tuple(loops), stores[0])
 
@@ -200,12 +202,12 @@ def is_pure(ops: Sequence[Operation]) -> bool:
 
 
 def sum_of_reduction(loop: affine.ForOp) -> Sum:
-    """Read the result of a loop as a contraction."""
-    return _ContractionReader(loop).sum_of(loop.results[0])
+    """Read the result of a loop as a tensor contraction."""
+    return _TensorContractionReader(loop).sum_of(loop.results[0])
 
 
-class _ContractionReader:
-    """Reads values as contractions; values from outside of `root` are scalars."""
+class _TensorContractionReader:
+    """Reads values as tensor contractions; values from outside `root` are scalars."""
 
     def __init__(self, root: Operation):
         self.root = root
@@ -215,10 +217,10 @@ class _ContractionReader:
         return not self.root.is_ancestor(op) or op is self.root.parent_op()
 
     def sum_of(self, value: SSAValue) -> Sum:
-        found = self._sum_of(value)
-        if len(found) > MAX_TERMS:
-            raise NotAContraction("the sum is too long")
-        return found
+        terms = self._sum_of(value)
+        if len(terms) > MAX_TERMS:
+            raise NotATensorContraction("the sum is too long")
+        return terms
 
     def _sum_of(self, value: SSAValue) -> Sum:
         op = value.owner
@@ -242,27 +244,27 @@ class _ContractionReader:
             case math.FmaOp():
                 return _multiply(self.sum_of(op.a), self.sum_of(op.b)) + self.sum_of(op.c)
             case _:
-                raise NotAContraction(f"it has {op.name}")
+                raise NotATensorContraction(f"it has {op.name}")
 
     def read_reduction(self, op: affine.ForOp) -> Sum:
         """Return the initial value, and the terms that each iteration adds to it."""
         if len(op.results) != 1:
-            raise NotAContraction("a loop has several results")
-        _, before = op.body.block.args
+            raise NotATensorContraction("a loop has several results")
+        _, accumulator = op.body.block.args
         last = op.body.block.last_op
         assert isinstance(last, affine.YieldOp)
-        added: list[Product] = []
-        kept = 0
+        terms: list[Product] = []
+        accumulator_count = 0
         for product in self.sum_of(last.arguments[0]):
-            if before not in product.scalars:
-                added.append(replace(product, reduction_loops=(*product.reduction_loops, Nest(op))))
-            elif product == Product(1.0, (before,)):
-                kept += 1
+            if accumulator not in product.scalars:
+                terms.append(replace(product, reduction_loops=(*product.reduction_loops, Nest(op))))
+            elif product == Product(1.0, (accumulator,)):
+                accumulator_count += 1
             else:
-                raise NotAContraction("a loop multiplies its accumulator")
-        if kept != 1:
-            raise NotAContraction("a loop does not add to its accumulator")
-        return self.sum_of(op.inits[0]) + tuple(added)
+                raise NotATensorContraction("a loop multiplies its accumulator")
+        if accumulator_count != 1:
+            raise NotATensorContraction("a loop does not add to its accumulator")
+        return self.sum_of(op.inits[0]) + tuple(terms)
 
 
 def _negate(sum: Sum) -> Sum:

@@ -235,15 +235,15 @@ class Memory:
                 properties={"map": map},
             )
             return builder.insert(load).results[0]
-        first, *others = choice.arguments
-        second = nat_min(*others) if isinstance(choice, Min) else nat_max(*others)
+        first, *other_arguments = choice.arguments
+        second = nat_min(*other_arguments) if isinstance(choice, Min) else nat_max(*other_arguments)
         regions: list[Region] = []
-        for chosen in (first, second):
+        for argument in (first, second):
             block = Block()
             inner = builder_like(builder, InsertPoint.at_end(block))
-            decided = [replace_atom(index, choice, chosen) for index in indices]
-            decided = [simplify(index, self.facts(index)) for index in decided]
-            value = self.affine_load(buffer, decided, inner)
+            branch_indices = [replace_atom(index, choice, argument) for index in indices]
+            branch_indices = [simplify(index, self.facts(index)) for index in branch_indices]
+            value = self.affine_load(buffer, branch_indices, inner)
             block.add_op(affine.YieldOp.get(value))
             regions.append(Region(block))
         gap = second - first if isinstance(choice, Min) else first - second
@@ -259,14 +259,14 @@ class Memory:
 
 
 def _share_cache_line(
-    one: Sequence[Nat], other: Sequence[Nat], type: MemRefType[Attribute]
+    first: Sequence[Nat], second: Sequence[Nat], type: MemRefType[Attribute]
 ) -> bool:
     """Whether two elements are likely to share a cache line."""
-    apart = one[-1] - other[-1]
-    if list(one[:-1]) != list(other[:-1]) or not apart.is_constant:
+    distance = first[-1] - second[-1]
+    if list(first[:-1]) != list(second[:-1]) or not distance.is_constant:
         return False
     size = type.element_type.size if isinstance(type.element_type, FixedBitwidthType) else 8
-    return abs(apart.constant) * size < CACHE_LINE_BYTES
+    return abs(distance.constant) * size < CACHE_LINE_BYTES
 
 
 def _is_affine_index(value: SSAValue) -> bool:

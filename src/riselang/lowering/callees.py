@@ -87,10 +87,10 @@ class Callees:
             mark_noalias(function, range(outputs))
 
     def _new_name(self) -> str:
-        taken = {op.sym_name.data for op in self._module.ops if isinstance(op, func.FuncOp)}
-        taken.update(self._names.values())
+        used_names = {op.sym_name.data for op in self._module.ops if isinstance(op, func.FuncOp)}
+        used_names.update(self._names.values())
         number = len(self._names)
-        while (name := f"{FUNCTION_PREFIX}_{number}") in taken:
+        while (name := f"{FUNCTION_PREFIX}_{number}") in used_names:
             number += 1
         return name
 
@@ -145,9 +145,9 @@ def _build_parameter(type: RiseType, arguments: list[SSAValue], emitter: Emitter
 
 
 def _pop_front(arguments: list[SSAValue], count: int) -> list[SSAValue]:
-    taken = arguments[:count]
+    front = arguments[:count]
     del arguments[:count]
-    return taken
+    return front
 
 
 def whole_buffers(value: SSAValue) -> list[SSAValue] | None:
@@ -156,9 +156,9 @@ def whole_buffers(value: SSAValue) -> list[SSAValue] | None:
     if isinstance(op, codegen.CastOp):
         return list(op.sources) if all(isinstance(s.type, MemRefType) for s in op.sources) else None
     if isinstance(op, codegen.FstOp | codegen.SndOp):
-        whole = whole_buffers(op.source)
-        if whole is None or not isinstance(op.source.type, TupleType):
+        buffers = whole_buffers(op.source)
+        if buffers is None or not isinstance(op.source.type, TupleType):
             return None
         count = len(list(leaves(components(op.source.type)[0])))
-        return whole[:count] if isinstance(op, codegen.FstOp) else whole[count:]
+        return buffers[:count] if isinstance(op, codegen.FstOp) else buffers[count:]
     return None

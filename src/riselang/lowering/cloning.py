@@ -16,22 +16,22 @@ from riselang.term.from_dialect import Unit, read_units
 
 
 def clone_for_lowering(
-    module: ModuleOp, chosen: Sequence[Operation]
+    module: ModuleOp, ops: Sequence[Operation]
 ) -> tuple[ModuleOp, dict[FuncOp, Units]]:
     """Copy ops to a module with empty lowering units; return it and the programs of the units."""
-    if any(len(region.blocks) > 1 for op in chosen for each in walk(op) for region in each.regions):
+    if any(len(region.blocks) > 1 for op in ops for each in walk(op) for region in each.regions):
         # With several blocks, a value may be used in the text before its definition.
-        copy = ModuleOp([op.clone() for op in chosen], dict(module.attributes))
+        copy = ModuleOp([op.clone() for op in ops], dict(module.attributes))
         return copy, {function: read_units(function) for function in functions(copy)}
     copier = _Copier()
-    copy = ModuleOp([copier.copy_op(op) for op in chosen], dict(module.attributes))
-    wanted = [op for op in chosen if isinstance(op, FuncOp)]
-    both = zip([op for op in wanted if not op.is_declaration], functions(copy), strict=True)
+    copy = ModuleOp([copier.copy_op(op) for op in ops], dict(module.attributes))
+    function_ops = [op for op in ops if isinstance(op, FuncOp)]
+    pairs = zip([op for op in function_ops if not op.is_declaration], functions(copy), strict=True)
     return copy, {
         copied: [
             (copier.ops[unit_op], copier.copy_unit(unit)) for unit_op, unit in read_units(function)
         ]
-        for function, copied in both
+        for function, copied in pairs
     }
 
 

@@ -61,8 +61,8 @@ class Sizes:
         if not isinstance(answer, Solved):
             return False
         index = self._add(arith.ConstantOp.from_int_and_width(position, IndexType()))
-        known = {**self._values, "$extent": self._add(memref.DimOp(buffer, index))}
-        value = IndexEmitter(self._add, known, _no_facts).value(answer.substitution[unknown[0]])
+        values = {**self._values, "$extent": self._add(memref.DimOp(buffer, index))}
+        value = IndexEmitter(self._add, values, _no_facts).value(answer.substitution[unknown[0]])
         self._values[unknown[0]] = self._add(SizeOp(unknown[0], value))
         return True
 

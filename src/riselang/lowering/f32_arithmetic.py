@@ -72,17 +72,17 @@ class Arithmetic:
 
     def polynomial(self, coefficients: Sequence[float], x: SSAValue) -> SSAValue:
         """Evaluate a polynomial whose coefficients are given from the highest degree down."""
-        first, *others = coefficients
+        first, *lower_coefficients = coefficients
         value = self.float_constant(first)
-        for each in others:
-            value = self.add(self.mul(value, x), self.float_constant(each))
+        for coefficient in lower_coefficients:
+            value = self.add(self.mul(value, x), self.float_constant(coefficient))
         return value
 
     def abs(self, x: SSAValue) -> SSAValue:
         return self._insert(math.AbsFOp(x))
 
-    def copysign(self, x: SSAValue, other: SSAValue) -> SSAValue:
-        return self._insert(math.CopySignOp(x, other))
+    def copysign(self, x: SSAValue, sign: SSAValue) -> SSAValue:
+        return self._insert(math.CopySignOp(x, sign))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._insert(SelectOp(condition, a, b))

@@ -20,21 +20,21 @@ LOOPS_PER_PART = 32
 """The number of loops, or other ops with a region, at the top level of an outlined part."""
 
 
-def outline_long_blocks(function: func.FuncOp, known: set[str]) -> list[func.FuncOp]:
-    """Outline parts of a function, and return the new functions; `known` are names in use."""
+def outline_long_blocks(function: func.FuncOp, used_names: set[str]) -> list[func.FuncOp]:
+    """Outline parts of a function to new functions with unused names, and return these."""
     return [
-        _outline(part, _new_name(function, known))
+        _outline(part, _new_name(function, used_names))
         for block in _long_blocks(function)
         for part in _split_block(block)
     ]
 
 
-def _new_name(function: func.FuncOp, known: set[str]) -> str:
+def _new_name(function: func.FuncOp, used_names: set[str]) -> str:
     """Return a new name; `native.llvm` prevents inlining of functions with such names."""
     number = 1
-    while (name := f"rise_part_{function.sym_name.data}_{number}") in known:
+    while (name := f"rise_part_{function.sym_name.data}_{number}") in used_names:
         number += 1
-    known.add(name)
+    used_names.add(name)
     return name
 
 
@@ -72,22 +72,22 @@ def _sink_temporaries(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if TEMPORARY in op.attributes:
             users = [block.find_ancestor_op_in_block(use.operation) for use in op.results[0].uses]
-            known = [user for user in users if user is not None]
-            if known:
+            users_in_block = [user for user in users if user is not None]
+            if users_in_block:
                 op.detach()
-                block.insert_op_before(op, min(known, key=lambda user: order[user]))
+                block.insert_op_before(op, min(users_in_block, key=lambda user: order[user]))
 
 
 def _outline(part: Sequence[Operation], name: str) -> func.FuncOp:
     """Replace consecutive ops by a call of a new function that contains them."""
     part = _hoist_shared_temporaries(part)
-    inside = {inner for op in part for inner in op.walk()}
-    constants, inputs = _captured_values(part, inside)
+    part_ops = {inner for op in part for inner in op.walk()}
+    constants, inputs = _captured_values(part, part_ops)
     outputs = [
         result
         for op in part
         for result in op.results
-        if any(use.operation not in inside for use in result.uses)
+        if any(use.operation not in part_ops for use in result.uses)
     ]
     body = Block(arg_types=[value.type for value in inputs])
     for argument, value in zip(body.args, inputs, strict=True):
@@ -98,23 +98,23 @@ def _outline(part: Sequence[Operation], name: str) -> func.FuncOp:
         Region(body),
         visibility="private",
     )
-    mark_noalias(function, [at for at, value in enumerate(inputs) if is_noalias(value)])
+    mark_noalias(function, [position for position, value in enumerate(inputs) if is_noalias(value)])
     call = func.CallOp(function.sym_name.data, inputs, [value.type for value in outputs])
     block = part[0].parent
     assert block is not None
     block.insert_op_before(call, part[0])
     for result, value in zip(call.results, outputs, strict=True):
-        value.replace_uses_with_if(result, lambda use: use.operation not in inside)
+        value.replace_uses_with_if(result, lambda use: use.operation not in part_ops)
     copies = {constant: constant.clone() for constant in constants}
     body.add_ops(copies.values())
     for op in part:
         op.detach()
         body.add_op(op)
-    moved: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
+    mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
     for constant, copy in copies.items():
-        moved[constant.results[0]] = copy.results[0]
-    for value, inner in moved.items():
-        value.replace_uses_with_if(inner, lambda use: use.operation in inside)
+        mapping[constant.results[0]] = copy.results[0]
+    for value, inner in mapping.items():
+        value.replace_uses_with_if(inner, lambda use: use.operation in part_ops)
     body.add_op(func.ReturnOp(*outputs))
     return function
 
@@ -124,13 +124,13 @@ def _hoist_shared_temporaries(part: Sequence[Operation]) -> list[Operation]:
 
     A buffer that a loop carries and returns also counts as used outside.
     """
-    inside = {inner for op in part for inner in op.walk()}
+    part_ops = {inner for op in part for inner in op.walk()}
     stays: set[Operation] = set()
-    gives = any(_returns_buffer(op) and _is_used_outside(op, inside) for op in part)
+    gives = any(_returns_buffer(op) and _is_used_outside(op, part_ops) for op in part)
     for op in reversed(part):
         carried = (use.operation for result in op.results for use in result.uses)
         is_given = gives and any(_returns_buffer(user) for user in carried)
-        is_shared = is_given or _is_used_outside(op, inside)
+        is_shared = is_given or _is_used_outside(op, part_ops)
         is_needed = any(use.operation in stays for result in op.results for use in result.uses)
         if is_needed or (is_shared and TEMPORARY in op.attributes):
             stays.add(op)
@@ -147,23 +147,23 @@ def _returns_buffer(op: Operation) -> bool:
     return bool(op.regions) and any(isinstance(each.type, MemRefType) for each in op.results)
 
 
-def _is_used_outside(op: Operation, inside: set[Operation]) -> bool:
-    return any(use.operation not in inside for result in op.results for use in result.uses)
+def _is_used_outside(op: Operation, part_ops: set[Operation]) -> bool:
+    return any(use.operation not in part_ops for result in op.results for use in result.uses)
 
 
 def _captured_values(
-    part: Sequence[Operation], inside: set[Operation]
+    part: Sequence[Operation], part_ops: set[Operation]
 ) -> tuple[list[arith.ConstantOp], list[SSAValue]]:
     """Return constants to copy into the part, and the other values that it captures."""
     constants: list[arith.ConstantOp] = []
     values: list[SSAValue] = []
-    seen: set[SSAValue] = set()
+    visited: set[SSAValue] = set()
     for op in part:
         for inner in op.walk():
             for operand in inner.operands:
-                if operand in seen or _is_inside(operand, inside):
+                if operand in visited or _is_inside(operand, part_ops):
                     continue
-                seen.add(operand)
+                visited.add(operand)
                 if isinstance(operand.owner, arith.ConstantOp):
                     constants.append(operand.owner)
                 else:
@@ -171,6 +171,6 @@ def _captured_values(
     return constants, values
 
 
-def _is_inside(value: SSAValue, inside: set[Operation]) -> bool:
+def _is_inside(value: SSAValue, part_ops: set[Operation]) -> bool:
     owner = value.owner
-    return (owner.parent_op() if isinstance(owner, Block) else owner) in inside
+    return (owner.parent_op() if isinstance(owner, Block) else owner) in part_ops

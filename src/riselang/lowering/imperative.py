@@ -31,7 +31,7 @@ from riselang.term.nodes import (
 GPU_PATTERNS = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.GPU)
 
 
-def store_program(
+def lower_program(
     term: Term,
     inputs: Sequence[SSAValue],
     target: SSAValue,
@@ -53,10 +53,10 @@ def store_program(
     translator = _Translator(Emitter(point, sizes), loops, checks, callees)
     result = Delayed(body, tuple(inputs))
     if overlaps:
-        kept = translator.materialize(
+        temporary = translator.materialize(
             data_type(target), lambda buffer: translator.store(result, buffer)
         )
-        translator.copy(kept, target)
+        translator.copy(temporary, target)
     else:
         translator.store(result, target)
 

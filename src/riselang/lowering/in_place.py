@@ -55,17 +55,17 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
     head, arguments = spine(body)
     if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
         return False
-    before = invert_step(body, target) or _undo_take(body, target)
-    if before is not None:
-        return _can_store_in_place(before[0], accumulator, before[1])
+    inverted = invert_step(body, target) or _undo_take(body, target)
+    if inverted is not None:
+        return _can_store_in_place(inverted[0], accumulator, inverted[1])
     if head.spec.name in MAPS:
         return _can_map_in_place(arguments[0], arguments[1], accumulator, target)
     if head.spec.name in REDUCTIONS:
         function, start, xs = arguments
-        apart = not _uses_accumulator(function, accumulator) and not _uses_accumulator(
+        is_independent = not _uses_accumulator(function, accumulator) and not _uses_accumulator(
             xs, accumulator
         )
-        return apart and start == target and can_update_in_place(function)
+        return is_independent and start == target and can_update_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
         inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(target, 1))
         return not _uses_accumulator(arguments[0], accumulator) and inner
@@ -129,9 +129,9 @@ def _uses_accumulator(term: Term, accumulator: Term) -> bool:
         current, level = stack.pop()
         if current.open <= level:
             continue
-        root, found = _split_component(current)
+        root, component = _split_component(current)
         if isinstance(root, Bound):
-            if root.index == level and not _are_disjoint(path, found):
+            if root.index == level and not _are_disjoint(path, component):
                 return True
             continue
         inner = level + 1 if isinstance(current, Lambda) else level
@@ -150,6 +150,6 @@ def _split_component(term: Term) -> tuple[Term, tuple[str, ...]]:
     return term, tuple(reversed(path))
 
 
-def _are_disjoint(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _are_disjoint(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Whether neither of two components contains the other."""
-    return any(first != second for first, second in zip(one, other, strict=False))
+    return any(one != other for one, other in zip(first, second, strict=False))

@@ -24,24 +24,24 @@ MAX_CHOICES = 6
 
 def fits_affine_map(expressions: Sequence[Nat]) -> bool:
     """Whether the expressions stay small in an affine map, which cannot share subexpressions."""
-    known: dict[Nat, tuple[int, int]] = {}
-    sizes = [_expanded_size(expression, known) for expression in expressions]
+    known_sizes: dict[Nat, tuple[int, int]] = {}
+    sizes = [_expanded_size(expression, known_sizes) for expression in expressions]
     atoms, choices = (sum(column) for column in zip((0, 0), *sizes, strict=True))
     return atoms <= MAX_ATOMS and choices <= MAX_CHOICES
 
 
-def _expanded_size(expression: Nat, known: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
+def _expanded_size(expression: Nat, sizes: dict[Nat, tuple[int, int]]) -> tuple[int, int]:
     """Return the numbers of atoms and of min and max in an expression without sharing."""
-    if expression not in known:
+    if expression not in sizes:
         atoms = choices = 0
         for atom in expression.atoms():
             atoms += 1
             choices += isinstance(atom, Min | Max)
             for part in () if isinstance(atom, Variable) else _parts(atom):
-                inner = _expanded_size(part, known)
+                inner = _expanded_size(part, sizes)
                 atoms, choices = atoms + inner[0], choices + inner[1]
-        known[expression] = atoms, choices
-    return known[expression]
+        sizes[expression] = atoms, choices
+    return sizes[expression]
 
 
 def _parts(atom: FloorDiv | Mod | Min | Max) -> tuple[Nat, ...]:
@@ -62,19 +62,19 @@ def first_min_max(expression: Nat) -> Min | Max | None:
 
 
 def replace_atom(expression: Nat, atom: Atom, replacement: Nat) -> Nat:
-    def visit(found: Atom) -> Nat:
-        if found == atom:
+    def visit(part: Atom) -> Nat:
+        if part == atom:
             return replacement
-        match found:
+        match part:
             case Variable():
-                return Nat.from_atom(found)
+                return Nat.from_atom(part)
             case FloorDiv(dividend, divisor):
                 return dividend.map_atoms(visit) // divisor.map_atoms(visit)
             case Mod(dividend, divisor):
                 return dividend.map_atoms(visit) % divisor.map_atoms(visit)
             case Min(arguments) | Max(arguments):
                 return Nat.from_atom(
-                    type(found)(tuple(argument.map_atoms(visit) for argument in arguments))
+                    type(part)(tuple(argument.map_atoms(visit) for argument in arguments))
                 )
 
     return expression.map_atoms(visit)

@@ -1,4 +1,4 @@
-"""Phase 2 for vectors: one path for all lanes, in which the lane is a variable.
+"""Phase 2 for vectors: one access path for all lanes, in which the lane is a variable.
 
 If the lanes are contiguous, the path becomes one vector load or store; if all of them are the same
 scalar, it is broadcast; lanes whose indices are clamped, as at the border of a padded array, are
@@ -31,14 +31,14 @@ from riselang.lowering.index_expressions import LaneIndexEmitter, first_min_max
 from riselang.nat import Max, Min, Nat, Variable, simplify
 
 ReadLane = Callable[[Path], SSAValue]
-"""Reads the scalar at a path."""
+"""Reads the scalar at an access path."""
 
 
 class LaneAccess(Memory):
     """Loads and stores of vectors."""
 
     def lane_variable(self, length: Nat) -> Nat:
-        """Return the variable that ranges over the lanes of vectors of a length."""
+        """Return the variable that ranges over the lanes of vectors of the given length."""
         name = f"$lane{length}"
         self.bounds[name] = length - 1
         return Nat.var(name)
@@ -46,21 +46,21 @@ class LaneAccess(Memory):
     def load_lanes(
         self, op: codegen.CastOp, path: Path, lane: Nat, read: ReadLane, builder: Builder
     ) -> SSAValue:
-        """Load the vector whose lanes are at a path in buffers."""
+        """Load the vector whose lanes `path` addresses in the buffers that `op` casts."""
         buffer, indices = self.address(op, path)
         type = self.vector_type(buffer, lane)
         if not any(_depends_on(index, lane) for index in indices):
             return self.broadcast_scalar(read(path_at_lane(path, lane, 0)), type, builder)
         start = self.contiguous_start(indices, lane)
         if start is not None:
-            return self.load_vector(buffer, start, type, builder)
+            return self.load_contiguous_vector(buffer, start, type, builder)
         if self.is_column(buffer, indices, lane):
             *outer, last = indices
             starts = [
-                [*(index_at_lane(each, lane, row) for each in outer), Nat.const(0)]
+                [*(substitute_lane(each, lane, row) for each in outer), Nat.const(0)]
                 for row in range(self.lane_count(lane))
             ]
-            rows = [self.load_vector(buffer, each, type, builder) for each in starts]
+            rows = [self.load_contiguous_vector(buffer, each, type, builder) for each in starts]
             return extract_column(rows, last.constant, builder)
         if self.is_clamped(indices, lane):
             return self.gather_row(buffer, indices, lane, type, builder)
@@ -93,7 +93,7 @@ class LaneAccess(Memory):
         nothing = self.broadcast_scalar(self.placeholder(type.element_type, builder), type, builder)
         return builder.insert(GatherOp(buffer, offsets, positions, mask, nothing)).results[0]
 
-    def load_vector(
+    def load_contiguous_vector(
         self, buffer: SSAValue, start: Sequence[Nat], type: Attribute, builder: Builder
     ) -> SSAValue:
         assert isinstance(type, BuiltinVectorType)
@@ -103,11 +103,11 @@ class LaneAccess(Memory):
                 operands=[buffer, *operands], properties={"map": map}, result_types=[type]
             )
             return builder.insert(load).results[0]
-        at = self.emit_indices(start, builder)
-        return builder.insert(vector.LoadOp(buffer, at, type)).results[0]
+        indices = self.emit_indices(start, builder)
+        return builder.insert(vector.LoadOp(buffer, indices, type)).results[0]
 
     def is_single_affine_map(self, indices: Sequence[Nat]) -> bool:
-        """Whether one affine map, without min and max, describes an access."""
+        """Whether a single affine map without min and max describes an access."""
         return self.is_affine(indices) and all(first_min_max(each) is None for each in indices)
 
     def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
@@ -123,10 +123,10 @@ class LaneAccess(Memory):
         is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MAX_VECTORS * lanes
         return is_small and shape[-1] == lanes and lanes.bit_count() == 1
 
-    def store_vector_at(
+    def store_contiguous_vector(
         self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
     ) -> None:
-        """Store a vector at the address where it starts."""
+        """Store a vector to consecutive elements of a buffer, beginning at index `start`."""
         if self.is_single_affine_map(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(
@@ -137,33 +137,33 @@ class LaneAccess(Memory):
         builder.insert(vector.StoreOp(value, buffer, self.emit_indices(start, builder)))
 
     def indices_at_lane(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
-        """Return the buffer indices of one of the lanes."""
-        each = [index_at_lane(index, lane, number) for index in indices]
-        return [simplify(index, self.facts(index)) for index in each]
+        """Return the buffer indices of lane `number`."""
+        lane_indices = [substitute_lane(index, lane, number) for index in indices]
+        return [simplify(index, self.facts(index)) for index in lane_indices]
 
-    def at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return index_at_lane(expression, lane, self.lane_count(lane) - 1)
+    def value_at_last_lane(self, expression: Nat, lane: Nat) -> Nat:
+        return substitute_lane(expression, lane, self.lane_count(lane) - 1)
 
-    def is_uniform_over_lanes(self, gap: Nat, lane: Nat) -> bool:
-        """Whether a gap that decreases with the lane is negative for all lanes or for none."""
+    def is_uniform_over_lanes(self, guard: Nat, lane: Nat) -> bool:
+        """Whether a guard that decreases with the lane is negative for all lanes or for none."""
         count = Nat.const(self.lane_count(lane))
-        rest = (index_at_lane(gap, lane, 0) + 1) % count
-        return simplify(rest, self.facts(rest)) == Nat.const(0)
+        remainder = (substitute_lane(guard, lane, 0) + 1) % count
+        return simplify(remainder, self.facts(remainder)) == Nat.const(0)
 
     def contiguous_start(self, indices: Sequence[Nat], lane: Nat) -> list[Nat] | None:
         """Return the indices of the first lane if the lanes are contiguous, else None."""
         *outer, last = indices
         if any(_depends_on(index, lane) for index in outer) or not self.has_unit_stride(last, lane):
             return None
-        return [*outer, self.at_first_lane(last, lane)]
+        return [*outer, self.value_at_first_lane(last, lane)]
 
     def has_unit_stride(self, index: Nat, lane: Nat) -> bool:
         """Whether consecutive lanes have consecutive indices."""
-        rest = index - self.at_first_lane(index, lane) - lane
-        return simplify(rest, self.facts(rest)) == Nat.const(0)
+        difference = index - self.value_at_first_lane(index, lane) - lane
+        return simplify(difference, self.facts(difference)) == Nat.const(0)
 
-    def at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
-        return index_at_lane(expression, lane, 0)
+    def value_at_first_lane(self, expression: Nat, lane: Nat) -> Nat:
+        return substitute_lane(expression, lane, 0)
 
     def vector_type(self, buffer: SSAValue, lane: Nat) -> BuiltinVectorType[Attribute]:
         assert isinstance(buffer.type, MemRefType)
@@ -205,10 +205,10 @@ class LaneAccess(Memory):
 
 
 def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
-    """Return a column of a square tile, whose rows are as many vectors as they have lanes.
+    """Return column `number` of a square tile: `rows` contains as many vectors as each has lanes.
 
-    Pairs of vectors are merged, then pairs of pairs. The columns of one tile share the first
-    merges, so that together each of them takes a logarithmic number of shuffles.
+    Pairs of vectors are merged, then pairs of the results, and so on. All columns of a tile share
+    the first merges, so each column takes a logarithmic number of shuffles on average.
     """
     count, width = len(rows), 1
     while len(rows) > 1:
@@ -231,14 +231,14 @@ def _shuffle(first: SSAValue, second: SSAValue, mask: list[int], builder: Builde
 MAX_VECTORS = 32
 """The maximum number of vectors in a small array: the number of vector registers."""
 DYNAMIC_POSITION = -(1 << 63)
-"""Marks a position that is given by a value."""
+"""Marks a position that is an SSA value."""
 
 
-def _insert_lane(scalar: SSAValue, into: SSAValue, position: int) -> Operation:
+def _insert_lane(scalar: SSAValue, dest: SSAValue, position: int) -> Operation:
     return vector.InsertOp.build(
-        operands=[scalar, into, []],
+        operands=[scalar, dest, []],
         properties={"static_position": DenseArrayBase.from_list(i64, [position])},
-        result_types=[into.type],
+        result_types=[dest.type],
     )
 
 
@@ -255,7 +255,7 @@ def _has_no_division(index: Nat, lane: Nat) -> bool:
 
 
 def vector_type_at(type: RiseType, path: Path) -> VectorType | None:
-    """Return the vector type at a path of tuple positions, if there is one."""
+    """Return the vector type at an access path of tuple positions; None if there is none."""
     for part in path:
         if not isinstance(part, Side):
             return None
@@ -268,16 +268,16 @@ def depends_on_lane(path: Path, lane: Nat) -> bool:
 
 
 def path_at_lane(path: Path, lane: Nat, number: int) -> Path:
-    """Return the path of one lane."""
+    """Return the access path of lane `number`."""
     return tuple(
-        index_at_lane(part, lane, number) if isinstance(part, Nat) else part for part in path
+        substitute_lane(part, lane, number) if isinstance(part, Nat) else part for part in path
     )
 
 
-def index_at_lane(index: Nat, lane: Nat, number: int) -> Nat:
-    """Return the index of one lane."""
+def substitute_lane(expression: Nat, lane: Nat, number: int) -> Nat:
+    """Replace the lane variable in an expression with `number`."""
     (name,) = lane.variables
-    return index.substitute({name: Nat.const(number)})
+    return expression.substitute({name: Nat.const(number)})
 
 
 def _depends_on(index: Nat, lane: Nat) -> bool:

@@ -87,9 +87,9 @@ def _term_layout(function: Term) -> Layout | None:
 
 
 def size_attribute(step: type[ViewOp], view: Pattern) -> NatAttr | None:
-    """Return the size of a view that its step has as an attribute."""
-    kept = step.VIEW.size_attribute
-    return None if kept is None else NatAttr(size_argument(view, kept.parameter))
+    """Return the size of a view that its op has as an attribute, if any."""
+    attribute = step.VIEW.size_attribute
+    return None if attribute is None else NatAttr(size_argument(view, attribute.parameter))
 
 
 class LayoutRules(Translation):
@@ -99,7 +99,7 @@ class LayoutRules(Translation):
         """Return the target for the elements before a map of views is applied."""
         type = data_type(target)
         block = Block(arg_types=[element_of(type)])
-        with self.emitter.inside(block):
+        with self.emitter.inside_block(block):
             inner_target = self.target_before(layout, block.args[0])
             self.emitter.add(ReturnOp([inner_target]))
         assert isinstance(type, ArrayType)

@@ -106,20 +106,20 @@ def match_call(assignment: Assignment, value: Sum) -> Call:
 def _split_terms(value: Sum) -> tuple[Product, Product | None]:
     """Return the product that a routine computes, and the one that it is added to."""
     terms = [product for product in value if not product.is_zero]
-    rest = [product for product in terms if not product.reduction_loops]
+    other_terms = [product for product in terms if not product.reduction_loops]
     main = [product for product in terms if product.reduction_loops]
     if not main:
         # Of two terms without a reduction, choose the one with more factors: x*y + C, 2*x + y.
-        rest.sort(
+        other_terms.sort(
             key=lambda product: (len(product.factors), not _has_unit_coefficient(product)),
             reverse=True,
         )
-        main, rest = rest[:1], rest[1:]
+        main, other_terms = other_terms[:1], other_terms[1:]
     if len(main) != 1:
         raise NotALibraryCall(f"it adds {len(main)} contractions" if main else "it is a constant")
-    if len(rest) > 1:
+    if len(other_terms) > 1:
         raise NotALibraryCall("it adds several terms to a contraction")
-    return main[0], rest[0] if rest else None
+    return main[0], other_terms[0] if other_terms else None
 
 
 def _has_unit_coefficient(product: Product) -> bool:
@@ -206,25 +206,27 @@ class _Matcher:
         if column.stride(self.target) != 1:
             row, column, first, second = column, row, second, first
         result = _matrix_operand(self.target, row, column, "the result", transposable=False)
-        others = [axis for axis in self.result_axes if axis not in (row, column)]
+        batch_axes = [axis for axis in self.result_axes if axis not in (row, column)]
         return Call(
             "gemm",
             (row.length, column.length, inner.length),
             (_matrix_operand(first, row, inner, "the left factor"),
              _matrix_operand(second, inner, column, "the right factor")),
-            result, self.alpha, self.beta, self.addend, self.loop_indices, tuple(others),
+            result, self.alpha, self.beta, self.addend, self.loop_indices, tuple(batch_axes),
         )  # fmt: skip
 
-    def _match_gemv(self, inner: Axis, rows: Sequence[Axis], at: int) -> Call:
+    def _match_gemv(self, inner: Axis, rows: Sequence[Axis], matrix_position: int) -> Call:
         row = _longest(rows)
-        matrix, vector = self.factors[at].access, self.factors[1 - at].access
-        others = [axis for axis in self.result_axes if axis is not row]
+        matrix, vector = (
+            self.factors[each].access for each in (matrix_position, 1 - matrix_position)
+        )
+        batch_axes = [axis for axis in self.result_axes if axis is not row]
         return Call(
             "gemv",
             (row.length, inner.length),
             (_matrix_operand(matrix, row, inner, "the matrix"), _vector_operand(vector, inner)),
             _vector_operand(self.target, row),
-            self.alpha, self.beta, self.addend, self.loop_indices, tuple(others),
+            self.alpha, self.beta, self.addend, self.loop_indices, tuple(batch_axes),
         )  # fmt: skip
 
     def _match_ger(self) -> Call:
@@ -263,7 +265,7 @@ class _Matcher:
 
 
 def match_dot(value: Sum) -> tuple[Call, Sum]:
-    """Return a contraction over one index as a dot call, and the terms that it is added to."""
+    """Return a tensor contraction over one index as a dot call, and the terms added to it."""
     main = [product for product in value if product.reduction_loops]
     if len(main) != 1:
         raise NotALibraryCall("it adds several contractions")
@@ -277,10 +279,10 @@ def match_dot(value: Sum) -> tuple[Call, Sum]:
     if len(sums) != 1:
         raise NotALibraryCall("its vectors do not have a constant stride")
     first, second = (_vector_operand(factor.access, sums[0]) for factor in factors)
-    rest = tuple(product for product in value if not product.reduction_loops)
+    addend = tuple(product for product in value if not product.reduction_loops)
     none = Scale(0.0)
     call = Call("dot", (sums[0].length,), (first, second), first, alpha, none, None, indices)
-    return call, rest
+    return call, addend
 
 
 def _split_invariant(product: Product, indices: frozenset[SSAValue]) -> tuple[list[Factor], Scale]:
@@ -304,8 +306,9 @@ def _merge_axes(loops: Sequence[Nest], accesses: Sequence[LinearAccess]) -> list
         for outer in axes:
             inner = next((axis for axis in axes if _is_continuation(outer, axis, accesses)), None)
             if inner is not None:
-                whole = Axis(outer.length * inner.length, (*outer.indices, *inner.indices))
-                axes[axes.index(outer)] = whole
+                axes[axes.index(outer)] = Axis(
+                    outer.length * inner.length, (*outer.indices, *inner.indices)
+                )
                 axes.remove(inner)
                 merged = True
                 break
@@ -329,11 +332,11 @@ def _longest(axes: Sequence[Axis]) -> Axis:
 def _matrix_operand(
     access: LinearAccess, row: Axis, column: Axis, name: str, *, transposable: bool = True
 ) -> Matrix:
-    down, along = row.stride(access), column.stride(access)
-    if along == 1 and column.length <= down <= MAX_BLAS_INT:
-        return Matrix(access, down, False)
-    if transposable and down == 1 and row.length <= along <= MAX_BLAS_INT:
-        return Matrix(access, along, True)
+    row_stride, column_stride = row.stride(access), column.stride(access)
+    if column_stride == 1 and column.length <= row_stride <= MAX_BLAS_INT:
+        return Matrix(access, row_stride, False)
+    if transposable and row_stride == 1 and row.length <= column_stride <= MAX_BLAS_INT:
+        return Matrix(access, column_stride, True)
     raise NotALibraryCall(f"neither the rows nor the columns of {name} are contiguous")
 
 

@@ -31,7 +31,9 @@ Offsets = Mapping[Axis, SSAValue]
 
 def cblas_symbol(routine: str, type: Attribute) -> str:
     """Return the name of a routine in the CBLAS interface."""
-    letter = next(letter for known, letter in TYPE_LETTERS.items() if isinstance(type, known))
+    letter = next(
+        letter for element_type, letter in TYPE_LETTERS.items() if isinstance(type, element_type)
+    )
     return f"cblas_{letter}{routine}"
 
 
@@ -139,15 +141,15 @@ class CallEmitter:
     def _byte_offsets(self, access: LinearAccess, indices: Offsets) -> list[SSAValue]:
         assert isinstance(self.type, Float32Type | Float64Type)
         size = self.type.bitwidth // 8
-        inside = self.call.loop_indices
-        steps = {index: step for index, step in access.strides.items() if index not in inside}
+        loop_indices = self.call.loop_indices
+        steps = {index: step for index, step in access.strides.items() if index not in loop_indices}
         steps |= {
             index: axis.stride(access) for axis, index in indices.items() if axis.stride(access)
         }
-        found = [self.index_constant(access.offset * size)] if access.offset else []
+        offsets = [self.index_constant(access.offset * size)] if access.offset else []
         for index, step in steps.items():
-            found.append(self.add(arith.MuliOp(index, self.index_constant(step * size))))
-        return found
+            offsets.append(self.add(arith.MuliOp(index, self.index_constant(step * size))))
+        return offsets
 
     def index_constant(self, value: int) -> SSAValue:
         return self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))

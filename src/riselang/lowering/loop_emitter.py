@@ -99,7 +99,7 @@ class Emitter:
             self.origin = outer
 
     @contextmanager
-    def inside(self, block: Block) -> Generator[None]:
+    def inside_block(self, block: Block) -> Generator[None]:
         outer = self.builder
         self.builder = Builder(InsertPoint.at_end(block))
         try:
@@ -158,7 +158,7 @@ class Emitter:
         """Return the block of a loop without its terminator, and the values that it yields."""
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = "i"
-        with self.inside(block):
+        with self.inside_block(block):
             return block, body(block.args[0], block.args[1:])
 
     def range_loop(
@@ -182,13 +182,15 @@ class Emitter:
     ) -> Sequence[SSAValue]:
         """Emit a while loop that carries values from `inits`; return the final ones."""
         types = [init.type for init in inits]
-        before, after = Block(arg_types=types), Block(arg_types=types)
-        with self.inside(after):
-            self.add(scf.YieldOp(*body(after.args)))
+        condition_block, body_block = Block(arg_types=types), Block(arg_types=types)
+        with self.inside_block(body_block):
+            self.add(scf.YieldOp(*body(body_block.args)))
         # The condition is built last: only then is it known whether the loop contains checks.
-        with self.inside(before):
-            self.add(scf.ConditionOp(condition(before.args), *before.args))
-        return self.add(scf.WhileOp(inits, types, Region(before), Region(after))).results
+        with self.inside_block(condition_block):
+            self.add(scf.ConditionOp(condition(condition_block.args), *condition_block.args))
+        return self.add(
+            scf.WhileOp(inits, types, Region(condition_block), Region(body_block))
+        ).results
 
     def length_value(self, length: Nat) -> SSAValue:
         """Return a length as a value."""

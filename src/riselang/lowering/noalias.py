@@ -47,16 +47,16 @@ def noalias_pointers(module: ModuleOp) -> dict[str, list[int]]:
     A memref is passed as two pointers, an offset, and a length and a stride for each dimension;
     accesses go through the second pointer. MLIR marks memrefs that are passed as one pointer.
     """
-    found: dict[str, list[int]] = {}
+    pointers: dict[str, list[int]] = {}
     for function in functions(module):
         distinct = _noalias_parameters(function)
-        at, positions = 0, list[int]()
+        position, positions = 0, list[int]()
         for argument in function.body.blocks[0].args:
-            positions += [at + 1] if argument in distinct else []
-            at += _llvm_parameter_count(argument.type)
+            positions += [position + 1] if argument in distinct else []
+            position += _llvm_parameter_count(argument.type)
         if positions:
-            found[function.sym_name.data] = positions
-    return found
+            pointers[function.sym_name.data] = positions
+    return pointers
 
 
 def _llvm_parameter_count(type: Attribute) -> int:

@@ -38,9 +38,9 @@ def builder_at(point: InsertPoint, origin: LocationAttr = UNKNOWN_LOCATION) -> B
 
 def builder_like(builder: Builder, point: InsertPoint) -> Builder:
     """Return a builder at another point that gives its ops the same location."""
-    other = Builder(point)
-    other.extend_from_listener(builder)
-    return other
+    result = Builder(point)
+    result.extend_from_listener(builder)
+    return result
 
 
 def locate(op: Operation, origin: LocationAttr) -> None:

@@ -65,8 +65,8 @@ class PathSteps(LaneAccess):
         """The computations of ops that were copied without their regions."""
 
     def body_of(self, op: EmbedOp | codegen.MapReadOp | codegen.GenerateOp) -> Body:
-        kept = self.bodies.get(op)
-        return Body(op.body.block, {}) if kept is None else kept
+        body = self.bodies.get(op)
+        return Body(op.body.block, {}) if body is None else body
 
     def look_through_map(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
         """Look through a map whose function only selects or rearranges parts of its element.
@@ -74,21 +74,21 @@ class PathSteps(LaneAccess):
         Return the array of the map, or a captured value that the function returns, with the path in
         it; or None.
         """
-        (block, outside), inner = self.body_of(op), path[1:]
+        (block, captured_values), inner = self.body_of(op), path[1:]
         last = block.last_op
         assert isinstance(last, ReturnOp)
         value: SSAValue = last.values[0]
         while value is not block.args[0]:
-            shown = value.owner
-            if isinstance(shown, Block) or shown.parent is not block:
-                return outside.get(value, value), inner
-            if isinstance(shown, codegen.MapReadOp):
-                seen = self.look_through_map(shown, inner)
-                if seen is None:
+            op_at_result = value.owner
+            if isinstance(op_at_result, Block) or op_at_result.parent is not block:
+                return captured_values.get(value, value), inner
+            if isinstance(op_at_result, codegen.MapReadOp):
+                source = self.look_through_map(op_at_result, inner)
+                if source is None:
                     return None
-                value, inner = seen
-            elif isinstance(shown, REARRANGING_OPS):
-                value, inner = self.follow_op(shown, inner)
+                value, inner = source
+            elif isinstance(op_at_result, REARRANGING_OPS):
+                value, inner = self.follow_op(op_at_result, inner)
             else:
                 return None
         return op.source, (path[0], *inner)
@@ -105,8 +105,8 @@ class PathSteps(LaneAccess):
             case codegen.TupleOp():
                 return (op.first if path[0] is Side.FIRST else op.second), path[1:]
             case codegen.ZipOp():
-                chosen = op.first if path[1] is Side.FIRST else op.second
-                return chosen, (path[0], *path[2:])
+                component = op.first if path[1] is Side.FIRST else op.second
+                return component, (path[0], *path[2:])
             case codegen.ListOp():
                 return op.elements[as_index(path[0]).constant], path[1:]
             case codegen.ZipAccOp():

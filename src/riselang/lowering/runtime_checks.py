@@ -129,14 +129,14 @@ def _propagate_failures(
 ) -> None:
     """Pass the failure buffer to calls of functions that can fail; the caller then can, too."""
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
-    done: set[Operation] = set()
+    processed: set[Operation] = set()
     while True:
         names = {_function_of(entry).sym_name.data for entry in failing}
-        found = [call for call in calls if call not in done and _callee(call) in names]
-        if not found:
+        failing_calls = [call for call in calls if call not in processed and _callee(call) in names]
+        if not failing_calls:
             return
-        for call in found:
-            done.add(call)
+        for call in failing_calls:
+            processed.add(call)
             entry = _enclosing_entry(call)
             caller = failing.setdefault(entry, Checks(entry, source_locations))
             call.operands = [*call.operands, caller.failure_buffer()]
@@ -145,10 +145,10 @@ def _propagate_failures(
 def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
     """Add an attribute to a parameter of a function."""
     count = len(function.function_type.inputs)
-    known = [] if function.arg_attrs is None else [each.data for each in function.arg_attrs]
-    known += [{}] * (count - len(known))
-    known[position] = {**known[position], name: UnitAttr()}
-    function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in known)
+    attributes = [] if function.arg_attrs is None else [each.data for each in function.arg_attrs]
+    attributes += [{}] * (count - len(attributes))
+    attributes[position] = {**attributes[position], name: UnitAttr()}
+    function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in attributes)
 
 
 def failure_parameter(function: func.FuncOp) -> SSAValue | None:
@@ -215,11 +215,11 @@ def _report_function() -> func.FuncOp:
 def check_locations(module: ModuleOp) -> list[SourceLocation | None]:
     """Return the locations of the checks of a module after phase 1, in order of their numbers."""
     attribute = module.attributes.get(CHECKS)
-    found: list[SourceLocation | None] = []
+    locations: list[SourceLocation | None] = []
     for location in attribute if isinstance(attribute, ArrayAttr) else ():
         if isinstance(location, FileLineColLoc):
             file, line, column = location.filename.data, location.line.data, location.column.data
-            found.append(SourceLocation(file, line, column))
+            locations.append(SourceLocation(file, line, column))
         else:
-            found.append(None)
-    return found
+            locations.append(None)
+    return locations

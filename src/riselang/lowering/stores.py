@@ -23,7 +23,7 @@ from riselang.lowering.buffer_access import (
     array_type_of,
     rise_type_of,
 )
-from riselang.lowering.lane_access import depends_on_lane, index_at_lane
+from riselang.lowering.lane_access import depends_on_lane, substitute_lane
 from riselang.lowering.origins import builder_like
 from riselang.lowering.path_steps import PathSteps, is_in_empty_array
 from riselang.lowering.tiles import tile_height, transpose_columns
@@ -46,12 +46,12 @@ class _Column:
     lane: Nat
     builder: Builder
 
-    def follows(self, other: _Column) -> bool:
+    def follows(self, previous: _Column) -> bool:
         """Whether each lane is stored right after the same lane of the other vector."""
-        is_same = self.buffer is other.buffer and self.value.type == other.value.type
+        is_same = self.buffer is previous.buffer and self.value.type == previous.value.type
         *outer, last = self.indices
-        *before, end = other.indices
-        return is_same and outer == before and last == end + 1
+        *previous_outer, end = previous.indices
+        return is_same and outer == previous_outer and last == end + 1
 
 
 class Stores(PathSteps):
@@ -86,10 +86,10 @@ class Stores(PathSteps):
             if has_computed_index(op) and self.can_be_empty(target):
                 builder = self.emit_unless_empty(target, builder)
             path = self.shorten_path(rise_type_of(target), path, builder)
-        inside = self.emit_guards(self.guards, builder)
-        if inside is None:
+        guarded = self.emit_guards(self.guards, builder)
+        if guarded is None:
             return
-        builder = inside
+        builder = guarded
         buffer, indices = self.address(op, path)
         self.store_scalar(value, buffer, indices, builder)
 
@@ -128,11 +128,11 @@ class Stores(PathSteps):
         self.store_columns()
         shared = [guard for guard in unproven if not depends_on_lane((guard,), lane)]
         ends = [guard for guard in unproven if guard not in shared]
-        inside = self.emit_guards(shared, builder)
-        if inside is not None and start is not None and len(ends) <= 1:
-            inside = self.store_whole_vector(value, buffer, start, lane, ends, inside)
-        if inside is not None:
-            self.store_each_lane(_Column(value, buffer, indices, lane, inside), ends)
+        guarded = self.emit_guards(shared, builder)
+        if guarded is not None and start is not None and len(ends) <= 1:
+            guarded = self.store_whole_vector(value, buffer, start, lane, ends, guarded)
+        if guarded is not None:
+            self.store_each_lane(_Column(value, buffer, indices, lane, guarded), ends)
 
     def defer_column(self, column: _Column) -> None:
         """Defer storing a column, to store it together with the columns that follow it."""
@@ -144,13 +144,13 @@ class Stores(PathSteps):
         """Store the lanes of a vector one by one, each only if it is in bounds."""
         lane = column.lane
         for number in range(self.lane_count(lane)):
-            guards = [index_at_lane(end, lane, number) for end in ends]
-            here = self.emit_guards(guards, column.builder)
-            if here is None:
+            guards = [substitute_lane(end, lane, number) for end in ends]
+            guarded = self.emit_guards(guards, column.builder)
+            if guarded is None:
                 continue
-            scalar = self.extract_lane(column.value, Nat.const(number), here)
+            scalar = self.extract_lane(column.value, Nat.const(number), guarded)
             indices = self.indices_at_lane(column.indices, lane, number)
-            self.store_scalar(scalar, column.buffer, indices, here)
+            self.store_scalar(scalar, column.buffer, indices, guarded)
 
     def store_columns(self) -> None:
         """Store the pending columns: row by row where they form a tile."""
@@ -167,7 +167,7 @@ class Stores(PathSteps):
                 continue
             rows = transpose_columns([column.value for column in tile], builder)
             for row, start in zip(rows, starts, strict=True):
-                self.store_vector_at(row, first.buffer, start, builder)
+                self.store_contiguous_vector(row, first.buffer, start, builder)
 
     def store_whole_vector(
         self,
@@ -180,23 +180,23 @@ class Stores(PathSteps):
     ) -> Builder | None:
         """Store a vector as a whole if all its lanes are in bounds; return the else branch."""
         if not ends:
-            self.store_vector_at(value, buffer, start, builder)
+            self.store_contiguous_vector(value, buffer, start, builder)
             return None
         (end,) = ends
-        last = self.at_last_lane(end, lane)
+        last = self.value_at_last_lane(end, lane)
         if is_less(last, Nat.const(0), self.facts(last)):
             return builder
-        whole, other = self.emit_branches(last, builder)
-        self.store_vector_at(value, buffer, start, whole)
-        return None if self.is_uniform_over_lanes(end, lane) else other
+        then_branch, else_branch = self.emit_branches(last, builder)
+        self.store_contiguous_vector(value, buffer, start, then_branch)
+        return None if self.is_uniform_over_lanes(end, lane) else else_branch
 
     def store_scalar(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
     ) -> None:
         if self.is_affine(indices):
             map, operands = self.affine_map(indices)
-            stored = [value, buffer, *operands]
-            builder.insert(affine.StoreOp.create(operands=stored, properties={"map": map}))
+            store_operands = [value, buffer, *operands]
+            builder.insert(affine.StoreOp.create(operands=store_operands, properties={"map": map}))
         else:
             values = self.emit_indices(indices, builder)
             builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))

@@ -25,13 +25,13 @@ STACK_BUDGET = 128 * 1024
 
 def hoist_temporaries(function: Operation) -> None:
     """Move each temporary to the start of its function or parallel body."""
-    used = 0
+    stack_bytes = 0
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             block = _allocation_scope(op)
             size = STACK_LIMIT + 1 if op.dynamic_sizes else allocation_bytes(op)
-            on_stack = size <= STACK_LIMIT and used + size <= STACK_BUDGET
-            used += size if on_stack else 0
+            on_stack = size <= STACK_LIMIT and stack_bytes + size <= STACK_BUDGET
+            stack_bytes += size if on_stack else 0
             _move_allocation(op, block, on_stack)
 
 
@@ -64,14 +64,14 @@ def memref_bytes(type: MemRefType) -> int:
 
 def _insert_early(op: Operation, block: Block) -> None:
     """Insert an op at the start of a block, after the definitions of its operands."""
-    needed = {operand.owner for operand in op.operands}
+    operand_ops = {operand.owner for operand in op.operands}
     last = None
-    for other in block.ops:
-        if not needed:
+    for preceding_op in block.ops:
+        if not operand_ops:
             break
-        if other in needed:
-            needed.discard(other)
-            last = other
+        if preceding_op in operand_ops:
+            operand_ops.discard(preceding_op)
+            last = preceding_op
     if last is not None:
         block.insert_op_after(op, last)
     elif block.first_op is not None:
@@ -87,14 +87,14 @@ def _move_allocation(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
         return
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    moved = memref.AllocOp.get(
+    allocation = memref.AllocOp.get(
         type.element_type, ALIGNMENT, list(type.get_shape()), op.dynamic_sizes
     )
-    moved.location = op.location
-    _insert_early(moved, block)
-    op.memref.replace_all_uses_with(moved.memref)
+    allocation.location = op.location
+    _insert_early(allocation, block)
+    op.memref.replace_all_uses_with(allocation.memref)
     op.detach()
     op.erase()
     last = block.last_op
     assert last is not None
-    block.insert_op_before(memref.DeallocOp.get(moved.memref), last)
+    block.insert_op_before(memref.DeallocOp.get(allocation.memref), last)

@@ -53,27 +53,30 @@ def transpose_columns(columns: Sequence[SSAValue], builder: Builder) -> list[SSA
     while len(parts) > 1:
         merge = _interleave if parts[0].width < chunk else _concatenate
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [merge(one, other, chunk, builder) for one, other in pairs]
-    (whole,) = parts
-    return list(whole.vectors)
+        parts = [merge(first, second, chunk, builder) for first, second in pairs]
+    (tile,) = parts
+    return list(tile.vectors)
 
 
-def _interleave(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
+def _interleave(first: _TilePart, second: _TilePart, chunk: int, builder: Builder) -> _TilePart:
     """Interleave pieces of both, with each half of a chunk in a separate vector."""
-    width, vectors = one.width, list[SSAValue]()
-    (length,) = _vector_shape(one.vectors[0])
+    width, vectors = first.width, list[SSAValue]()
+    (length,) = _vector_shape(first.vectors[0])
     halves = [
         [(base + start, piece) for base in range(0, length, chunk) for start in starts
          for piece in (0, length)]
         for starts in (range(0, chunk // 2, width), range(chunk // 2, chunk, width))
     ]  # fmt: skip
-    for pair in zip(one.vectors, other.vectors, strict=True):
+    for pair in zip(first.vectors, second.vectors, strict=True):
         for half in halves:
-            mask = [at + piece + step for at, piece in half for step in range(width)]
+            mask = [position + piece + step for position, piece in half for step in range(width)]
             vectors.append(_shuffle(*pair, mask, builder))
     row_positions = [
-        (2 * number + at % chunk // (chunk // 2), at - at % chunk + at % (chunk // 2) * 2)
-        for number, at in one.row_positions
+        (
+            2 * number + position % chunk // (chunk // 2),
+            position - position % chunk + position % (chunk // 2) * 2,
+        )
+        for number, position in first.row_positions
     ]
     return _TilePart(vectors, 2 * width, row_positions)
 
@@ -81,10 +84,12 @@ def _interleave(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) 
 def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
     """Concatenate the pieces of both, with one vector for each lane."""
     vectors: list[SSAValue] = []
-    for number, at in one.row_positions:
+    for number, position in one.row_positions:
         first, second = one.vectors[number], other.vectors[number]
         (length,) = _vector_shape(first)
-        mask = [start + step for start in (at, length + at) for step in range(one.width)]
+        mask = [
+            start + step for start in (position, length + position) for step in range(one.width)
+        ]
         vectors.append(_shuffle(first, second, mask, builder))
     return _TilePart(vectors, 2 * one.width, [(lane, 0) for lane in range(len(vectors))])
 

@@ -195,8 +195,8 @@ class Translation:
         if not arguments:
             return function
         if isinstance(function, Closure):
-            body, environment, rest = self.enter(function, arguments)
-            return self.apply(self.read(body, environment), rest)
+            body, environment, remaining = self.enter(function, arguments)
+            return self.apply(self.read(body, environment), remaining)
         if isinstance(function, Callee):
             if len(arguments) < len(function.inputs):
                 return self.apply(Closure(function.function, ()), arguments)
@@ -204,10 +204,10 @@ class Translation:
                 function.result, lambda target: self.call(function, arguments, target)
             )
         assert isinstance(function, Partial)
-        pattern, given = function.pattern, (*function.arguments, *arguments)
+        pattern, all_arguments = function.pattern, (*function.arguments, *arguments)
         arity = pattern.spec.arity
-        if len(given) < arity:
-            return Partial(pattern, given)
+        if len(all_arguments) < arity:
+            return Partial(pattern, all_arguments)
         rule = self.read_rules.get(pattern.spec.name)
         if rule is None:
             raise LimitationError(
@@ -216,8 +216,8 @@ class Translation:
                 pattern.location,
             )
         with self.emitter.located_at(pattern):
-            result = rule(pattern, given[:arity])
-        return self.apply(result, given[arity:])
+            result = rule(pattern, all_arguments[:arity])
+        return self.apply(result, all_arguments[arity:])
 
     def read_application(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
         """Apply a function to all its arguments, and return the resulting data."""
@@ -231,11 +231,11 @@ class Translation:
         """Bind the arguments of a lambda: return its body, its environment, the other arguments."""
         body: Term = closure.function
         environment = closure.environment
-        rest = list(arguments)
-        while rest and isinstance(body, Lambda):
-            environment = (*environment, self.force(rest.pop(0)))
+        remaining = list(arguments)
+        while remaining and isinstance(body, Lambda):
+            environment = (*environment, self.force(remaining.pop(0)))
             body = body.body
-        return body, environment, rest
+        return body, environment, remaining
 
     def store(self, lazy: Lazy, target: SSAValue) -> None:
         if isinstance(lazy, Delayed) and isinstance(lazy.term, Apply):
@@ -249,9 +249,9 @@ class Translation:
         self, function: Value, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
         if isinstance(function, Closure):
-            body, environment, rest = self.enter(function, arguments)
-            if rest:
-                self.store_application(self.read(body, environment), rest, target)
+            body, environment, remaining = self.enter(function, arguments)
+            if remaining:
+                self.store_application(self.read(body, environment), remaining, target)
             else:
                 self.store(Delayed(body, environment), target)
             return
@@ -259,28 +259,28 @@ class Translation:
             self.call(function, arguments, target)
             return
         assert isinstance(function, Partial)
-        pattern, given = function.pattern, (*function.arguments, *arguments)
+        pattern, all_arguments = function.pattern, (*function.arguments, *arguments)
         rule = self.store_rules.get(pattern.spec.name)
-        if rule is not None and len(given) == pattern.spec.arity:
+        if rule is not None and len(all_arguments) == pattern.spec.arity:
             with self.emitter.located_at(pattern):
-                rule(pattern, given, target)
+                rule(pattern, all_arguments, target)
             return
         self.copy(self.read_application(function, arguments), target)
 
     def call(self, callee: Callee, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Call a function of the module with the target, or with a buffer that is copied to it."""
         assert self.callees is not None
-        passed = [
+        call_operands = [
             each
             for type, argument in zip(callee.inputs, arguments, strict=True)
             for each in self.call_arguments(type, self.read_data(argument))
         ]
-        wanted = buffer_types(callee.result)
+        result_buffers = buffer_types(callee.result)
         outputs = whole_buffers(target)
-        is_whole = outputs is not None and [each.type for each in outputs] == wanted
+        is_whole = outputs is not None and [each.type for each in outputs] == result_buffers
         if outputs is None or not is_whole:
             outputs = self.allocate_buffers(callee.result)
-        self.emitter.add(CallOp(self.callees.function_name(callee), [*outputs, *passed], []))
+        self.emitter.add(CallOp(self.callees.function_name(callee), [*outputs, *call_operands], []))
         if not is_whole:
             self.copy(self.add(codegen.CastOp(outputs, callee.result)), target)
 
@@ -394,10 +394,10 @@ class Translation:
             return [scalar for part in owner.operands for scalar in self.unwrap(part)]
         type = data_type(value)
         if isinstance(type, ScalarType | VectorType | IdxType):
-            plain = IndexType() if isinstance(type, IdxType) else unwrap_type(type)
-            if isinstance(owner, codegen.CastOp) and owner.sources[0].type == plain:
+            builtin_type = IndexType() if isinstance(type, IdxType) else unwrap_type(type)
+            if isinstance(owner, codegen.CastOp) and owner.sources[0].type == builtin_type:
                 return [owner.sources[0]]
-            return [self.add(codegen.CastOp([value], plain))]
+            return [self.add(codegen.CastOp([value], builtin_type))]
         if isinstance(type, ArrayType):
             scalars: list[SSAValue] = []
             for number in range(type.length.constant):

@@ -59,9 +59,9 @@ class Driver:
         self.name = self._device_name(device)
 
     def _device_attribute(self, device: ctypes.c_int, attribute: int) -> int:
-        found = ctypes.c_int()
-        self._call("cuDeviceGetAttribute", ctypes.byref(found), attribute, device)
-        return found.value
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        return value.value
 
     def _keep_memory(self, device: ctypes.c_int) -> None:
         """Keep freed memory in the process: allocating it again takes longer than most kernels."""
@@ -109,9 +109,9 @@ class Driver:
         return KernelModule(self, module)
 
     def get_function(self, module: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
-        found = ctypes.c_void_p()
-        self._call("cuModuleGetFunction", ctypes.byref(found), module, name.encode())
-        return found
+        handle = ctypes.c_void_p()
+        self._call("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
+        return handle
 
     def allocate(self, bytes: int) -> int:
         """Allocate memory for kernels that are launched from now on."""
@@ -165,8 +165,10 @@ class Driver:
         arguments: Sequence[Any],
     ) -> None:
         """Launch a kernel with arguments that are ctypes values."""
-        passed = (ctypes.c_void_p * max(len(arguments), 1))(*map(ctypes.addressof, arguments))
-        self._call("cuLaunchKernel", function, *grid, *block, 0, None, passed, None)
+        argument_addresses = (ctypes.c_void_p * max(len(arguments), 1))(
+            *map(ctypes.addressof, arguments)
+        )
+        self._call("cuLaunchKernel", function, *grid, *block, 0, None, argument_addresses, None)
 
 
 @dataclass(frozen=True)

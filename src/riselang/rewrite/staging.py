@@ -40,7 +40,7 @@ class Stages:
 
 
 @recursive
-def split_stages(term: Term, parameters: int, known: Set[int]) -> Stages | None:
+def split_by_known_parameters(term: Term, parameters: int, known: Set[int]) -> Stages | None:
     """Split a program into two stages; `known` are the parameters of the first one.
 
     Returns None if no stored value depends only on these parameters.
@@ -75,7 +75,7 @@ def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Te
             for arguments, level in calls
         )
     )
-    stages = split_stages(function, len(inputs), known_positions) if calls else None
+    stages = split_by_known_parameters(function, len(inputs), known_positions) if calls else None
     inner = continuation.body
     if stages is not None:
         inner = _pass_values(inner, stages, known_positions)

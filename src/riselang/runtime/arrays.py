@@ -83,9 +83,9 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         return np.empty(shape, dtype)
     count = prod(shape)
     check_memory(count * dtype.itemsize, "a result")
-    whole = np.empty(count + CACHE_LINE // dtype.itemsize, dtype)
-    start = -address(whole) % CACHE_LINE // dtype.itemsize
-    return whole[start : start + count].reshape(shape)
+    storage = np.empty(count + CACHE_LINE // dtype.itemsize, dtype)
+    start = -address(storage) % CACHE_LINE // dtype.itemsize
+    return storage[start : start + count].reshape(shape)
 
 
 def as_array(value: Any, name: str) -> Array:

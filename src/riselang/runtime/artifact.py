@@ -47,12 +47,14 @@ class CompiledFunction:
 
     def accepts(self, buffers: Sequence[Buffer]) -> bool:
         """Return whether its parameters have these shapes and types."""
-        found = [(each.shape, each.type) for each in self.parameters]
-        positions = {at for at, _ in self.dynamic_dimensions or ()}
-        return len(found) == len(buffers) and all(
+        own_buffers = [(each.shape, each.type) for each in self.parameters]
+        positions = {position for position, _ in self.dynamic_dimensions or ()}
+        return len(own_buffers) == len(buffers) and all(
             (shape, type) == (tuple(map(_static_length, lengths)), leaf)
-            and (at in positions or all(length.is_constant for length in lengths))
-            for at, ((shape, type), (lengths, leaf)) in enumerate(zip(found, buffers, strict=True))
+            and (position in positions or all(length.is_constant for length in lengths))
+            for position, ((shape, type), (lengths, leaf)) in enumerate(
+                zip(own_buffers, buffers, strict=True)
+            )
         )
 
 
@@ -94,21 +96,21 @@ class Artifact:
                 None if kernels is None else Kernels.from_json(kernels),
             )
 
-    def check(self, wanted: ExpectedFunctions) -> None:
+    def check(self, expected: ExpectedFunctions) -> None:
         """Raise a ValueError if the code cannot be loaded here or lacks the wanted functions."""
         from riselang.native.llvm import codegen as llvm
         from riselang.native.llvm import shared_libraries as libraries
 
-        known = {each.name: each for each in self.functions}
-        missing = wanted.keys() - known.keys()
+        by_name = {each.name: each for each in self.functions}
+        missing = expected.keys() - by_name.keys()
         missing |= {each for each in self.libraries if not libraries.is_installed(each)}
         if missing:
             raise ValueError(f"there is no {min(missing)}")
-        for name, buffers in wanted.items():
-            if buffers is not None and not known[name].accepts(buffers):
+        for name, buffers in expected.items():
+            if buffers is not None and not by_name[name].accepts(buffers):
                 raise ValueError(f"{name} takes different buffers")
         if self.kernels is not None:
-            if self.objects or known.keys() != {each.function for each in self.kernels.plans}:
+            if self.objects or by_name.keys() != {each.function for each in self.kernels.plans}:
                 raise ValueError("kernels for other functions")
             return
         for name in self.libraries:
@@ -189,7 +191,8 @@ def _function_to_json(function: CompiledFunction) -> dict[str, Any]:
             ]
             for each in function.parameters
         ],
-        "open": lengths and [[at, [str(length) for length in each]] for at, each in lengths],
+        "open": lengths
+        and [[position, [str(length) for length in each]] for position, each in lengths],
         "checks": [
             location
             and [location.file, location.line, location.column, location.length, location.text]
@@ -207,10 +210,13 @@ def _function_from_json(data: Any) -> CompiledFunction:
     lengths = None
     if data["open"] is not None:
         lengths = tuple(
-            _dynamic_dimensions_from_json(at, each, parameters) for at, each in data["open"]
+            _dynamic_dimensions_from_json(position, each, parameters)
+            for position, each in data["open"]
         )
-    known = {name for _, each in lengths or () for length in each for name in length.variables}
-    if any(each.bound is not None and each.bound.variables - known for each in parameters):
+    bound_names = {
+        name for _, each in lengths or () for length in each for name in length.variables
+    }
+    if any(each.bound is not None and each.bound.variables - bound_names for each in parameters):
         raise ValueError("an index bound with an unknown size")
     checks = tuple(None if each is None else _location_from_json(*each) for each in data["checks"])
     return CompiledFunction(check_json_type(data["name"], str), parameters, lengths, checks)
@@ -240,11 +246,11 @@ def _length_from_json(value: Any) -> int:
 def _dynamic_dimensions_from_json(
     position: Any, lengths: Any, parameters: Sequence[Parameter]
 ) -> tuple[int, tuple[Nat, ...]]:
-    found = tuple(parse_nat(check_json_type(each, str)) for each in lengths)
+    dimensions = tuple(parse_nat(check_json_type(each, str)) for each in lengths)
     shape = parameters[check_json_type(position, int)].shape
-    if position < 0 or shape is None or len(shape) != len(found):
+    if position < 0 or shape is None or len(shape) != len(dimensions):
         raise ValueError("lengths that do not belong to a parameter")
-    return position, found
+    return position, dimensions
 
 
 def _location_from_json(

@@ -1,14 +1,16 @@
 """The kernel cache: compiled modules on disk, so that a new process need not recompile them.
 
 An entry is one file, whose name is a hash of everything that the code depends on. It is written to
-a temporary file, then renamed, and begins with a checksum. A damaged, foreign or incomplete entry
-is recompiled, and failures to write are ignored: the cache may slow a program down, but never stop
-it or make it wrong. There are no locks, so no process waits for one that was killed.
+a temporary file, which is then renamed, and begins with a checksum. A kernel whose entry is
+damaged, incomplete or not trusted is recompiled, and failures to write are ignored: the cache may
+slow a program down, but never stop it or make it wrong. There are no locks, so no process waits for
+one that was killed.
 
 An entry is code that will run, so it must be a regular file that this user owns and nobody else may
 write. This is checked for each file, not for the folder: other users may be able to create files
-in it, but not files of this user. They could, however, create links to files elsewhere. So links
-are not followed, and if others may write to the folder, a file with several hard links is not read.
+in it, but not files that this user owns. They could, however, create links to such files. So
+symbolic links are not followed, and if other users may write to the folder, a file with several
+hard links is not read.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ from pathlib import Path
 from riselang.support import config
 
 SUFFIX = ".kernel"
-_PARTIAL = ".partial"
-_PARTIAL_LIFETIME = 3600.0
-"""Seconds after which the process of a temporary file that was not renamed is assumed dead."""
-_CHECKSUM = hashlib.sha256
+_TEMPORARY_SUFFIX = ".partial"
+_TEMPORARY_LIFETIME = 3600.0
+"""Seconds after which the process that created a temporary file is assumed to have ended."""
+_HASH = hashlib.sha256
 _MAGIC = b"riselang kernel 2\n"
-_HEADER_SIZE = len(_MAGIC) + _CHECKSUM().digest_size
-"""The offset of the content."""
+_HEADER_SIZE = len(_MAGIC) + _HASH().digest_size
+"""The offset of the content in an entry."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _PRUNE_TARGET = 0.75
 """The fraction of the size limit to which a cache that exceeds it is pruned."""
@@ -45,7 +47,7 @@ class CacheEntry:
     path: Path
     size: int
     last_used: float
-    """When it was last read or written, in seconds since the epoch."""
+    """When the entry was last read or written, in seconds since the epoch."""
 
     @property
     def key(self) -> str:
@@ -56,22 +58,22 @@ class KernelCache:
     """A cache in a folder, which need not exist."""
 
     def __init__(self, folder: Path, limit: int):
-        """`limit` is the maximum size in bytes."""
+        """`limit` is the maximum total size of the entries in bytes."""
         self.folder = folder
         self.limit = limit
 
     def read(self, key: str, *, touch: bool = True) -> bytes | None:
-        """Return the content of an entry; None if it is missing or damaged."""
+        """Return the content of an entry; None if it is missing, damaged or not trusted."""
         try:
             with open(self._path(key), "rb", opener=_open_regular_file) as file:
                 status = os.fstat(file.fileno())
                 if not self._is_trusted(status):
                     return None
-                head = file.read(_HEADER_SIZE)
-                if not head.startswith(_MAGIC):
+                header = file.read(_HEADER_SIZE)
+                if not header.startswith(_MAGIC):
                     return None
                 content = file.read(status.st_size)
-                if head != _MAGIC + _checksum(key, content):
+                if header != _MAGIC + _checksum(key, content):
                     return None
                 if touch:
                     _touch(file.fileno(), self._path(key))
@@ -96,16 +98,16 @@ class KernelCache:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write(key, _MAGIC + _checksum(key, content) + content)
-            if _is_time_to_prune():
+            if _claim_prune():
                 self.prune()
         except (OSError, ValueError):
             return False
         return True
 
     def _write(self, key: str, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(suffix=_PARTIAL, dir=self.folder)
+        descriptor, name = tempfile.mkstemp(suffix=_TEMPORARY_SUFFIX, dir=self.folder)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -130,38 +132,41 @@ class KernelCache:
     def clear(self) -> int:
         """Remove all entries, and return their number."""
         removed = 0
-        for entry in (*self._files(SUFFIX), *self._files(_PARTIAL)):
+        for entry in (*self._files(SUFFIX), *self._files(_TEMPORARY_SUFFIX)):
             with contextlib.suppress(OSError):
                 entry.path.unlink()
                 removed += entry.path.suffix == SUFFIX
         return removed
 
     def prune(self) -> None:
-        """Remove least recently used entries beyond the limit, and abandoned temporary files."""
+        """If the cache exceeds its limit, remove the least recently used entries.
+
+        Also remove abandoned temporary files.
+        """
         entries = self.entries()
         excess = sum(entry.size for entry in entries) - self.limit
         if excess > 0:
             excess += int(self.limit * (1 - _PRUNE_TARGET))
-        old = [
+        to_remove = [
             each
-            for each in self._files(_PARTIAL)
-            if each.last_used < time.time() - _PARTIAL_LIFETIME
+            for each in self._files(_TEMPORARY_SUFFIX)
+            if each.last_used < time.time() - _TEMPORARY_LIFETIME
         ]
         for entry in reversed(entries):
             if excess <= 0:
                 break
             excess -= entry.size
-            old.append(entry)
-        for entry in old:
+            to_remove.append(entry)
+        for entry in to_remove:
             with contextlib.suppress(OSError):
                 entry.path.unlink()
 
     def _files(self, suffix: str) -> Iterator[CacheEntry]:
         try:
-            found = list(os.scandir(self.folder))
+            files = list(os.scandir(self.folder))
         except OSError:
             return
-        for file in found:
+        for file in files:
             if file.name.endswith(suffix):
                 with contextlib.suppress(OSError):
                     status = file.stat(follow_symlinks=False)
@@ -182,8 +187,8 @@ _PRUNE_INTERVAL = 60.0
 _next_prune = [0.0]
 
 
-def _is_time_to_prune() -> bool:
-    """Return whether to prune; scanning a full folder is slow, so not at every write."""
+def _claim_prune() -> bool:
+    """Return whether the caller should prune, at most once per interval: scanning is slow."""
     now = time.monotonic()
     if now < _next_prune[0]:
         return False
@@ -192,15 +197,15 @@ def _is_time_to_prune() -> bool:
 
 
 def _checksum(key: str, content: bytes) -> bytes:
-    # The key is included to detect an entry that was renamed to another key.
-    return _CHECKSUM(key.encode() + content).digest()
+    # The key is included to detect an entry that was renamed to a different key.
+    return _HASH(key.encode() + content).digest()
 
 
 def _open_regular_file(path: str, flags: int) -> int:
-    """Open a file without following a link or blocking on a pipe."""
+    """Open a file without following a symbolic link or blocking on a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
-def _touch(handle: int, path: Path) -> None:
+def _touch(descriptor: int, path: Path) -> None:
     with contextlib.suppress(OSError):
-        os.utime(handle if os.utime in os.supports_fd else path)
+        os.utime(descriptor if os.utime in os.supports_fd else path)

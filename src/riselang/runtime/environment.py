@@ -59,10 +59,10 @@ def hash_folder(folder: str, unchanged_since: int | None = None) -> str | None:
     hashed = hashlib.sha256()
     for path in files:
         try:
-            data, changed = _read(path)
+            data, modified = _read(path)
         except OSError:
             return None
-        if unchanged_since is not None and changed > unchanged_since:
+        if unchanged_since is not None and modified > unchanged_since:
             return None
         name = os.fsencode(path[len(folder) :])
         hashed.update(b"%d:%s%d:%s" % (len(name), name, len(data), data))
@@ -76,8 +76,8 @@ def _read(path: str) -> tuple[bytes, int]:
     try:
         status = os.fstat(handle)
         data = os.read(handle, status.st_size + 1)
-        while len(data) < status.st_size and (more := os.read(handle, status.st_size)):
-            data += more
+        while len(data) < status.st_size and (chunk := os.read(handle, status.st_size)):
+            data += chunk
         return data, status.st_ctime_ns
     finally:
         os.close(handle)

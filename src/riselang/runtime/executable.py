@@ -130,7 +130,9 @@ class Executable:
         self.parameters = tuple(parameters)
         self._checks = tuple(checks)
         self._shapes = shapes
-        self._buffers = [at for at, each in enumerate(parameters) if each.shape is not None]
+        self._buffers = [
+            position for position, each in enumerate(parameters) if each.shape is not None
+        ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
         self._is_plain = (
@@ -196,7 +198,7 @@ class Executable:
                 f"{self.name} takes {format_count(len(self.parameters), 'argument')}, "
                 f"but got {len(arguments)}"
             )
-        passed: list[Any] = []
+        call_arguments: list[Any] = []
         arrays: list[Array] = []
         spans: list[tuple[int, int, Parameter]] = []
         for parameter, dtype, argument in zip(
@@ -204,7 +206,7 @@ class Executable:
         ):
             shape = parameter.shape
             if shape is None:
-                passed.append(_scalar_value(argument, parameter))
+                call_arguments.append(_scalar_value(argument, parameter))
                 continue
             array = argument
             if not (
@@ -215,9 +217,11 @@ class Executable:
             ):
                 array = _check_array(argument, parameter)
             start = address(array)
-            passed.append(start)
+            call_arguments.append(start)
             if DYNAMIC_INDEX in shape:
-                passed += [n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX]
+                call_arguments += [
+                    n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX
+                ]
             arrays.append(array)
             if array.nbytes:
                 spans.append((start, start + array.nbytes, parameter))
@@ -225,8 +229,8 @@ class Executable:
             self._check_sizes(arrays)
         _check_overlap(spans)
         if self._checks:
-            self._call_checked(passed)
-        elif reason := self._function(*passed):
+            self._call_checked(call_arguments)
+        elif reason := self._function(*call_arguments):
             raise_call_error(reason)
 
     def fast_call(
@@ -242,24 +246,24 @@ class Executable:
         `inputs` has the inputs that are fixed, and None for those that each call passes. `shapes`
         has the shapes of all arrays, which is required if there are dynamic dimensions.
         """
-        given = [each for each in inputs if each is not None]
-        if not self._is_plain or not all(each.flags.carray for each in given):
+        known_inputs = [each for each in inputs if each is not None]
+        if not self._is_plain or not all(each.flags.carray for each in known_inputs):
             return None
         declared = [parameter.shape or () for parameter in self.parameters]
         if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
             return None
-        known = declared if shapes is None else shapes
+        used_shapes = declared if shapes is None else shapes
         lengths = [
             tuple(n for n, m in zip(*pair, strict=True) if m == DYNAMIC_INDEX)
-            for pair in zip(known, declared, strict=True)
+            for pair in zip(used_shapes, declared, strict=True)
         ]
-        kinds = list(zip(known[:results], self._dtypes, strict=False))
+        kinds = list(zip(used_shapes[:results], self._dtypes, strict=False))
         return specialize_call(self._function, kinds, inputs, otherwise, pack, lengths)
 
-    def _call_checked(self, passed: Sequence[Any]) -> None:
+    def _call_checked(self, call_arguments: Sequence[Any]) -> None:
         """Pass a buffer for the first failed check, and raise an error if there is one."""
         failure = np.zeros(FAILURE_SHAPE, np.int64)
-        if reason := self._function(*passed, failure.ctypes.data):
+        if reason := self._function(*call_arguments, failure.ctypes.data):
             raise_call_error(reason)
         count, check, index, bound = failure.tolist()
         if count:
@@ -268,11 +272,15 @@ class Executable:
     def _check_sizes(self, arrays: Sequence[Array]) -> None:
         """Raise an error for inconsistent shapes and for indices out of range."""
         positions = self._buffers
-        sizes = self.sizes({at: array.shape for at, array in zip(positions, arrays, strict=True)})
-        for at, array in zip(positions, arrays, strict=True):
-            bound = self.parameters[at].bound
+        sizes = self.sizes(
+            {position: array.shape for position, array in zip(positions, arrays, strict=True)}
+        )
+        for position, array in zip(positions, arrays, strict=True):
+            bound = self.parameters[position].bound
             if bound is not None:
-                check_indices(array, bound.substitute(sizes).constant, self.parameters[at].name)
+                check_indices(
+                    array, bound.substitute(sizes).constant, self.parameters[position].name
+                )
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.parameters)})>"
@@ -289,8 +297,8 @@ def _check_array(argument: Any, parameter: Parameter) -> Array:
     check_dtype(array, parameter.type, parameter.name)
     if DYNAMIC_INDEX in parameter.shape and array.ndim == len(parameter.shape):
         shape = [
-            found if wanted == DYNAMIC_INDEX else wanted
-            for wanted, found in zip(parameter.shape, array.shape, strict=True)
+            actual if expected == DYNAMIC_INDEX else expected
+            for expected, actual in zip(parameter.shape, array.shape, strict=True)
         ]
         check_shape(array, shape, parameter.name)
     else:

@@ -44,14 +44,16 @@ def specialize_call(
     those that a call passes, which must have the right types and shapes. If one of these is not
     C-contiguous, `otherwise` handles the call.
     """
-    kept = tuple(each for each in inputs if each is not None)
-    behind = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
+    known_inputs = tuple(each for each in inputs if each is not None)
+    length_counts = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
     ends_early = getattr(function, "restype", None) is not None
-    make = _call_factory(len(results), tuple(each is None for each in inputs), behind, ends_early)
-    known = tuple(map(address, kept))
-    made = [(new_array if is_large(*each) else np.empty, *each) for each in results]
-    numbers = [number for each in lengths for number in each]
-    return make(function, made, kept, known, numbers, otherwise, pack)
+    make = _call_factory(
+        len(results), tuple(each is None for each in inputs), length_counts, ends_early
+    )
+    addresses = tuple(map(address, known_inputs))
+    allocations = [(new_array if is_large(*each) else np.empty, *each) for each in results]
+    flat_lengths = [number for each in lengths for number in each]
+    return make(function, allocations, known_inputs, addresses, flat_lengths, otherwise, pack)
 
 
 _ADDRESS = "pointer_at(id({}) + data).value" if has_object_layout else "address({})"
@@ -65,7 +67,7 @@ _NAMES = {
 
 @cache
 def _call_factory(
-    results: int, given: tuple[bool, ...], behind: tuple[int, ...], ends_early: bool
+    results: int, given: tuple[bool, ...], length_counts: tuple[int, ...], ends_early: bool
 ) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
@@ -74,13 +76,14 @@ def _call_factory(
     array_addresses = [_ADDRESS.format(each) for each in outputs]
     for number, is_given in enumerate(given):
         array_addresses.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
-    numbers = [f"n{number}" for number in range(sum(behind))]
-    left = iter(numbers)
-    passed = [each for array_address, count in zip(array_addresses, behind, strict=True)
-              for each in (array_address, *islice(left, count))]  # fmt: skip
+    length_names = [f"n{number}" for number in range(sum(length_counts))]
+    remaining_names = iter(length_names)
+    pairs = zip(array_addresses, length_counts, strict=True)
+    call_arguments = [each for array_address, count in pairs
+                      for each in (array_address, *islice(remaining_names, count))]  # fmt: skip
     created = [f"r{number} = new{number}(shape{number}, dtype{number})"
                for number in range(results)]  # fmt: skip
-    run = f"function({', '.join(passed)})"
+    run = f"function({', '.join(call_arguments)})"
     if ends_early:
         run = f"if reason := {run}: end_call(reason)"
     in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
@@ -88,7 +91,7 @@ def _call_factory(
 def make(function, results, kept, known, numbers, otherwise, packed):
     [{", ".join(f"({kind})" for kind in kinds)}] = results
     [{", ".join(fixed)}] = known
-    [{", ".join(numbers)}] = numbers
+    [{", ".join(length_names)}] = numbers
     def call(arguments):
         [{", ".join(inputs)}] = arguments
         if not ({in_rows}):
@@ -99,6 +102,6 @@ def make(function, results, kept, known, numbers, otherwise, packed):
     call.kept = kept  # keeps the arrays alive while their addresses are used
     return call
 """
-    found: dict[str, Any] = dict(_NAMES)
-    exec(text, found)
-    return found["make"]
+    namespace: dict[str, Any] = dict(_NAMES)
+    exec(text, namespace)
+    return namespace["make"]

@@ -69,47 +69,51 @@ class HostProgram:
     def run(self, *passed: Any) -> None:
         """Call it with the addresses of arrays, and scalars."""
         driver = self.module.driver
-        with driver.make_current(), ExitStack() as held:
+        with driver.make_current(), ExitStack() as resources:
             values: dict[int, Any] = {}
             copied: list[int] = []
-            for at, (parameter, given) in enumerate(zip(self.parameters, passed, strict=True)):
+            for position, (parameter, argument) in enumerate(
+                zip(self.parameters, passed, strict=True)
+            ):
                 if not parameter.bytes:
-                    values[at] = parameter.kind(given)
+                    values[position] = parameter.kind(argument)
                     continue
-                if driver.is_on_device(given):
-                    values[at] = ctypes.c_uint64(given)
+                if driver.is_on_device(argument):
+                    values[position] = ctypes.c_uint64(argument)
                     continue
-                values[at] = self._allocate(parameter.bytes, held)
-                copied.append(at)
-                if at in self.plan.read:
-                    driver.copy_in(values[at].value, given, parameter.bytes)
+                values[position] = self._allocate(parameter.bytes, resources)
+                copied.append(position)
+                if position in self.plan.read:
+                    driver.copy_in(values[position].value, argument, parameter.bytes)
             for step in self.plan.steps:
-                self._run_step(step, values, held)
-            for at in copied:
-                if at in self.plan.written:
-                    driver.copy_out(passed[at], values[at].value, self.parameters[at].bytes)
+                self._run_step(step, values, resources)
+            for position in copied:
+                if position in self.plan.written:
+                    driver.copy_out(
+                        passed[position], values[position].value, self.parameters[position].bytes
+                    )
 
-    def _allocate(self, bytes: int, held: ExitStack) -> ctypes.c_uint64:
+    def _allocate(self, bytes: int, resources: ExitStack) -> ctypes.c_uint64:
         address = self.module.driver.allocate(bytes)
-        held.callback(self.module.driver.free, address)
+        resources.callback(self.module.driver.free, address)
         return ctypes.c_uint64(address)
 
-    def _run_step(self, step: Step, values: dict[int, Any], held: ExitStack) -> None:
+    def _run_step(self, step: Step, values: dict[int, Any], resources: ExitStack) -> None:
         match step:
             case Allocate(value, bytes):
-                values[value] = self._allocate(bytes, held)
+                values[value] = self._allocate(bytes, resources)
             case Launch(kernel, grid, block, arguments):
-                given = [values[at] for at in arguments]
-                self.module.driver.launch(self.module.get_function(kernel), grid, block, given)
+                operands = [values[number] for number in arguments]
+                self.module.driver.launch(self.module.get_function(kernel), grid, block, operands)
             case Repeat():
-                self._run_loop(step, values, held)
+                self._run_loop(step, values, resources)
 
-    def _run_loop(self, step: Repeat, values: dict[int, Any], held: ExitStack) -> None:
-        carried = [values[at] for at in step.initial]
+    def _run_loop(self, step: Repeat, values: dict[int, Any], resources: ExitStack) -> None:
+        carried = [values[number] for number in step.initial]
         for index in range(step.start, step.end, step.step):
             values[step.index] = ctypes.c_int64(index)
             values |= zip(step.carried, carried, strict=True)
             for inner in step.steps:
-                self._run_step(inner, values, held)
-            carried = [values[at] for at in step.yielded]
+                self._run_step(inner, values, resources)
+            carried = [values[number] for number in step.yielded]
         values |= zip(step.results, carried, strict=True)

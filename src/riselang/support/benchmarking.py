@@ -34,9 +34,9 @@ def calls_per_sample(seconds: float) -> int:
     return min(MAX_CALLS, max(1, math.ceil(MIN_SAMPLE_SECONDS / max(seconds, 1e-9))))
 
 
-def round_count(seconds: float, wanted: int) -> int:
+def round_count(seconds: float, max_rounds: int) -> int:
     """Return the number of rounds to measure, given the seconds that each takes."""
-    return min(wanted, max(MIN_ROUNDS, int(MAX_SECONDS / seconds)))
+    return min(max_rounds, max(MIN_ROUNDS, int(MAX_SECONDS / seconds)))
 
 
 def time_interleaved(

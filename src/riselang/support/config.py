@@ -117,8 +117,8 @@ def is_cache_enabled() -> bool:
 
 def cache_folder() -> Path:
     """Return the folder of the kernel cache."""
-    if given := CACHE_DIR.value():
-        return Path(given)
+    if folder := CACHE_DIR.value():
+        return Path(folder)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or _home(), "riselang", "cache")
     if sys.platform == "darwin":
@@ -201,15 +201,15 @@ class Options:
         if library == "blas":
             float = float or "relaxed"
             loops = loops or ("affine" if self.loops == "scf" else None)
-        given = {
+        changes = {
             "loops": loops, "float": float, "debug_info": debug_info, "library": library,
             "contracted": contracted, "effort": effort,
         }  # fmt: skip
-        changed = replace(
-            self, **{name: value for name, value in given.items() if value is not None}
+        options = replace(
+            self, **{name: value for name, value in changes.items() if value is not None}
         )
-        changed.check()
-        return changed
+        options.check()
+        return options
 
     def check(self) -> None:
         """Raise an error for an invalid value or combination."""

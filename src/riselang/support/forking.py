@@ -10,8 +10,8 @@ until the other threads have left the compiler:
 Sections may be nested. A thread that is about to enter one waits for a pending fork, so threads
 that compile continuously do not starve it; therefore locks are acquired inside sections, never
 around them. Locks that are held only briefly outside of sections are reset in the child
-(`after_in_child`). A thread that works for another one, in a copy of its context, belongs to the
-sections of that thread.
+(`after_fork_in_child`). A thread that works for another one, in a copy of its context, belongs to
+the sections of that thread.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Sections:
         self.depths: dict[int, int] = {}
         self.forking: int | None = None
         self.foreign_locks: list[tuple[Callable[[], object], Callable[[], object]]] = []
-        """Locks of other libraries, to acquire before a fork and release after it."""
+        """How to acquire and release locks of other libraries, which a fork must hold."""
 
     def enter(self) -> None:
         watch_forks()
@@ -117,8 +117,8 @@ def acquire_for_forks(acquire: Callable[[], object], release: Callable[[], objec
     _SECTIONS.foreign_locks.append((acquire, release))
 
 
-def after_in_child(hook: Callable[[], object]) -> Callable[[], object]:
-    """Register a function that resets state of this process in a forked child."""
+def after_fork_in_child(hook: Callable[[], object]) -> Callable[[], object]:
+    """Register a function that resets inherited state in a forked child."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=hook)
     return hook

@@ -1,7 +1,7 @@
 """Fewer garbage collections during compilation.
 
 A compiler creates many objects that live until it ends, and the collector traverses all of them
-repeatedly, which takes a tenth of the compile time. There is one collector for the whole process,
+repeatedly, which takes a tenth of the compile time. There is one collector for the entire process,
 so the compiling threads are counted.
 """
 
@@ -12,9 +12,9 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
-RELAXED_THRESHOLDS = (100_000, 20, 10)
+INFREQUENT_THRESHOLDS = (100_000, 20, 10)
 """The thresholds during compilation; Python's default for the youngest generation is 700."""
 _lock = threading.Lock()
 _compiling_threads: list[tuple[int, tuple[int, int, int]]] = []
@@ -22,7 +22,7 @@ _compiling_threads: list[tuple[int, tuple[int, int, int]]] = []
 
 
 @contextmanager
-def relaxed_gc() -> Generator[None]:
+def infrequent_gc() -> Generator[None]:
     """Collect garbage rarely until the end of all such blocks."""
     with _lock:
         entry = (
@@ -30,7 +30,7 @@ def relaxed_gc() -> Generator[None]:
             _compiling_threads[0][1] if _compiling_threads else gc.get_threshold(),
         )
         _compiling_threads.append(entry)
-        gc.set_threshold(*RELAXED_THRESHOLDS)
+        gc.set_threshold(*INFREQUENT_THRESHOLDS)
     try:
         yield
     finally:
@@ -45,7 +45,7 @@ def _remove(entries: list[tuple[int, tuple[int, int, int]]]) -> None:
             gc.set_threshold(*entry[1])
 
 
-@after_in_child
+@after_fork_in_child
 def _forget_other_threads() -> None:
     global _lock
     _lock = threading.Lock()

@@ -17,11 +17,11 @@ _FIRST = "text-align: left; padding: 2px 16px 2px 0"
 
 def code(text: str, marks: str = "") -> str:
     """Return preformatted text; the two characters of `marks` enclose highlighted parts."""
-    shown = escape(text)
+    html = escape(text)
     if marks:
         begin, end = marks
-        shown = shown.replace(begin, f'<mark style="{_MARK}">').replace(end, "</mark>")
-    return f'<pre style="{_CODE}">{shown}</pre>'
+        html = html.replace(begin, f'<mark style="{_MARK}">').replace(end, "</mark>")
+    return f'<pre style="{_CODE}">{html}</pre>'
 
 
 def paragraph(text: str, *, strong: str = "") -> str:
@@ -40,12 +40,13 @@ def details(summary: str, inner: str, *, is_open: bool = False) -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table whose first column has the row headings."""
-    head = "".join(_cell("th", at, text) for at, text in enumerate(headings))
+    head = "".join(_cell("th", column, text) for column, text in enumerate(headings))
     body = "".join(
-        f"<tr>{''.join(_cell('td', at, text) for at, text in enumerate(row))}</tr>" for row in rows
+        f"<tr>{''.join(_cell('td', column, text) for column, text in enumerate(row))}</tr>"
+        for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(kind: str, at: int, text: str) -> str:
-    return f'<{kind} style="{_CELL if at else _FIRST}">{escape(text)}</{kind}>'
+def _cell(kind: str, column: int, text: str) -> str:
+    return f'<{kind} style="{_CELL if column else _FIRST}">{escape(text)}</{kind}>'

@@ -15,9 +15,9 @@ def decode_text(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
-        line = before.count("\n") + 1
-        column = len(before) - (before.rfind("\n") + 1) + 1
+        valid_text = data[: error.start].decode()
+        line = valid_text.count("\n") + 1
+        column = len(valid_text) - (valid_text.rfind("\n") + 1) + 1
         raise UserError(
             f"byte 0x{data[error.start]:02x} is not UTF-8 text", SourceLocation(name, line, column)
         ) from None
@@ -32,11 +32,11 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         target = Path(os.path.realpath(path))
-        found = _file_mode(target)
-        if found is None:
+        mode = _file_mode(target)
+        if mode is None:
             _replace_file(target, data, None)
-        elif stat.S_ISREG(found) and os.access(target, os.W_OK):
-            _replace_file(target, data, stat.S_IMODE(found))
+        elif stat.S_ISREG(mode) and os.access(target, os.W_OK):
+            _replace_file(target, data, stat.S_IMODE(mode))
         else:
             with open(target, "wb") as file:
                 file.write(data)

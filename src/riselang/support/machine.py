@@ -119,16 +119,16 @@ def total_memory() -> int:
     try:
         lines = (line.split() for line in MEMINFO.read_text().splitlines())
         sizes = {words[0]: int(words[1]) << 10 for words in lines if len(words) > 1}
-        found = sizes["MemTotal:"] + sizes.get("SwapTotal:", 0)
+        bytes = sizes["MemTotal:"] + sizes.get("SwapTotal:", 0)
     except (OSError, ValueError, KeyError):
         try:
-            found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (AttributeError, ValueError, OSError):
-            found = FALLBACK_MEMORY
+            bytes = FALLBACK_MEMORY
     try:
-        return min(found, int(MEMORY_LIMIT.read_text()))
+        return min(bytes, int(MEMORY_LIMIT.read_text()))
     except (OSError, ValueError):  # "max" if there is no limit
-        return found
+        return bytes
 
 
 def _has_cpu_feature(feature: str) -> bool:
@@ -139,13 +139,13 @@ def _has_cpu_feature(feature: str) -> bool:
 
 def _detect_cache_sizes() -> dict[int, int]:
     """Return the sizes of the data caches that the system reports, by level."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     try:
         for folder in CACHE_FOLDER.glob("index*"):
             kind = (folder / "type").read_text().strip()
             size = (folder / "size").read_text().strip()
             if kind != "Instruction" and size.endswith("K") and size[:-1].isdecimal():
-                found[int((folder / "level").read_text())] = int(size[:-1]) << 10
+                sizes[int((folder / "level").read_text())] = int(size[:-1]) << 10
     except (OSError, ValueError):
         return {}
-    return found
+    return sizes

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Span:
     children: dict[str, Span] = field(default_factory=dict[str, "Span"])
 
     @property
-    def rest(self) -> float:
+    def own_seconds(self) -> float:
         """The time that no part accounts for."""
         return self.seconds - sum(part.seconds for part in self.children.values())
 
@@ -49,7 +49,7 @@ _lock = threading.Lock()
 """Protects spans that are shared with threads that run in a copy of the context."""
 
 
-@after_in_child
+@after_fork_in_child
 def _renew_lock() -> None:
     global _lock
     _lock = threading.Lock()
@@ -135,20 +135,20 @@ def format_spans(root: Span) -> str:
     """Format the spans as a tree with milliseconds and percentages."""
     rows = list(_span_rows(root, "", "", root.seconds))
     width = max(len(label) for label, _ in rows)
-    whole = root.seconds or 1.0
+    total = root.seconds or 1.0
     return "".join(
-        f"{label:{width}}  {seconds * 1e3:9.2f} ms  {seconds / whole:6.1%}\n"
+        f"{label:{width}}  {seconds * 1e3:9.2f} ms  {seconds / total:6.1%}\n"
         for label, seconds in rows
     )
 
 
-def _span_rows(span: Span, head: str, margin: str, whole: float) -> Iterator[tuple[str, float]]:
+def _span_rows(span: Span, head: str, margin: str, total: float) -> Iterator[tuple[str, float]]:
     """Yield labels with the lines of the tree, and seconds; `margin` precedes the parts."""
     yield head + span.name, span.seconds
     parts = list(span.children.values())
-    if parts and span.rest > SMALLEST_REST * whole:
-        parts.append(Span("(other)", span.rest))
+    if parts and span.own_seconds > SMALLEST_REST * total:
+        parts.append(Span("(other)", span.own_seconds))
     for part in parts:
         is_last = part is parts[-1]
         joint, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
-        yield from _span_rows(part, margin + joint, margin + line, whole)
+        yield from _span_rows(part, margin + joint, margin + line, total)

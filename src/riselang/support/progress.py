@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from riselang.support import config
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 from riselang.support.profiling import Phases, track_phases
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _line_lock = threading.Lock()
 """Held by the block whose line is on the screen."""
 
 
-@after_in_child
+@after_fork_in_child
 def _renew_lock() -> None:
     global _line_lock
     _line_lock = threading.Lock()
@@ -161,7 +161,7 @@ class PlainLine:
         self._steps = steps
         self._stream = stream
         self._text = ""
-        self._over = threading.Event()
+        self._end_event = threading.Event()
         self._thread = threading.Thread(target=self._refresh_periodically, daemon=True)
 
     def start(self) -> None:
@@ -178,14 +178,14 @@ class PlainLine:
             self._write(text)
 
     def stop(self) -> None:
-        self._over.set()
+        self._end_event.set()
         if self._thread.ident is not None:
             self._thread.join()
         self._write("")
         self._write("")
 
     def _refresh_periodically(self) -> None:
-        while not self._over.wait(INTERVAL):
+        while not self._end_event.wait(INTERVAL):
             self.refresh()
 
     def _write(self, text: str) -> None:

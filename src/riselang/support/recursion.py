@@ -1,10 +1,10 @@
 """A deep stack for functions that recurse over programs.
 
-Terms, notation and ops are trees that may be as deep as a program has operations, but Python limits
-its stack to 1,000 calls. Neither the depth of the caller nor the depth of a program may decide
-whether the program compiles. So every recursion over programs is entered by a function with the
-decorator `with_deep_stack`. The outermost such function runs in a thread with a stack that is large
-enough for `MAX_CALL_DEPTH`, and so does everything that it calls. See Note [Two stacks].
+The depth of terms, notation and ops grows with the number of operations in a program, but Python
+limits its stack to 1,000 calls. Whether a program compiles must depend neither on its depth nor on
+the depth of the caller. So a recursion over programs is always entered through a function with the
+decorator `with_deep_stack`. The outermost such function, with everything that it calls, runs in a
+thread whose stack is large enough for `MAX_CALL_DEPTH` calls. See Note [Two stacks].
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from riselang.support.errors import LimitationError
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
 MAX_CALL_DEPTH = 1_000_000
 """The maximum depth of a recursion over a program."""
 BYTES_PER_CALL = 2048
-"""The C stack that a call through C uses; other calls use none."""
+"""The C stack that a call through C uses; calls from Python to Python use none."""
+MIN_STACK_BYTES = 1_000_000
+"""The stack size below which a thread that cannot be started is an error."""
 TOO_DEEP = f"the program nests too deeply: it takes more than {MAX_CALL_DEPTH:,} nested calls"
 
 P = ParamSpec("P")
@@ -31,79 +33,79 @@ R = TypeVar("R")
 
 
 def with_deep_stack(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function that recurses over a program, or whose callees do, on a deep stack."""
+    """Run a function on a deep stack: it, or a function that it calls, recurses over a program."""
 
     @wraps(function)
-    def wrapper(*arguments: P.args, **named: P.kwargs) -> R:
-        if getattr(_thread_state, "is_deep", False):
-            return function(*arguments, **named)
-        return _DeepCall(lambda: function(*arguments, **named)).result()
+    def wrapper(*arguments: P.args, **kwargs: P.kwargs) -> R:
+        if getattr(_thread_state, "has_deep_stack", False):
+            return function(*arguments, **kwargs)
+        return _DeepCall(lambda: function(*arguments, **kwargs)).run()
 
     return wrapper
 
 
-def is_deep() -> bool:
+def has_deep_stack() -> bool:
     """Return whether this thread has a deep stack."""
-    return getattr(_thread_state, "is_deep", False)
+    return getattr(_thread_state, "has_deep_stack", False)
 
 
 _thread_state = threading.local()
 
 
 class _RecursionLimit:
-    """Python's recursion limit, which is global; it is raised while any thread has a deep stack."""
+    """Python's recursion limit, which is global: raised while any thread has a deep stack."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._before = 0
+        self._original_limit = 0
 
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._before = sys.getrecursionlimit()
-                sys.setrecursionlimit(max(self._before, MAX_CALL_DEPTH))
+                self._original_limit = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._original_limit, MAX_CALL_DEPTH))
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                sys.setrecursionlimit(self._before)
+                sys.setrecursionlimit(self._original_limit)
 
     def restore(self) -> None:
         """Restore the original limit."""
         if self._users:
-            sys.setrecursionlimit(self._before)
+            sys.setrecursionlimit(self._original_limit)
 
 
 _limit = _RecursionLimit()
 _stack_size_lock = threading.Lock()
-"""Protects the stack size of new threads, which is a setting of the whole process."""
+"""Protects the stack size of new threads, which is a setting of the entire process."""
 
 
-@after_in_child
+@after_fork_in_child
 def _forget_other_threads() -> None:
     global _limit, _stack_size_lock
-    if not is_deep():
+    if not has_deep_stack():
         _limit.restore()
     _limit, _stack_size_lock = _RecursionLimit(), threading.Lock()
 
 
 class _DeepCall(Generic[R]):
-    """One call on a new thread, with the context variables of the caller."""
+    """A call that runs in a new thread, with the context variables of the caller."""
 
     def __init__(self, action: Callable[[], R]):
         self._action = action
         self._context = contextvars.copy_context()
         self._results: list[R] = []
         self._error: BaseException | None = None
-        self._ended = threading.Lock()
+        self._end_lock = threading.Lock()
 
-    def result(self) -> R:
+    def run(self) -> R:
         with _limit:
-            self._ended.acquire()
-            thread = _start_thread(self._run)
+            self._end_lock.acquire()
+            thread = _start_thread(self._run_in_thread)
             self._wait(thread)
             thread.join()
         try:
@@ -111,10 +113,10 @@ class _DeepCall(Generic[R]):
                 raise self._error
             return self._results[0]
         finally:
-            self._error = None  # it references this frame
+            self._error = None  # its traceback references this frame
 
-    def _run(self) -> None:
-        _thread_state.is_deep = True
+    def _run_in_thread(self) -> None:
+        _thread_state.has_deep_stack = True
         try:
             self._results.append(self._context.run(self._action))
         except RecursionError:
@@ -122,20 +124,20 @@ class _DeepCall(Generic[R]):
         except BaseException as error:
             self._error = error
         finally:
-            self._ended.release()
+            self._end_lock.release()
 
     def _wait(self, thread: threading.Thread) -> None:
-        """Wait until the thread has ended; forward interruptions of this thread to it."""
+        """Wait until the thread ends, and forward interruptions of this thread to it."""
         interruption: BaseException | None = None
         with _Interruptions(thread) as interruptions:
             while True:
                 try:
-                    if self._ended.acquire(timeout=-1 if interruption is None else 0.05):
+                    if self._end_lock.acquire(timeout=-1 if interruption is None else 0.05):
                         break
-                    # A thread that is interrupted at its very end does not release the lock.
+                    # A thread that is interrupted just before it ends may not release the lock.
                     if not interruptions.is_running():
                         break
-                    interruptions.repeat_lost()
+                    interruptions.resend_if_dropped()
                 except BaseException as error:
                     interruption = error
                     interruptions.send(type(error))
@@ -152,7 +154,7 @@ class _Interruptions:
     def __init__(self, thread: threading.Thread):
         self._thread = thread
         self._sent: type[BaseException] | None = None
-        self._is_lost = False
+        self._was_dropped = False
         self._previous_hook: Callable[[Any], object] | None = None
 
     def __enter__(self) -> _Interruptions:
@@ -170,10 +172,10 @@ class _Interruptions:
         identity = ctypes.c_ulong(self._thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(kind))
 
-    def repeat_lost(self) -> None:
-        """Raise the last exception again if Python dropped it."""
-        if self._is_lost and self._sent is not None:
-            self._is_lost = False
+    def resend_if_dropped(self) -> None:
+        """Raise the last exception in the thread again if Python dropped it."""
+        if self._was_dropped and self._sent is not None:
+            self._was_dropped = False
             self.send(self._sent)
 
     def is_running(self) -> bool:
@@ -183,7 +185,7 @@ class _Interruptions:
 
     def _handle_unraisable(self, dropped: Any) -> None:
         if dropped.exc_type is self._sent and threading.get_ident() == self._thread.ident:
-            self._is_lost = True
+            self._was_dropped = True
         elif self._previous_hook is not None:
             self._previous_hook(dropped)
 
@@ -194,26 +196,27 @@ def _start_thread(action: Callable[[], None]) -> threading.Thread:
     while True:
         thread = threading.Thread(target=action, name="riselang", daemon=True)
         with _stack_size_lock:
-            before = threading.stack_size(size)
+            previous_size = threading.stack_size(size)
             try:
                 thread.start()
                 return thread
             except RuntimeError:
                 # The process has a memory limit; few programs need a stack of this size.
-                if size < MAX_CALL_DEPTH:
+                if size < MIN_STACK_BYTES:
                     raise
                 size //= 4
             finally:
-                threading.stack_size(before)
+                threading.stack_size(previous_size)
 
 
 # Note [Two stacks]
 #
 # Since Python 3.11, a call from Python to Python uses no C stack, and only the recursion limit
-# bounds the depth of such calls. A call through C (a key of `sorted`, a generator, `__eq__` of a
-# tuple) does use C stack, and with a higher limit it would overflow the caller's stack. The system
-# allocates stack pages on first use, so 2 GB cost no more than a program needs.
+# bounds the depth of such calls. A call through C (the key function of `sorted`, a generator, the
+# `__eq__` of a tuple's element) does use C stack. With only the limit raised, such calls would
+# overflow the stack of the caller's thread. The operating system allocates stack pages on first
+# use, so a stack of 2 GB costs only what a program uses of it.
 #
-# Python 3.12 and 3.13 count calls through C separately, and allow a few thousand regardless of the
-# stack size; so walks over the operations of a program call themselves directly, which a test
-# checks.
+# Python 3.12 and 3.13 count calls through C separately, and allow only a few thousand of them,
+# regardless of the stack size. So functions that recurse over the operations of a program call
+# themselves directly from Python; `tests/unit/test_recursion.py` checks this.

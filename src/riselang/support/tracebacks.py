@@ -29,14 +29,14 @@ def shorten_traceback(error: RiseError) -> RiseError:
 
 def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Return the frames of a traceback that are not riselang's."""
-    kept: list[TracebackType] = []
+    frames: list[TracebackType] = []
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
-            kept.append(traceback)
+            frames.append(traceback)
         traceback = traceback.tb_next
     linked: TracebackType | None = None
-    for each in reversed(kept):
-        linked = TracebackType(linked, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    for frame in reversed(frames):
+        linked = TracebackType(linked, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return linked
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from riselang.support.recursion import is_deep, with_deep_stack
+from riselang.support.recursion import has_deep_stack, with_deep_stack
 from riselang.term.nodes import Term
 
 SHALLOW = 24
@@ -24,7 +24,7 @@ def recursive(
 
     @wraps(function)
     def wrapper(term: Term, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if term.depth <= SHALLOW or is_deep():
+        if term.depth <= SHALLOW or has_deep_stack():
             return function(term, *args, **kwargs)
         return entered(term, *args, **kwargs)
 

@@ -64,13 +64,13 @@ def bench(options: argparse.Namespace) -> None:
 def _prepare_programs(options: argparse.Namespace) -> list[BenchProgram]:
     from riselang.tools.bench_programs import prepare_program
 
-    wanted = [(options.file, options.function), *map(_file_and_function, options.against)]
-    if any(file.endswith(".py") for file, _ in wanted):
+    selections = [(options.file, options.function), *map(_file_and_function, options.against)]
+    if any(file.endswith(".py") for file, _ in selections):
         # Reading a Python file runs it, and it may print something.
-        return [prepare_program(file, function, options) for file, function in wanted]
+        return [prepare_program(file, function, options) for file, function in selections]
     programs: list[BenchProgram] = []
-    with progress("compiling", len(wanted)) as steps:
-        for file, function in wanted:
+    with progress("compiling", len(selections)) as steps:
+        for file, function in selections:
             programs.append(prepare_program(file, function, options))
             steps.advance()
     return programs
@@ -101,16 +101,16 @@ def _measure(programs: Sequence[BenchProgram], rounds: int) -> Samples:
 def _format_results(programs: Sequence[BenchProgram], samples: Samples) -> str:
     """Format a row for each program, with ratios to the first program and known rates."""
     first = statistics.median(samples[0])
-    counted = all(program.work.operations is not None for program in programs)
+    has_counts = all(program.work.operations is not None for program in programs)
     rows: list[list[str]] = []
-    for program, taken in zip(programs, samples, strict=True):
-        median, (low, high) = statistics.median(taken), quartiles(taken)
+    for program, times in zip(programs, samples, strict=True):
+        median, (low, high) = statistics.median(times), quartiles(times)
         spread = f"{format_amount(low, SECONDS)} .. {format_amount(high, SECONDS)}"
         row = [program.label, format_amount(median, SECONDS), spread, f"{median / first:.3f}"]
-        if counted:
+        if has_counts:
             row.append(f"{(program.work.operations or 0) / median / 1e9:.3g}")
         rows.append([*row, f"{program.work.bytes / median / 1e9:.3g}"])
-    rates = ["GFLOP/s", "GB/s"] if counted else ["GB/s"]
+    rates = ["GFLOP/s", "GB/s"] if has_counts else ["GB/s"]
     heading = f"{programs[0].name}, {format_count(len(samples[0]), 'round')}"
     return format_table([heading, "median", "quartiles", "ratio", *rates], rows)
 
@@ -118,8 +118,8 @@ def _format_results(programs: Sequence[BenchProgram], samples: Samples) -> str:
 def _report_differing_results(programs: Sequence[BenchProgram]) -> None:
     from riselang.tools.bench_programs import have_equal_results
 
-    first, *others = programs
-    for other in others:
+    first, *other_programs = programs
+    for other in other_programs:
         if not have_equal_results(first, other):
             print(f"note: the results of {other.label} differ from those of {first.label}",
                   file=sys.stderr)  # fmt: skip
@@ -128,5 +128,5 @@ def _report_differing_results(programs: Sequence[BenchProgram]) -> None:
 def _figures(programs: Sequence[BenchProgram], samples: Samples) -> tuple[Figure, ...]:
     """Return one figure for each rival, or a single figure without a rival."""
     name, ours = programs[0].name, samples[0]
-    rivals = [Rival(each.label, taken) for each, taken in zip(programs, samples, strict=True)][1:]
+    rivals = [Rival(each.label, times) for each, times in zip(programs, samples, strict=True)][1:]
     return tuple(Figure(GROUP, name, ours, SECONDS, rival) for rival in rivals or [None])

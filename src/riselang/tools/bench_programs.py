@@ -56,8 +56,8 @@ def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> B
     arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
     results = _flatten_results(kernel.call(arrays, sizes))
     # The fast call needs all sizes to be determined by the shapes of the arrays.
-    known = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
-    is_known = sizes.keys() <= known.keys()
+    all_sizes = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
+    is_known = sizes.keys() <= all_sizes.keys()
     call = (lambda: kernel(*arrays)) if is_known else (lambda: kernel.call(arrays, sizes))
     flops = kernel.trace(*arrays).cost_analysis().flops if is_known else None
     operations = flops if isinstance(flops, int) and flops > 0 else None
@@ -87,8 +87,10 @@ def _make_program(
     shapes = ", ".join("x".join(map(str, array.shape)) or "scalar" for array in inputs)
     work = Work(sum(array.nbytes for array in (*inputs, *results)), operations)
     # Later calls write to the same buffers.
-    kept = tuple(result.copy() for result in results)
-    return BenchProgram(f"{Path(file).name}:{function}", f"{function}({shapes})", call, kept, work)
+    expected = tuple(result.copy() for result in results)
+    return BenchProgram(
+        f"{Path(file).name}:{function}", f"{function}({shapes})", call, expected, work
+    )
 
 
 def _flatten_results(result: Any) -> list[Array]:
@@ -97,19 +99,19 @@ def _flatten_results(result: Any) -> list[Array]:
     return [np.asarray(result)]
 
 
-def have_equal_results(one: BenchProgram, other: BenchProgram) -> bool:
+def have_equal_results(first: BenchProgram, second: BenchProgram) -> bool:
     """Return whether the results of two programs are equal up to rounding."""
-    return len(one.results) == len(other.results) and all(
-        _are_close(a, b) for a, b in zip(one.results, other.results, strict=True)
+    return len(first.results) == len(second.results) and all(
+        _are_close(a, b) for a, b in zip(first.results, second.results, strict=True)
     )
 
 
-def _are_close(one: Array, other: Array) -> bool:
-    if one.shape != other.shape:
+def _are_close(first: Array, second: Array) -> bool:
+    if first.shape != second.shape:
         return False
-    if one.dtype.kind in "ib":
-        return bool(np.array_equal(one, other))
-    tolerance = TOLERANCES.get(one.dtype.name, OTHER_TOLERANCE)
-    wide, other_wide = one.astype(np.float64), other.astype(np.float64)
+    if first.dtype.kind in "ib":
+        return bool(np.array_equal(first, second))
+    tolerance = TOLERANCES.get(first.dtype.name, OTHER_TOLERANCE)
+    wide, other_wide = first.astype(np.float64), second.astype(np.float64)
     scale = float(np.max(np.abs(wide), initial=0.0, where=np.isfinite(wide)))
     return bool(np.allclose(wide, other_wide, tolerance, tolerance * scale, equal_nan=True))

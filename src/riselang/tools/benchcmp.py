@@ -33,14 +33,14 @@ def benchcmp(options: argparse.Namespace) -> None:
     from riselang.tools.report_comparison import compare_reports
 
     old, new = read_report(Path(options.old)), read_report(Path(options.new))
-    found = compare_reports(old, new)
-    if not found:
+    changes = compare_reports(old, new)
+    if not changes:
         raise UserError(f"{options.old} and {options.new} have no figure in common")
-    print(_format_changes(found), end="")
-    print(_format_summary(found), end="")
+    print(_format_changes(changes), end="")
+    print(_format_summary(changes), end="")
     _report_differences(old, new)
     limit: float | None = options.fail_above
-    failed = [change for change in found if limit is not None and change.exceeds(limit)]
+    failed = [change for change in changes if limit is not None and change.exceeds(limit)]
     for change in failed:
         print(f"{change.new.group}: {change.new.name} takes {change.ratio:.3f} times as long; "
               f"{limit} is allowed", file=sys.stderr)  # fmt: skip
@@ -48,7 +48,7 @@ def benchcmp(options: argparse.Namespace) -> None:
         raise SystemExit(FAILED)
 
 
-def _format_changes(found: Sequence[Change]) -> str:
+def _format_changes(changes: Sequence[Change]) -> str:
     rows = [
         [
             f"{change.new.group}: {change.new.name}",
@@ -58,15 +58,15 @@ def _format_changes(found: Sequence[Change]) -> str:
             "-" if change.interval is None else "{:.3f} .. {:.3f}".format(*change.interval),
             change.verdict.value,
         ]
-        for change in found
+        for change in changes
     ]
     return format_table(["figure", "old", "new", "ratio", "interval", ""], rows)
 
 
-def _format_summary(found: Sequence[Change]) -> str:
+def _format_summary(changes: Sequence[Change]) -> str:
     from riselang.tools.report_comparison import MIN_SAMPLES, Verdict
 
-    counts = Counter(change.verdict for change in found)
+    counts = Counter(change.verdict for change in changes)
     text = f"{counts[Verdict.SLOWER]} slower, {counts[Verdict.FASTER]} faster, "
     text += f"{counts[Verdict.SAME]} the same within noise"
     if counts[Verdict.UNKNOWN]:
@@ -80,10 +80,15 @@ def _report_differences(old: Report, new: Report) -> None:
 
     if old.machine != new.machine:
         print("note: the reports are from different machines", file=sys.stderr)
-    before, after = figures_by_name(old), figures_by_name(new)
-    for here, there, name in ((before, after, "old"), (after, before, "new")):
+    old_figures, new_figures = figures_by_name(old), figures_by_name(new)
+    for figures, other_figures, name in (
+        (old_figures, new_figures, "old"),
+        (new_figures, old_figures, "new"),
+    ):
         alone = [
-            f"{group}: {figure}" for group, figure, _ in here if (group, figure, _) not in there
+            f"{group}: {figure}"
+            for group, figure, _ in figures
+            if (group, figure, _) not in other_figures
         ]
         if alone:
             print(f"note: only in the {name} report: {', '.join(alone)}", file=sys.stderr)

@@ -132,7 +132,7 @@ def _function_sizes(executable: Executable, texts: Sequence[str]) -> dict[str, N
 
 
 def written_arguments(
-    executable: Executable, before: Sequence[Any], after: Sequence[Any]
+    executable: Executable, originals: Sequence[Any], results: Sequence[Any]
 ) -> list[tuple[str, Array]]:
     """Return the buffers that a function wrote, by name: its results, and those that it changed.
 
@@ -140,7 +140,7 @@ def written_arguments(
     """
     return [
         (parameter.name, new)
-        for parameter, old, new in zip(executable.parameters, before, after, strict=True)
+        for parameter, old, new in zip(executable.parameters, originals, results, strict=True)
         if parameter.shape is not None and (parameter.is_written or old.tobytes() != new.tobytes())
     ]
 

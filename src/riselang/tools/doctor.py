@@ -73,18 +73,18 @@ def run_self_tests() -> list[Finding]:
     from riselang.tools.self_test import BACK_ENDS
 
     waiting = list(BACK_ENDS)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with progress("testing every back end", len(waiting)) as steps:
         while waiting:
             tested = _run_test_process(waiting, steps)
-            found += tested
+            findings += tested
             waiting = waiting[len(tested) :]
-    return found
+    return findings
 
 
 def _run_test_process(names: Sequence[str], steps: Steps) -> list[Finding]:
     """Run the tests in one process; return its reports, and a finding if it ends too early."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     command = [*SELF_TEST, *names]
     with tempfile.TemporaryFile("w+", errors="replace") as errors, subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=errors, text=True
@@ -94,15 +94,17 @@ def _run_test_process(names: Sequence[str], steps: Steps) -> list[Finding]:
         try:
             for line in process.stdout or ():
                 if line.startswith("["):  # libraries may print something, too
-                    found.append(_finding(*json.loads(line)))
+                    findings.append(_finding(*json.loads(line)))
                     steps.advance()
             process.wait()
         finally:
             watchdog.cancel()
-        if len(found) < len(names):
-            found.append(_finding(names[len(found)], _exit_reason(process.returncode, errors), 0.0))
+        if len(findings) < len(names):
+            findings.append(
+                _finding(names[len(findings)], _exit_reason(process.returncode, errors), 0.0)
+            )
             steps.advance()
-    return found
+    return findings
 
 
 def _finding(name: str, problem: str | None, seconds: float) -> Finding:

@@ -65,14 +65,14 @@ def _repeat_dropped_interrupts() -> Generator[None]:
         else:
             report(dropped)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    previous_handler = signal.signal(signal.SIGALRM, interrupt)
     sys.unraisablehook = repeat
     try:
         yield
     finally:
         sys.unraisablehook = report
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)
 
 
 _exit_code: list[int] = []

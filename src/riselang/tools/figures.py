@@ -158,7 +158,9 @@ def _parse_report(document: Any) -> Report:
     return Report(
         _text_fields(fields, "machine"),
         _text_fields(fields, "versions"),
-        tuple(_parse_figure(each, at) for at, each in enumerate(cast(list[Any], figures))),
+        tuple(
+            _parse_figure(each, position) for position, each in enumerate(cast(list[Any], figures))
+        ),
     )
 
 

@@ -23,12 +23,12 @@ def read_bytes(path: str) -> bytes:
 @contextmanager
 def _script_import_path(path: str) -> Generator[None]:
     """Make the file's folder importable, as for a script."""
-    before = sys.path.copy()
+    previous_path = sys.path.copy()
     sys.path.insert(0, str(Path(path).absolute().parent))
     try:
         yield
     finally:
-        sys.path[:] = before
+        sys.path[:] = previous_path
 
 
 def run_python(path: str) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def generate_input(text: str, type: RiseType, sizes: Mapping[str, Nat], name: st
 def generate_values(text: str, shape: Sequence[int], element: ScalarType, name: str) -> Array:
     kind, _, seed = text.partition(":")
     dtype = numpy_dtype(element)
-    made = dtype.itemsize if kind in ("ones", "zeros") else 8
-    check_memory(prod(shape) * made, "an input")
+    generated_size = dtype.itemsize if kind in ("ones", "zeros") else 8
+    check_memory(prod(shape) * generated_size, "an input")
     if kind == "random":
         if seed and not seed.isdecimal():
             raise UserError(f"input {name}: expected random:SEED with a number, but found {text!r}")

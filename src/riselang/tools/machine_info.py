@@ -29,8 +29,8 @@ def package_version(package: str) -> str | None:
 
 def package_versions() -> dict[str, str]:
     """Return versions by name; `missing` for a package that is not installed."""
-    found = {name: package_version(package) or "missing" for name, package in PACKAGES.items()}
-    return {"riselang": __version__, "Python": platform.python_version(), **found}
+    versions = {name: package_version(package) or "missing" for name, package in PACKAGES.items()}
+    return {"riselang": __version__, "Python": platform.python_version(), **versions}
 
 
 @cache

@@ -63,25 +63,25 @@ def add_derive_options(command: argparse.ArgumentParser) -> None:
         "file", nargs="?", help="a .mlir, .rise or .py file, or - for MLIR on stdin"
     )
     command.add_argument("--float", help=FLOAT.summary)
-    given = command.add_mutually_exclusive_group()
-    given.add_argument(
+    strategy_group = command.add_mutually_exclusive_group()
+    strategy_group.add_argument(
         "--strategy", metavar="S",
         help="a strategy, a .strategy file, or file.py:name; default: FILE's name with .strategy",
     )  # fmt: skip
-    given.add_argument(
+    strategy_group.add_argument(
         "--default", action="store_true",
         help="apply the default strategy, and explain its choices",
     )  # fmt: skip
-    given.add_argument(
+    strategy_group.add_argument(
         "--replay", metavar="FILE.json", help="replay the steps of a saved derivation"
     )
-    shown = command.add_mutually_exclusive_group()
+    output_group = command.add_mutually_exclusive_group()
     for flag, summary in (
         ("--summary", "print one line for each step"),
         ("--end", "print only the program at the end"),
     ):
-        shown.add_argument(flag, action="store_true", help=summary)
-    shown.add_argument("--diff", metavar="FILE.json", help="compare with a saved derivation")
+        output_group.add_argument(flag, action="store_true", help=summary)
+    output_group.add_argument("--diff", metavar="FILE.json", help="compare with a saved derivation")
     command.add_argument("--check", action="store_true", help="check every step on random inputs")
     command.add_argument("--save", metavar="FILE.json", help="save the derivation")
 

@@ -61,19 +61,19 @@ FigureKey = tuple[str, str, str]
 
 def figures_by_name(report: Report) -> Mapping[FigureKey, Figure]:
     """Return figures by group, name and unit; figures that differ only in the rival are merged."""
-    found: dict[FigureKey, Figure] = {}
+    figures: dict[FigureKey, Figure] = {}
     for figure in report.figures:
-        found.setdefault((figure.group, figure.name, figure.unit), figure)
-    return found
+        figures.setdefault((figure.group, figure.name, figure.unit), figure)
+    return figures
 
 
 def compare_reports(old: Report, new: Report) -> list[Change]:
     """Compare the figures that both reports have, in the order of the new one."""
-    before, after = figures_by_name(old), figures_by_name(new)
+    old_figures, new_figures = figures_by_name(old), figures_by_name(new)
     return [
-        Change(before[key], figure, ratio_interval(before[key].samples, figure.samples))
-        for key, figure in after.items()
-        if key in before
+        Change(old_figures[key], figure, ratio_interval(old_figures[key].samples, figure.samples))
+        for key, figure in new_figures.items()
+        if key in old_figures
     ]
 
 

@@ -144,7 +144,7 @@ class RiseOptMain(xDSLOptMain):
 
     @with_deep_stack
     def _process_part(self, text: str) -> str:
-        found: RiseError | None = None
+        first_error: RiseError | None = None
         result = ""
         try:
             module = self._parse_text(text)
@@ -152,13 +152,13 @@ class RiseOptMain(xDSLOptMain):
             with time_span("print"):
                 result = self.output_resulting_program(module)
         except (UserError, LimitationError) as error:
-            found = error
+            first_error = error
         except Exception as error:  # any other exception is a defect; save the input
             raise _reproducible_error(text, self.args.passes, error) from error
         if self.args.verify_diagnostics:
-            check_diagnostics(text, self.get_input_name(), found)
-        elif found is not None:
-            raise found
+            check_diagnostics(text, self.get_input_name(), first_error)
+        elif first_error is not None:
+            raise first_error
         return result
 
     def _between_passes(
@@ -198,8 +198,8 @@ def _reproducible_error(text: str, passes: str, error: Exception) -> InternalErr
 
 def strip_anchor(pipeline: str) -> str:
     """Convert MLIR's pipeline `builtin.module(a,b)` to xDSL's `a,b`."""
-    found = re.fullmatch(r"\s*builtin\.module\((.*)\)\s*", pipeline, re.DOTALL)
-    return found[1] if found else pipeline
+    match = re.fullmatch(r"\s*builtin\.module\((.*)\)\s*", pipeline, re.DOTALL)
+    return match[1] if match else pipeline
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

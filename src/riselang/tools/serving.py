@@ -65,8 +65,8 @@ class PageState:
     def respond(self, path: str) -> tuple[HTTPStatus, str, bytes]:
         with self.lock:
             if path == "/version":
-                said = {"version": self.version, "error": self.error}
-                return HTTPStatus.OK, "application/json", json.dumps(said).encode()
+                status = {"version": self.version, "error": self.error}
+                return HTTPStatus.OK, "application/json", json.dumps(status).encode()
             if path != "/":
                 return HTTPStatus.NOT_FOUND, "text/plain", b"there is one page, at /\n"
             return HTTPStatus.OK, "text/html; charset=utf-8", self.page or self._waiting_page()
@@ -79,13 +79,13 @@ def serve_page(options: argparse.Namespace, make: Make) -> None:
     """Serve until Ctrl-C."""
     if options.file == "-":
         raise UserError("--serve needs a file to watch, but found standard input")
-    shown = PageState()
-    answering = make_server(options.port, shown)
+    state = PageState()
+    answering = make_server(options.port, state)
     thread = threading.Thread(target=answering.serve_forever, kwargs={"poll_interval": 0.1})
     thread.start()
     try:
         print(f"http://{ADDRESS}:{answering.server_address[1]}/  (Ctrl-C ends it)", flush=True)
-        _watch(options, make, shown)
+        _watch(options, make, state)
     finally:
         answering.shutdown()
         thread.join()
@@ -95,22 +95,22 @@ def serve_page(options: argparse.Namespace, make: Make) -> None:
 def make_server(port: int, state: PageState) -> ThreadingHTTPServer:
     """Make the server that answers at a port with the current page."""
     try:
-        made = ThreadingHTTPServer((ADDRESS, port), _handler(state))
+        server = ThreadingHTTPServer((ADDRESS, port), _handler(state))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(
             f"port {port} cannot be used: {reason}; --port 0 selects a free one"
         ) from None
-    made.daemon_threads = True
-    return made
+    server.daemon_threads = True
+    return server
 
 
-def is_own_host(given: Sequence[str]) -> bool:
+def is_own_host(hosts: Sequence[str]) -> bool:
     """Return whether a request names this machine as its host, with any port, as for forwarding.
 
     This prevents DNS rebinding: a site can point its own host name here, and read the page.
     """
-    return len(given) == 1 and _HOST.fullmatch(given[0]) is not None
+    return len(hosts) == 1 and _HOST.fullmatch(hosts[0]) is not None
 
 
 def _handler(state: PageState) -> type[BaseHTTPRequestHandler]:
@@ -134,12 +134,12 @@ def _handler(state: PageState) -> type[BaseHTTPRequestHandler]:
 
 def _watch(options: argparse.Namespace, make: Make, state: PageState) -> None:
     """Make the page, and rebuild it whenever a file changes."""
-    seen: tuple[object, ...] | None = None
+    previous_stamps: tuple[object, ...] | None = None
     version = 0
     while True:
         now = _file_stamps(_files(options))
-        if now != seen:
-            seen, version = now, version + 1
+        if now != previous_stamps:
+            previous_stamps, version = now, version + 1
             _rebuild(options, make, state, str(version))
         time.sleep(POLL_SECONDS)
 
@@ -172,7 +172,7 @@ def _file_stamps(paths: Sequence[Path]) -> tuple[object, ...]:
 
 def _file_stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

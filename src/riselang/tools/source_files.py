@@ -166,11 +166,11 @@ def read_source(path: str, choices: Mapping[str, Any], backend: str = "compile")
     return _read_module(path, options, _resolve_strategy(given, None))
 
 
-def _resolve_strategy(text: str | None, otherwise: Strategy | None) -> Strategy | None:
+def _resolve_strategy(text: str | None, fallback: Strategy | None) -> Strategy | None:
     from riselang.api.lowered import STRATEGY_KEYWORDS
 
     if text is None or text in STRATEGY_KEYWORDS:
-        return otherwise if text is None else STRATEGY_KEYWORDS[text]
+        return fallback if text is None else STRATEGY_KEYWORDS[text]
     from riselang.tools.strategies import load_strategy
 
     return load_strategy(text)

@@ -13,7 +13,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
+    first, *other_cells = zip(cells, widths, strict=True)
     return "  ".join(
-        [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+        [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in other_cells)]
     ).rstrip()

@@ -31,9 +31,9 @@ COLUMN = 28
 def list_rules() -> str:
     """List all rules by family, with their signatures, laws and side conditions."""
     load_all()
-    others = dict.fromkeys(rule.family for rule in RULES.values())
+    other_families = dict.fromkeys(rule.family for rule in RULES.values())
     families = {family: [rule for rule in RULES.values() if rule.family == family]
-                for family in dict.fromkeys((*RULE_FAMILIES, *others))}  # fmt: skip
+                for family in dict.fromkeys((*RULE_FAMILIES, *other_families))}  # fmt: skip
     return "\n".join(
         _format_section(family, rules, _rule_lines) for family, rules in families.items()
     )
@@ -61,7 +61,7 @@ def list_strategies() -> str:
     }
     sections |= {kind: definitions_of(kind) for kind in names_by_kind()}
     return "\n".join(
-        _format_section(kind, found, _word_lines) for kind, found in sections.items() if found
+        _format_section(kind, words, _word_lines) for kind, words in sections.items() if words
     )
 
 
@@ -71,15 +71,15 @@ def describe_strategy(name: str) -> str:
     entry = _look_up(name, "strategy", ENTRIES)
     lines = [str(define_entry(entry)), f"  {entry.summary}"]
     if not entry.parameters:
-        made = entry.make()
-        lines += [f"  = {made.strategy}"] if isinstance(made, Named) else []
+        strategy = entry.make()
+        lines += [f"  = {strategy.strategy}"] if isinstance(strategy, Named) else []
     return _join_lines(lines)
 
 
-def _look_up(name: str, kind: str, known: Mapping[str, T]) -> T:
-    if name in known:
-        return known[name]
-    near = get_close_matches(name, known, 1)
+def _look_up(name: str, kind: str, entries: Mapping[str, T]) -> T:
+    if name in entries:
+        return entries[name]
+    near = get_close_matches(name, entries, 1)
     hint = f"did you mean {near[0]}?" if near else f"'rise {COMMANDS[kind]}' lists all"
     raise UserError(f"there is no {kind} {name}; {hint}")
 
@@ -103,8 +103,8 @@ def _align(name: str, lines: Sequence[str]) -> list[str]:
     """Put a description to the right of a name, or below it if the name is long."""
     if len(name) >= COLUMN:
         return [name, *(" " * COLUMN + line for line in lines)]
-    first, *others = lines
-    return [name.ljust(COLUMN) + first, *(" " * COLUMN + line for line in others)]
+    first, *continuations = lines
+    return [name.ljust(COLUMN) + first, *(" " * COLUMN + line for line in continuations)]
 
 
 def _join_lines(lines: Iterable[str]) -> str:

@@ -52,7 +52,7 @@ FUNCTION = """func.func @add(%a : memref<6xf32>, %s : f32) {
 """
 
 
-def test_masked_arrays_are_refused_everywhere() -> None:
+def test_masked_arrays_are_rejected_everywhere() -> None:
     """Their masks would be ignored, without a word."""
     masked = np.ma.masked_array(X, mask=X > 2)
     refused = r"argument \w+: a masked array cannot be passed.*\.filled\(value\)"

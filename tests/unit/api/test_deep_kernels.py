@@ -10,7 +10,7 @@ import pytest
 import riselang as rl
 from riselang.notation.formatting import format_program
 from riselang.notation.program import parse_term
-from riselang.rewrite.staging import split_stages
+from riselang.rewrite.staging import split_by_known_parameters
 from riselang.term.nodes import Lambda, Term
 
 LEVELS = 1_500
@@ -65,7 +65,7 @@ def test_a_deep_program_is_staged() -> None:
     calls = " ".join("|> map(fun(e, e + 1.0)) |> toMem(heap)" for _ in range(LEVELS))
     term = parse_term(f"fun((w : 4.f32, x : 4.f32), let y = w |> map(neg) |> toMem(heap); "
                       f"zip(x, y) |> map(add) {calls})")  # fmt: skip
-    stages = split_stages(term, 2, {0})
+    stages = split_by_known_parameters(term, 2, {0})
     assert stages is not None
     assert stages.values == 1
     assert depth_under(stages.second) > LEVELS

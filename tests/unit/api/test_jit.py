@@ -140,6 +140,6 @@ def test_a_symbolic_kernel_works_at_every_size_that_its_patterns_permit() -> Non
     assert "x : 8.f32" in added.lower(N=8).as_text("notation")
 
 
-def test_a_symbolic_kernel_refuses_other_sizes() -> None:
+def test_a_symbolic_kernel_rejects_other_sizes() -> None:
     with pytest.raises(rl.UserError, match=r"dimension 0 of x is 6, but expected N_by_4 \* 4"):
         added(random(6), random(6))

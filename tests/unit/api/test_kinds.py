@@ -114,7 +114,7 @@ def test_an_array_on_another_device_is_copied() -> None:
     assert np.array_equal(doubled(Elsewhere()), X * 2)
 
 
-def test_an_array_that_is_not_copied_is_refused() -> None:
+def test_an_array_that_is_not_copied_is_rejected() -> None:
     with pytest.raises(UserError, match="argument x: this array cannot be read here"):
         doubled(OnlyThere())
 

@@ -69,6 +69,6 @@ def test_every_way_in_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rl.jit(scaled).options.effort == "max"
 
 
-def test_other_words_are_refused() -> None:
+def test_other_words_are_rejected() -> None:
     with pytest.raises(rl.UserError, match="effort must be one of fast, default, max"):
         rl.jit(scaled, effort="slow")

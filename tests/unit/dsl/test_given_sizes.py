@@ -93,4 +93,4 @@ def test_a_negative_size_of_a_program_in_notation_is_refused() -> None:
     program: Any = rl.loads("def main = fun((x : N.f32), x |> map(neg))", name="sizes.rise")
     with pytest.raises(UserError, match="-4 is not a size: it is negative"):
         program.main.lower(N=-4)
-    assert program.main.lower(N=4).inputs
+    assert program.main.lower(N=4).parameter_types

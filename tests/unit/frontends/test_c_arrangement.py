@@ -26,7 +26,7 @@ def arranged(text: str) -> str:
     return make_program([model(text)], Options("affine", "strict"), "isl").affine_text()
 
 
-def test_statements_in_circles_stay_together_and_others_keep_their_order() -> None:
+def test_statements_in_cycles_stay_together_and_others_keep_their_order() -> None:
     known = {("A", "B"), ("B", "C"), ("C", "B"), ("C", "D")}
     assert strongly_connected_components(["D", "C", "B", "A"], known) == [["A"], ["C", "B"], ["D"]]
 

@@ -103,7 +103,7 @@ def test_a_failed_check_is_an_index_error() -> None:
     assert issubclass(OutOfRangeError, IndexError)
 
 
-def test_what_data_guard_is_refused_only_if_it_happens() -> None:
+def test_what_data_guard_is_rejected_only_if_it_happens() -> None:
     assert results(GUARDED, 3, np.ones(3), ints(0, 0, -1))[0] == [1, 1, 1]
     refused(r"<c>:4:7: .* array a: the index 100000002", GUARDED, 3, np.ones(3), ints(0, 0, 1))
 
@@ -214,13 +214,13 @@ def test_arrays_that_live_inside_have_lengths_too() -> None:
     ("length", "reason"),
     [("n", "one is -1"), ("n + 2147483647L * 2147483647", "not enough memory")],
 )
-def test_memory_that_there_is_not_is_refused(length: str, reason: str) -> None:
+def test_memory_that_there_is_not_is_rejected(length: str, reason: str) -> None:
     text = f"void f(int n, double a[1]) {{ double t[{length}]; t[0] = 1; a[0] = t[0]; }}"
     refused(rf"<c>:1:\d+: error: array t: .*{reason}", text, -1, np.zeros(1))
 
 
 @pytest.mark.parametrize("operator", ["/", "%"])
-def test_a_division_by_zero_is_refused(operator: str) -> None:
+def test_a_division_by_zero_is_rejected(operator: str) -> None:
     text = "void f(int n, int a[n], int b[n]) { for (int i = 0; i < n; i++) a[i] = a[i] / b[i]; }"
     text = text.replace("/", operator)
     refused("the divisor of this division is zero", text, 2, ints(4, 5), ints(2, 0))
@@ -230,12 +230,12 @@ def test_a_division_by_zero_is_refused(operator: str) -> None:
     refused("the divisor of this division is zero", text, 2, 0)
 
 
-def test_a_length_that_divides_by_zero_is_refused() -> None:
+def test_a_length_that_divides_by_zero_is_rejected() -> None:
     refused("argument a: the length of dimension 0", "void f(int n, int m, double a[n / m]) "
             "{ a[0] = 1; }", 4, 0, np.zeros(4))  # fmt: skip
 
 
-def test_a_float_that_is_no_index_is_refused() -> None:
+def test_a_float_that_is_no_index_is_rejected() -> None:
     text = (
         "void f(int n, double a[n], double x[n]) { for (int i = 0; i < n; i++) a[(int)x[i]] = 1; }"
     )
@@ -272,14 +272,14 @@ CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("case", CALLS)
-def test_calls_that_are_wrong_are_refused(case: str) -> None:
+def test_calls_that_are_wrong_are_rejected(case: str) -> None:
     text = "void f(int n, double *a, double b[n]) { for (int i = 0; i < n; i++) a[i] = b[i]; }"
     reason, arguments = CALLS[case]
     with pytest.raises(UserError, match=re.escape(reason)):
         rl.from_c(text)(*arguments)
 
 
-def test_arguments_that_share_memory_are_refused() -> None:
+def test_arguments_that_share_memory_are_rejected() -> None:
     whole = np.zeros(5)
     function = rl.from_c(GATHER)
     for y, x in ((whole[:4], whole[1:]), (whole[1:], whole[:4]), (whole[:4], whole[:4])):
@@ -287,13 +287,13 @@ def test_arguments_that_share_memory_are_refused() -> None:
             function(4, y, x, ints(0, 1, 2, 3))
 
 
-def test_a_number_that_no_float_holds_is_refused() -> None:
+def test_a_number_that_no_float_holds_is_rejected() -> None:
     with pytest.raises(UserError, match="does not fit into double"):
         rl.from_c("void f(double x, double a[1]) { a[0] = x; }")(10**400, np.zeros(1))
 
 
 @pytest.mark.parametrize("end", ["n * 4611686018427387904L", "2 * n + 2 * n"])
-def test_a_bound_beyond_64_bits_is_refused(end: str) -> None:
+def test_a_bound_beyond_64_bits_is_rejected(end: str) -> None:
     """It would wrap around to a number that is not negative."""
     text = f"void f(long n, double *a) {{ for (long i = 0; i < {end}; i++) a[i] = 1; }}"
     refused("do not fit into 64 bits", text, -(2**62) - 3 if "+" in end else -3, np.zeros(3))

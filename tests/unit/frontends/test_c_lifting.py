@@ -255,7 +255,7 @@ def test_columns_are_read_in_a_loop_that_stays_regression() -> None:
     assert all(same_bits(mine, right) for mine, right in zip(given, theirs, strict=True))
 
 
-def test_arrays_that_share_memory_are_refused() -> None:
+def test_arrays_that_share_memory_are_rejected() -> None:
     body = "for (int i = 1; i < n; i++) y[i] = x[i - 1];"
     text = f"void f(int n, double y[n], double x[n]) {{ {body} }}"
     function = rl.from_c(text, schedule="patterns")

@@ -41,7 +41,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_pragmas_that_stand_wrong_are_refused_where_they_stand(case: str) -> None:
+def test_pragmas_that_stand_wrong_are_rejected_where_they_stand(case: str) -> None:
     line, reason, lines = WRONG[case]
     line += case == "ends outside"
     for load in (lambda text: rl.from_c(text, function="f"), rl.from_c):
@@ -67,7 +67,7 @@ def test_the_statements_between_pragmas_are_the_region(case: str) -> None:
     assert [(each.name, len(each.statements)) for each in regions] == expected
 
 
-def test_the_tool_refuses_a_region_that_ends_inside_of_a_loop(
+def test_the_tool_rejects_a_region_that_ends_inside_of_a_loop(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "bad.c"

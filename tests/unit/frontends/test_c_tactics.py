@@ -71,13 +71,13 @@ def test_the_nearest_tactic_is_named() -> None:
 def test_a_gemm_between_other_statements_is_found_by_distribution() -> None:
     found = recognize_statements(model((KERNELS / "gemm.c").read_text()))
     assert [each.tactic for each in found] == ["elementwise", "gemm"]
-    assert found[1].around == ()
+    assert found[1].outer_loops == ()
 
 
 def test_loops_that_carry_dependences_stay_around() -> None:
     found = recognize_statements(model((KERNELS / "doitgen.c").read_text()))
     assert found[1].tactic == "gemv"
-    assert found[1].around == ("r", "q")
+    assert found[1].outer_loops == ("r", "q")
 
 
 @pytest.mark.parametrize("backend", ["interpret", "compile"])

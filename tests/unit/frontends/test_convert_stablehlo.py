@@ -61,7 +61,7 @@ def test_floats_keep_their_bits() -> None:
     assert not has_stablehlo("// stablehlo.add is no op here\nfunc.func @f() { return }")
 
 
-def test_what_is_not_supported_is_refused_by_name(
+def test_what_is_not_supported_is_rejected_with_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as refused:

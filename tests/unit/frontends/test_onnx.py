@@ -79,7 +79,7 @@ def test_element_types_that_are_not_converted_are_named(element: str, name: str)
     assert f"the op Add of the node 'sum' takes or returns {name} values" in message
 
 
-def test_sequences_and_optionals_are_refused() -> None:
+def test_sequences_and_optionals_are_rejected() -> None:
     for kind, name in (("list", "sequence"), ("optional", "optional")):
         type = f"!torch.{kind}<vtensor<[3],f32>>"
         assert f"takes or returns {name} values" in refusal(node("Identity", [type], type))
@@ -141,7 +141,7 @@ def test_max_pool_with_windows_over_the_end_needs_known_lengths() -> None:
         ("GridSample", {"mode": '"nearest"'}, "with mode='nearest'"),
     ],
 )
-def test_what_is_converted_wrongly_is_refused_by_name(
+def test_what_is_converted_wrongly_is_rejected_with_its_name(
     op: str, attributes: dict[str, str], message: str
 ) -> None:
     model = node(op, [tensor((1, 1, 6))], tensor((1, 1, 4)), **attributes)
@@ -231,7 +231,7 @@ def test_what_is_not_a_valid_model_is_a_users_error(source: Any, message: str) -
 
 
 @pytest.mark.usefixtures("fake_onnx")
-def test_an_op_of_another_domain_is_refused_by_name() -> None:
+def test_an_op_of_another_domain_is_rejected_with_its_name() -> None:
     with pytest.raises(
         rl.LimitationError, match="the op Foo of the node 'y' is from the domain com"
     ):

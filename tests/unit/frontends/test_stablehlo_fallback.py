@@ -66,7 +66,7 @@ def test_a_model_runs_in_units_that_take_from_each_other() -> None:
     np.testing.assert_allclose(model.bind(arg1=w)(x, y), mixed(x, w, y), rtol=1e-5)
 
 
-def test_without_the_fallback_the_first_op_is_refused_at_its_place() -> None:
+def test_without_the_fallback_the_first_op_is_rejected_at_its_location() -> None:
     with pytest.raises(rl.LimitationError, match=r"stablehlo\.complex is not supported"):
         rl.from_stablehlo(MIXED)
 
@@ -137,14 +137,14 @@ def test_random_bits_are_the_same_at_each_call_and_move_the_key_on() -> None:
     assert not (model(state)[1] == bits).any()
 
 
-def test_what_nobody_takes_is_refused_by_name_and_place() -> None:
+def test_what_nobody_takes_is_rejected_with_name_and_location() -> None:
     with pytest.raises(rl.LimitationError) as caught:
         rl.from_stablehlo(FOURIER, fallback="linalg")
     assert str(caught.value).startswith("<text>:3:8: error: stablehlo.fft is not supported")
     assert "stablehlo-legalize-to-linalg does not support it" in str(caught.value)
 
 
-def test_an_op_that_the_pass_dies_of_is_refused() -> None:
+def test_an_op_that_the_pass_dies_of_is_rejected() -> None:
     text = """func.func @main(%z: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
   %0 = stablehlo.bitcast_convert %z : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
   return %0 : tensor<2xcomplex<f32>>
@@ -168,7 +168,7 @@ def test_a_unit_that_is_not_compiled_names_its_ops(monkeypatch: pytest.MonkeyPat
     assert "MLIR cannot compile its loops" in message
 
 
-def test_what_calls_a_function_that_is_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_calls_a_function_that_is_nowhere_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     text = """func.func @main(%z: tensor<4xcomplex<f32>>, %c: tensor<complex<f32>>)
     -> tensor<9xcomplex<f32>> {
   %0 = stablehlo.pad %z, %c, low = [1], high = [1], interior = [1]
@@ -185,7 +185,7 @@ def test_what_calls_a_function_that_is_nowhere_is_refused(monkeypatch: pytest.Mo
         rl.from_stablehlo(text, fallback="linalg")(z, c)
 
 
-def test_an_op_without_a_dialect_is_refused() -> None:
+def test_an_op_without_a_dialect_is_rejected() -> None:
     text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "f32"(%x) ({
     ^bb0(%a: tensor<f32>):
@@ -218,7 +218,7 @@ def test_complex_scalars_and_arguments_that_are_results() -> None:
     assert rl.from_stablehlo(twice, fallback="linalg")(z) == 2 * z
 
 
-def test_a_fallback_that_nobody_knows_is_refused() -> None:
+def test_a_fallback_that_nobody_knows_is_rejected() -> None:
     with pytest.raises(rl.UserError, match="fallback must be one of linalg"):
         rl.from_stablehlo(MIXED, fallback="tosa")
 

@@ -197,7 +197,7 @@ def test_an_op_that_is_missing_is_named_at_its_place() -> None:
     assert "stablehlo.convolution" in shown  # among what is supported
 
 
-def test_a_custom_call_is_refused_by_its_target() -> None:
+def test_a_custom_call_is_rejected_by_its_target() -> None:
     text = unary("stablehlo.custom_call @lapack(%x)", "tensor<4xf32>")
     assert "stablehlo.custom_call @lapack is not supported" in refusal(text)
 
@@ -279,7 +279,7 @@ def test_names_that_are_no_unicode_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_damaged_text_is_read_or_refused(seed: int) -> None:
+def test_damaged_text_is_read_or_rejected(seed: int) -> None:
     random = Random(seed)
     text = examples.text("mlp_train")
     for _ in range(3):
@@ -289,7 +289,7 @@ def test_damaged_text_is_read_or_refused(seed: int) -> None:
         rl.from_stablehlo(text)
 
 
-def test_a_complex_constant_is_refused_by_its_type() -> None:
+def test_a_complex_constant_is_rejected_by_its_type() -> None:
     text = """
     func.func @main() -> tensor<2xcomplex<f32>> {
       %0 = stablehlo.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>

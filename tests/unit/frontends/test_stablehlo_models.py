@@ -113,7 +113,7 @@ def test_what_depends_on_bound_weights_alone_is_computed_once() -> None:
     w, b, x = layer()
     bound = model.bind(w, b)
     code = bound.body.bound_code(frozenset({0, 1}))
-    assert code.first_stage.groups == (1,)  # the matrix, in the layout of its product
+    assert code.precomputation.groups == (1,)  # the matrix, in the layout of its product
     wanted = model(w, b, x)
     np.testing.assert_allclose(wanted, x @ w + b, rtol=1e-5)
     np.testing.assert_array_equal(bound(x), wanted)

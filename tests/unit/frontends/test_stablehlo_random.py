@@ -52,7 +52,7 @@ def test_floats_get_the_bits_of_integers() -> None:
     ("algorithm", "state"),
     [("THREE_FRY", "3xui64"), ("PHILOX", "4xui64"), ("DEFAULT", "1xui64"), ("PHILOX", "4xui32")],
 )
-def test_a_state_of_other_words_is_refused(algorithm: str, state: str) -> None:
+def test_a_state_of_other_words_is_rejected(algorithm: str, state: str) -> None:
     text = f"""func.func @main(%s: tensor<{state}>) -> tensor<3xui32> {{
       %0, %1 = stablehlo.rng_bit_generator %s, algorithm = {algorithm}
           : (tensor<{state}>) -> (tensor<{state}>, tensor<3xui32>)
@@ -176,6 +176,6 @@ def test_a_loop_would_draw_the_same_numbers_in_each_round() -> None:
 
 
 @pytest.mark.parametrize(("kind", "element"), [("UNIFORM", "i1"), ("NORMAL", "i32")])
-def test_a_distribution_that_elements_do_not_have_is_refused(kind: str, element: str) -> None:
+def test_a_distribution_that_elements_do_not_have_is_rejected(kind: str, element: str) -> None:
     with pytest.raises(rl.RiseError):
         draws(kind, element, (3,))

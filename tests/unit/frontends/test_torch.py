@@ -45,7 +45,7 @@ def test_a_remainder_has_the_sign_of_the_divisor(dtype: str, element: str) -> No
         np.testing.assert_array_equal(run(SCALAR, element, x), np.mod(x, x.dtype.type(-3)))
 
 
-def test_fmod_of_floats_is_refused_by_name_and_place() -> None:
+def test_fmod_of_floats_is_rejected_with_name_and_location() -> None:
     with pytest.raises(rl.LimitationError) as caught:
         run(FMOD, "f32", X, Y)
     assert "from_torch: torch.aten.fmod.Tensor of floats is not supported" in caught.value.message
@@ -54,7 +54,7 @@ def test_fmod_of_floats_is_refused_by_name_and_place() -> None:
     np.testing.assert_array_equal(run(FMOD, "si32", x, y), np.fmod(x, y))
 
 
-def test_an_op_without_a_conversion_is_refused_at_its_place() -> None:
+def test_an_op_without_a_conversion_is_rejected_at_its_location() -> None:
     text = (
         "func.func @main(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {\n"
         '  %0 = torch.operator "torch.aten.nonsense"(%x) : (!torch.vtensor<[4],f32>) '

@@ -21,7 +21,7 @@ def turned(size: int, kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 8, 16])
-def test_a_square_is_turned(size: int, kind: str) -> None:
+def test_a_square_is_transposed(size: int, kind: str) -> None:
     x = np.arange(size * size).reshape(size, size).astype(KINDS[kind])
     assert np.array_equal(turned(size, kind)(x), x.T)
 

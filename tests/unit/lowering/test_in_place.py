@@ -141,7 +141,7 @@ def test_rows_are_looked_into() -> None:
         check(program(text), "affine")
 
 
-def test_a_fold_that_starts_from_a_part_of_what_it_reads() -> None:
+def test_a_reduction_that_starts_from_a_part_of_what_it_reads() -> None:
     """The start is copied before the target is changed; what is read is not the target."""
     check(
         program("x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),

@@ -95,7 +95,7 @@ def test_unknown_lengths_and_ops_are_named() -> None:
     assert plan(printed)[NOT_TILED] == "it has arith.index_cast"
 
 
-def test_a_planned_function_refuses_buffers_that_overlap() -> None:
+def test_a_planned_function_rejects_buffers_that_overlap() -> None:
     text = nest(statement("C[%i - 1, %j - 1]", "A[%i - 1, %j - 1]"))
     a = np.ones((64, 64), np.float32)
     plain = rl.loads(text, loops="affine")
@@ -118,6 +118,6 @@ def test_programs_and_python_functions_take_polyhedral_loops() -> None:
     assert np.array_equal(program.main(x), x + x)
 
 
-def test_another_kind_of_loops_is_refused() -> None:
+def test_another_kind_of_loops_is_rejected() -> None:
     with pytest.raises(UserError, match="loops must be one of affine, scf, polyhedral"):
         rl.jit(lambda: 0, loops="tiled")

@@ -113,6 +113,6 @@ def test_a_strategy_that_does_not_apply_names_the_op() -> None:
         RiseRewritePass(strategy).apply(make_context(), module)
 
 
-def test_a_permission_that_there_is_not_is_refused() -> None:
+def test_a_permission_that_there_is_not_is_rejected() -> None:
     with pytest.raises(UserError, match="expected float to be one of strict, contract, relaxed"):
         rewritten('rise-rewrite{strategy="id" float=fast}')

@@ -78,7 +78,7 @@ def test_one_kernel_gives_what_the_interpreter_gives(name: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("backend", ["compile", "interpret"])
-def test_wrong_sizes_are_refused_at_the_call(
+def test_wrong_sizes_are_rejected_at_the_call(
     backend: str, text: str, shapes: list[tuple[int, ...]], message: str
 ) -> None:
     with pytest.raises(rl.UserError) as caught:

@@ -54,7 +54,7 @@ def test_the_stack_has_a_budget() -> None:
     assert heap > 0
 
 
-def test_unknown_loop_dialects_are_refused() -> None:
+def test_unknown_loop_dialects_are_rejected() -> None:
     with pytest.raises(UserError, match="expected loops=scf, loops=affine or loops=gpu"):
         ConvertRiseToImperativePass("vector").apply(make_context(), ModuleOp([]))
 

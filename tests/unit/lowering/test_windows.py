@@ -15,7 +15,7 @@ M = np.random.default_rng(1).standard_normal((9, 4)).astype(np.float32)
 @pytest.mark.parametrize(
     ("alloc", "count"), [(1, 20), (3, 4), (3, 20), (4, 3), (5, 20), (8, 20), (100, 20)]
 )
-def test_a_ring_of_any_length(alloc: int, count: int) -> None:
+def test_a_circular_buffer_of_any_length(alloc: int, count: int) -> None:
     def sums(x: rl.Array["N", rl.f32]) -> Any:
         windows = x | rl.circular_buffer(alloc, 3, lambda v: v * v)
         return windows | rl.map_seq(rl.reduce(rl.add, 0.0))
@@ -23,7 +23,7 @@ def test_a_ring_of_any_length(alloc: int, count: int) -> None:
     agree(sums, X[:count].copy())
 
 
-def test_the_ring_has_the_length_that_was_asked_for() -> None:
+def test_a_circular_buffer_has_the_requested_length() -> None:
     def sums(x: rl.Array[20, rl.f32]) -> Any:
         windows = x | rl.circular_buffer(4, 3, lambda v: rl.math.exp(v))
         return windows | rl.map_seq(rl.reduce(rl.add, 0.0))
@@ -127,7 +127,7 @@ def test_a_window_of_windows_in_threads() -> None:
     agree(two, np.random.default_rng(2).standard_normal((9, 20)).astype(np.float32), threads=(1, 3))
 
 
-def test_a_ring_in_a_map_that_is_only_read() -> None:
+def test_a_circular_buffer_in_a_map_that_is_only_read() -> None:
     def read(m: rl.Array[9, 4, rl.f32]) -> Any:
         def row(xs: Any) -> Any:
             sums = (

@@ -135,7 +135,7 @@ def test_a_process_that_forks_shares_no_worker() -> None:
 
 
 @pytest.mark.parametrize("depth", [200, 20_000])
-def test_a_module_that_mlir_dies_of_is_refused(depth: int) -> None:
+def test_a_module_that_mlir_dies_of_is_rejected(depth: int) -> None:
     text = (
         "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
         + '"a.b"() ({\n' * depth

@@ -10,7 +10,7 @@ import pytest
 from riselang.dialects.rise.types import ArrayType, RiseType, result_types, uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
 from riselang.notation.program import parse_term
-from riselang.rewrite.staging import split_stages
+from riselang.rewrite.staging import split_by_known_parameters
 from riselang.term.nodes import Term
 
 PACKED = """
@@ -71,7 +71,7 @@ def test_two_stages_compute_what_one_does(text: str, known: set[int], values: in
     inputs, _ = uncurry(term.type)
     random = np.random.default_rng(0)
     arrays = [random.random(_shape(type)).astype(np.float32) for type in inputs]
-    stages = split_stages(term, len(inputs), known)
+    stages = split_by_known_parameters(term, len(inputs), known)
     assert stages is not None
     assert stages.values == values
     first = computed(stages.first, [arrays[at] for at in sorted(known)], values)
@@ -85,7 +85,7 @@ def test_two_stages_compute_what_one_does(text: str, known: set[int], values: in
 @pytest.mark.parametrize(("text", "known"), [(PACKED, {1}), (VECTORS, {1}), (NESTED, {1})])
 def test_what_depends_on_other_arguments_is_left(text: str, known: set[int]) -> None:
     term = parse_term(text)
-    assert split_stages(term, len(uncurry(term.type)[0]), known) is None
+    assert split_by_known_parameters(term, len(uncurry(term.type)[0]), known) is None
 
 
 def _shape(type: RiseType) -> tuple[int, ...]:

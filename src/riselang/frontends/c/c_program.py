@@ -33,7 +33,7 @@ from riselang.frontends.c.emit.region_functions import (
 )
 from riselang.frontends.c.lift.lifted_function import lift_all_statements, lift_function
 from riselang.frontends.c.lift.lifted_statements import LiftedStatement, lift_statements
-from riselang.frontends.c.lift.region_steps import replace_by_calls, replace_by_structures
+from riselang.frontends.c.lift.region_steps import steps_with_calls, steps_with_structured_ops
 from riselang.frontends.c.model.aliasing import can_check_aliasing, possibly_aliasing_pairs
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.model_identity import model_text
@@ -83,7 +83,7 @@ class CProgram:
             return [loop_ast(scop, self.schedule) for scop in self.scops]
         pairs = zip(self.regions, self.scops, strict=True)
         return [
-            replace_by_calls(region, scop, self.options, self.schedule) for region, scop in pairs
+            steps_with_calls(region, scop, self.options, self.schedule) for region, scop in pairs
         ]
 
     @property
@@ -107,7 +107,7 @@ class CProgram:
     @with_deep_stack
     def linalg_text(self) -> str:
         """Print statements over whole arrays as structured ops, and the rest as loops."""
-        steps = [replace_by_structures(scop, self.schedule) for scop in self.scops]
+        steps = [steps_with_structured_ops(scop, self.schedule) for scop in self.scops]
         return module_text(build_module(self.scops, steps, is_arranged=self._is_scheduled))
 
     def notation_text(self) -> str:
@@ -193,7 +193,7 @@ class CProgram:
         function, used = build_function(scop, tree, f"{prefix}{scop.name}", is_arranged=is_arranged)
         called.update(used)
         distinct = [
-            at for at, variable in enumerate(scop.inputs)
+            position for position, variable in enumerate(scop.inputs)
             if is_buffer(scop, variable)
             and (variable.is_restrict or (is_apart and variable in scop.written_variables))
         ]  # fmt: skip

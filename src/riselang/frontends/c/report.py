@@ -22,13 +22,15 @@ from riselang.support.counts import format_count
 
 def format_report(scop: Scop, options: Options, schedule: str = "source") -> str:
     """Format one line for each statement, and one if only the source order was found."""
-    counted = format_count(len(scop.statements), "statement")
-    lines = [f"{scop.location}: {scop.name}: {counted}"]
-    ways = _describe_implementations(scop, options)
-    for found in recognize_statements(scop):
-        name = found.statement.name
-        way = f"; runs as {ways[name]}" if name in ways else ""
-        lines.append(f"  {found.statement.location}: {describe_statement(scop, found)}{way}")
+    statement_count = format_count(len(scop.statements), "statement")
+    lines = [f"{scop.location}: {scop.name}: {statement_count}"]
+    implementations = _describe_implementations(scop, options)
+    for recognition in recognize_statements(scop):
+        name = recognition.statement.name
+        way = f"; runs as {implementations[name]}" if name in implementations else ""
+        lines.append(
+            f"  {recognition.statement.location}: {describe_statement(scop, recognition)}{way}"
+        )
     reason = choose_order(scop, schedule).reason if schedule != "source" else ""
     if reason:
         lines.append(f"  {scop.location}: the source order is kept: {reason}")
@@ -37,40 +39,46 @@ def format_report(scop: Scop, options: Options, schedule: str = "source") -> str
 
 def _describe_implementations(scop: Scop, options: Options) -> dict[str, str]:
     """Return how lifted statements run, and why."""
-    ways: dict[str, str] = {}
-    for found in recognize_statements(scop):
-        structure = None if found.tactic is None else _find_structure(scop, found)
-        if structure is not None and found.tactic is not None:
-            choice = choose_for_structure(structure, found.tactic)
-            is_whole = not found.around and is_separable(scop)
-            ways[found.statement.name] = str(
+    implementations: dict[str, str] = {}
+    for recognition in recognize_statements(scop):
+        structure = None if recognition.tactic is None else _find_structure(scop, recognition)
+        if structure is not None and recognition.tactic is not None:
+            choice = choose_for_structure(structure, recognition.tactic)
+            is_whole = not recognition.outer_loops and is_separable(scop)
+            implementations[recognition.statement.name] = str(
                 choice if is_whole else ImplementationChoice(LOOP_CODE)
             )
-    for part, called in find_routine_parts(scop, options) if options.library == "blas" else ():
-        ways |= dict.fromkeys(part.names, str(called.choice))
+    for part, candidate in find_routine_parts(scop, options) if options.library == "blas" else ():
+        implementations |= dict.fromkeys(part.names, str(candidate.choice))
     for part in split_region(scop) if options.library == "none" else ():
         if part.product is not None:
             product = part.product
             product = product.product if isinstance(product, RowProduct) else product
-            ways |= dict.fromkeys(part.names, str(choose_for_product(scop, product, options)))
-    return ways
+            implementations |= dict.fromkeys(
+                part.names, str(choose_for_product(scop, product, options))
+            )
+    return implementations
 
 
-def _find_structure(scop: Scop, found: Recognition) -> Structure | None:
+def _find_structure(scop: Scop, recognition: Recognition) -> Structure | None:
     try:
-        return read_structure(scop, found.statement, found.around)
+        return read_structure(scop, recognition.statement, recognition.outer_loops)
     except NotLifted:
         return None
 
 
-def describe_statement(scop: Scop, found: Recognition) -> str:
+def describe_statement(scop: Scop, recognition: Recognition) -> str:
     """Describe a statement, or the nearest tactic and the condition that failed."""
-    if found.tactic is None:
-        return f"not recognized: {found.reason}"
-    around = f" in the loops over {', '.join(found.around)}" if found.around else ""
+    if recognition.tactic is None:
+        return f"not recognized: {recognition.reason}"
+    outer_loops = (
+        f" in the loops over {', '.join(recognition.outer_loops)}"
+        if recognition.outer_loops
+        else ""
+    )
     try:
-        lift_recognized(scop, found)
+        lift_recognized(scop, recognition)
         lifted = ", lifted to RISE"
     except NotLifted as reason:
         lifted = f", not lifted ({reason})"
-    return f"{found.tactic}{around}{lifted}"
+    return f"{recognition.tactic}{outer_loops}{lifted}"

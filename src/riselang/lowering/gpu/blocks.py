@@ -26,28 +26,28 @@ from riselang.support.errors import LimitationError
 READS, STORES = "reads", "stores"
 
 
-def distribute_block(block: Block, numbers: GpuIds) -> None:
+def distribute_block(block: Block, ids: GpuIds) -> None:
     """Distribute the code inside of a kernel's block loops among the block's threads."""
     for op in list(block.ops):
         part = mapping_of(op)
         if isinstance(op, scf.ParallelOp) and part is not None and mapping_level(part) == "block":
             _check_only_loop(block, op)
-            distribute_block(op.body.block, numbers)
-            numbers.distribute_loop(op)
-        elif numbers.launch.threads > 1:
-            _distribute_op(op, numbers)
+            distribute_block(op.body.block, ids)
+            ids.distribute_loop(op)
+        elif ids.launch.threads > 1:
+            _distribute_op(op, ids)
 
 
-def _distribute_op(op: Operation, numbers: GpuIds) -> None:
+def _distribute_op(op: Operation, ids: GpuIds) -> None:
     block = op.parent
     assert block is not None
     if isinstance(op, scf.ParallelOp):
-        _distribute_thread_loops(op, numbers)
+        _distribute_thread_loops(op, ids)
     elif has_thread_loop(op):
-        _distribute_loop_body(op, numbers)
+        _distribute_loop_body(op, ids)
         return
     elif effect_of(op) == STORES:
-        _run_in_first_thread(op, numbers)
+        _run_in_first_thread(op, ids)
     elif effect_of(op) == READS and not _is_followed_by_read(op):
         block.insert_op_after(gpu.BarrierOp(), op)
 
@@ -61,31 +61,31 @@ def _is_followed_by_read(op: Operation) -> bool:
     return is_read and following is not None and not has_thread_loop(following)
 
 
-def _distribute_loop_body(op: Operation, numbers: GpuIds) -> None:
+def _distribute_loop_body(op: Operation, ids: GpuIds) -> None:
     """Distribute the body of a sequential loop, which all threads execute."""
     if not isinstance(op, scf.ForOp):
         raise LimitationError(
             "thread loops inside of a while or an if of a block are not supported", location_of(op)
         )
     for inner in list(op.body.block.ops):
-        _distribute_op(inner, numbers)
+        _distribute_op(inner, ids)
 
 
-def _distribute_thread_loops(loop: scf.ParallelOp, numbers: GpuIds) -> None:
+def _distribute_thread_loops(loop: scf.ParallelOp, ids: GpuIds) -> None:
     block = loop.parent
     assert block is not None
     block.insert_op_after(gpu.BarrierOp(), loop)
     loops = [loop]
-    while (found := _inner_thread_loop(loops[-1])) is not None:
-        loops.append(found)
-    idle = numbers.idle_dimensions(
-        [part for each in loops if (part := mapping_of(each)) is not None]
+    while (inner_loop := _inner_thread_loop(loops[-1])) is not None:
+        loops.append(inner_loop)
+    idle = ids.idle_dimensions(
+        [part for nested_loop in loops if (part := mapping_of(nested_loop)) is not None]
     )
     if idle:
         # Only one thread may store an element, even if others would store the same value.
-        _guard(loop, numbers.have_id_zero(idle))
-    for each in loops:
-        numbers.distribute_loop(each)
+        _guard(loop, ids.have_id_zero(idle))
+    for nested_loop in loops:
+        ids.distribute_loop(nested_loop)
 
 
 def _guard(op: Operation, condition: SSAValue) -> None:
@@ -102,25 +102,25 @@ def _guard(op: Operation, condition: SSAValue) -> None:
 
 def _inner_thread_loop(loop: scf.ParallelOp) -> scf.ParallelOp | None:
     """Return the thread loop inside of a thread loop, if any; nothing else there may store."""
-    found = [op for op in loop.body.block.ops if has_thread_loop(op)]
-    if not found:
+    thread_loops = [op for op in loop.body.block.ops if has_thread_loop(op)]
+    if not thread_loops:
         return None
-    inner = found[0]
-    stored = [op for op in loop.body.block.ops if op is not inner and effect_of(op) == STORES]
-    own = [op for op in loop.body.block.ops if isinstance(op, memref.AllocaOp)]
-    if len(found) > 1 or stored or own or not isinstance(inner, scf.ParallelOp):
-        part, other = mapping_of(loop), mapping_of(found[0])
-        assert part is not None
+    inner = thread_loops[0]
+    stores = [op for op in loop.body.block.ops if op is not inner and effect_of(op) == STORES]
+    allocations = [op for op in loop.body.block.ops if isinstance(op, memref.AllocaOp)]
+    if len(thread_loops) > 1 or stores or allocations or not isinstance(inner, scf.ParallelOp):
+        mapping, inner_mapping = mapping_of(loop), mapping_of(thread_loops[0])
+        assert mapping is not None
         raise LimitationError(
-            f"inside {format_mapping(part)}, a value is stored next to "
-            f"{format_mapping(other or 'thread_x')}, where threads cannot wait for "
+            f"inside {format_mapping(mapping)}, a value is stored next to "
+            f"{format_mapping(inner_mapping or 'thread_x')}, where threads cannot wait for "
             "it; store it before both, in the block",
             location_of(loop),
         )
     return inner
 
 
-def _run_in_first_thread(op: Operation, numbers: GpuIds) -> None:
+def _run_in_first_thread(op: Operation, ids: GpuIds) -> None:
     """Execute an op in the first thread only, and add a barrier after it."""
     if any(True for result in op.results for _ in result.uses):
         raise LimitationError(
@@ -130,7 +130,7 @@ def _run_in_first_thread(op: Operation, numbers: GpuIds) -> None:
     block = op.parent
     assert block is not None
     block.insert_op_after(gpu.BarrierOp(), op)
-    _guard(op, numbers.is_first_thread())
+    _guard(op, ids.is_first_thread())
 
 
 def _check_only_loop(block: Block, loop: scf.ParallelOp) -> None:

@@ -29,7 +29,7 @@ SHARED_MEMORY_SPACE = IntegerAttr(3, i64)
 
 def assign_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
     """Move the temporaries of a kernel, before its loops are distributed, to their memory."""
-    used = {True: 0, False: 0}
+    used_bytes = {True: 0, False: 0}
     for op in list(kernel.walk()):
         if isinstance(op, memref.DeallocOp):
             op.detach()
@@ -37,13 +37,14 @@ def assign_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
     for op in list(kernel.walk()):
         if isinstance(op, memref.AllocaOp | memref.AllocOp):
             is_shared = threads > 1 and not _is_in_thread(op)
-            used[is_shared] += allocation_bytes(op)
-            most = MAX_SHARED_BYTES if is_shared else MAX_THREAD_BYTES
-            if used[is_shared] > most:
+            used_bytes[is_shared] += allocation_bytes(op)
+            max_bytes = MAX_SHARED_BYTES if is_shared else MAX_THREAD_BYTES
+            if used_bytes[is_shared] > max_bytes:
                 owner = "the threads of a block share" if is_shared else "a thread has"
                 raise LimitationError(
-                    f"the temporaries that {owner} take {used[is_shared]} bytes, more than the "
-                    f"limit of {most}; split the computation, or store values between kernels",
+                    f"the temporaries that {owner} take {used_bytes[is_shared]} bytes, more than "
+                    f"the limit of {max_bytes}; split the computation, or store values between "
+                    "kernels",
                     location_of(op),
                 )
             _move_temporary(op, kernel, module, is_shared=is_shared)
@@ -66,11 +67,11 @@ def _move_temporary(
     first = kernel.body.block.first_op
     assert first is not None
     if is_shared:
-        made = _allocate_shared(type, module, kernel.sym_name.data)
+        new_ops = _allocate_shared(type, module, kernel.sym_name.data)
     else:
-        made = [memref.AllocaOp.get(type.element_type, 64, list(type.get_shape()))]
-    kernel.body.block.insert_ops_before(made, first)
-    op.memref.replace_all_uses_with(made[-1].results[0])
+        new_ops = [memref.AllocaOp.get(type.element_type, 64, list(type.get_shape()))]
+    kernel.body.block.insert_ops_before(new_ops, first)
+    op.memref.replace_all_uses_with(new_ops[-1].results[0])
     op.detach()
     op.erase()
 
@@ -83,5 +84,5 @@ def _allocate_shared(type: MemRefType, module: GpuModuleOp, kernel: str) -> list
     module.body.block.add_op(
         memref.GlobalOp.get(StringAttr(name), near, UnitAttr(), StringAttr("private"), alignment=64)
     )
-    found = memref.GetGlobalOp(SymbolRefAttr(name), near)
-    return [found, memref.MemorySpaceCastOp(found.memref, type)]
+    get_global = memref.GetGlobalOp(SymbolRefAttr(name), near)
+    return [get_global, memref.MemorySpaceCastOp(get_global.memref, type)]

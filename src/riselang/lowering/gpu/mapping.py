@@ -110,7 +110,9 @@ def launch_dimensions(loops: Sequence[scf.ParallelOp]) -> Launch:
         threads = min(longest[GLOBAL], DEFAULT_THREADS)
         blocks = min(-(-longest[GLOBAL] // threads), MAX_BLOCKS["x"])
         return Launch((blocks, 1, 1), (threads, 1, 1))
-    grid = [min(longest.get(f"block_{axis}", 1), most) for axis, most in MAX_BLOCKS.items()]
+    grid = [
+        min(longest.get(f"block_{axis}", 1), max_blocks) for axis, max_blocks in MAX_BLOCKS.items()
+    ]
     return Launch((grid[0], grid[1], grid[2]), _block_dimensions(longest))
 
 
@@ -118,21 +120,21 @@ def _block_dimensions(longest: dict[str, int]) -> tuple[int, int, int]:
     if "warp" in longest or "lane" in longest:
         warps = min(longest.get("warp", 1), MAX_THREADS // WARP_SIZE)
         return warps * WARP_SIZE, 1, 1
-    left = MAX_THREADS
+    remaining_threads = MAX_THREADS
     counts: list[int] = []
     for axis in "xyz":
-        most = min(left, 64) if axis == "z" else left
-        counts.append(min(longest.get(f"thread_{axis}", 1), most))
-        left //= counts[-1]
+        max_threads = min(remaining_threads, 64) if axis == "z" else remaining_threads
+        counts.append(min(longest.get(f"thread_{axis}", 1), max_threads))
+        remaining_threads //= counts[-1]
     return counts[0], counts[1], counts[2]
 
 
 def check_nesting(loop: scf.ParallelOp) -> None:
     """Report nested loops that cannot be mapped to a GPU."""
-    for inner, outside in _nested_loops(loop, ()):
+    for inner, outer_parts in _nested_loops(loop, ()):
         part = mapping_of(inner)
         assert part is not None
-        wrong = next((each for each in outside if not _can_nest(each, part)), None)
+        wrong = next((each for each in outer_parts if not _can_nest(each, part)), None)
         if wrong is not None:
             raise UserError(
                 f"{format_mapping(part)} inside {format_mapping(wrong)}: blocks have threads or "
@@ -142,16 +144,16 @@ def check_nesting(loop: scf.ParallelOp) -> None:
 
 
 def _nested_loops(
-    op: Operation, outside: tuple[str, ...]
+    op: Operation, outer_parts: tuple[str, ...]
 ) -> Iterator[tuple[scf.ParallelOp, tuple[str, ...]]]:
     part = mapping_of(op)
     if isinstance(op, scf.ParallelOp) and part is not None:
-        yield op, outside
-        outside = (*outside, part)
+        yield op, outer_parts
+        outer_parts = (*outer_parts, part)
     for region in op.regions:
         for block in region.blocks:
             for inner in block.ops:
-                yield from _nested_loops(inner, outside)
+                yield from _nested_loops(inner, outer_parts)
 
 
 NESTING_ORDER = {GLOBAL: 0, "block": 0, "thread": 1, "warp": 1, "lane": 2}
@@ -174,12 +176,12 @@ class GpuIds:
         self._builder = Builder(
             InsertPoint.before(block.first_op) if block.first_op else InsertPoint.at_end(block)
         )
-        self._known: dict[str, SSAValue] = {}
+        self._ids: dict[str, SSAValue] = {}
 
     def id_of(self, part: str) -> SSAValue:
-        if part not in self._known:
-            self._known[part] = self._emit_id(part)
-        return self._known[part]
+        if part not in self._ids:
+            self._ids[part] = self._emit_id(part)
+        return self._ids[part]
 
     def _emit_id(self, part: str) -> SSAValue:
         level, _, axis = part.partition("_")
@@ -198,34 +200,36 @@ class GpuIds:
                 )
             case _:
                 threads = self.index_constant(self.launch.block[0])
-                before = self._add(arith.MuliOp(self.id_of("block_x"), threads))
-                return self._add(arith.AddiOp(before, self.id_of("thread_x")))
+                first_thread = self._add(arith.MuliOp(self.id_of("block_x"), threads))
+                return self._add(arith.AddiOp(first_thread, self.id_of("thread_x")))
 
     def is_first_thread(self) -> SSAValue:
         """Return whether a thread is the first of its block, as an i1."""
         return self.have_id_zero(self.idle_dimensions(()))
 
-    def idle_dimensions(self, used: Sequence[str]) -> list[str]:
-        """Return the dimensions of a block in which loops over `used` leave threads idle."""
-        of_warps = any(mapping_level(part) in ("warp", "lane") for part in used)
+    def idle_dimensions(self, used_dimensions: Sequence[str]) -> list[str]:
+        """Return the dimensions of a block in which loops over the used ones leave threads idle."""
+        of_warps = any(mapping_level(part) in ("warp", "lane") for part in used_dimensions)
         parts = ("warp", "lane") if of_warps else ("thread_x", "thread_y", "thread_z")
-        return [part for part in parts if part not in used and self.launch.count(part) > 1]
+        return [
+            part for part in parts if part not in used_dimensions and self.launch.count(part) > 1
+        ]
 
     def have_id_zero(self, parts: Sequence[str]) -> SSAValue:
         """Return whether a thread has id 0 in each of some dimensions, as an i1."""
         key = f"first {parts}"
-        if key not in self._known:
+        if key not in self._ids:
             total = self.id_of(parts[0])
             for part in parts[1:]:
                 total = self._add(arith.AddiOp(total, self.id_of(part)))
-            self._known[key] = self._add(arith.CmpiOp(total, self.index_constant(0), "eq"))
-        return self._known[key]
+            self._ids[key] = self._add(arith.CmpiOp(total, self.index_constant(0), "eq"))
+        return self._ids[key]
 
     def index_constant(self, value: int) -> SSAValue:
         key = str(value)
-        if key not in self._known:
-            self._known[key] = self._add(arith.ConstantOp.from_int_and_width(value, IndexType()))
-        return self._known[key]
+        if key not in self._ids:
+            self._ids[key] = self._add(arith.ConstantOp.from_int_and_width(value, IndexType()))
+        return self._ids[key]
 
     def _add(self, op: Operation) -> SSAValue:
         return self._builder.insert(op).results[0]
@@ -243,14 +247,14 @@ class GpuIds:
         if count < length:
             body.add_op(scf.YieldOp())
             end, step = self.index_constant(length), self.index_constant(count)
-            made = [scf.ForOp(number, end, step, [], Region(body))]
+            new_ops = [scf.ForOp(number, end, step, [], Region(body))]
         else:
             body.args[0].replace_all_uses_with(number)
             body.erase_arg(body.args[0])
-            made = self._single_iteration(body, number, length, is_all=count == length)
-        for op in made:
+            new_ops = self._single_iteration(body, number, length, is_all=count == length)
+        for op in new_ops:
             op.location = op.location or loop.location
-        block.insert_ops_before(made, loop)
+        block.insert_ops_before(new_ops, loop)
         loop.detach()
         loop.erase()
 

@@ -81,7 +81,7 @@ def _check_static_sizes(function: func.FuncOp) -> None:
             )
 
 
-def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
+def _copy_helpers(kernels: gpu.ModuleOp, functions: dict[str, func.FuncOp]) -> None:
     """Copy the functions that kernels call to the kernels' module."""
     copied: set[str] = set()
     stack = list(kernels.body.block.ops)
@@ -89,12 +89,12 @@ def _copy_helpers(kernels: gpu.ModuleOp, known: dict[str, func.FuncOp]) -> None:
         for op in stack.pop().walk():
             name = op.callee.string_value() if isinstance(op, func.CallOp) else None
             if name is not None and name not in copied:
-                if name not in known:
+                if name not in functions:
                     raise LimitationError(
                         f"{name} is defined elsewhere, where a GPU cannot call it", location_of(op)
                     )
                 copied.add(name)
-                copy = known[name].clone()
+                copy = functions[name].clone()
                 kernels.body.block.add_op(copy)
                 stack.append(copy)
 
@@ -125,8 +125,8 @@ class _Outliner:
         _erase_unused(block)
 
     def _flush(self, run: list[Operation]) -> None:
-        inside = {inner for op in run for inner in op.walk()}
-        if any(effect_of(op) is not None or _external_results(op, inside) for op in run):
+        run_ops = {inner for op in run for inner in op.walk()}
+        if any(effect_of(op) is not None or _external_results(op, run_ops) for op in run):
             self._outline_kernel(run)
         else:
             for op in reversed(run):
@@ -147,18 +147,18 @@ class _Outliner:
             if isinstance(op, scf.ParallelOp):
                 check_nesting(op)
         launch = launch_dimensions(loops)
-        kernel, given = _build_kernel(name, ops)
+        kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
         assign_memory(kernel, self.kernels, threads=1 if _is_global(loops) else launch.threads)
-        numbers = GpuIds(kernel.body.block, launch)
+        ids = GpuIds(kernel.body.block, launch)
         if _is_global(loops):
-            numbers.distribute_loop(loops[0])
+            ids.distribute_loop(loops[0])
         else:
-            distribute_block(kernel.body.block, numbers)
+            distribute_block(kernel.body.block, ids)
         _clean_up(kernel)
         kernel.attributes["gpu.known_block_size"] = _dimension_attribute(launch.block)
         kernel.attributes["gpu.known_grid_size"] = _dimension_attribute(launch.grid)
-        block.insert_ops_before(_launch_ops(name, launch, given), target)
+        block.insert_ops_before(_launch_ops(name, launch, arguments), target)
 
 
 def _clean_up(kernel: gpu.FuncOp) -> None:
@@ -229,25 +229,27 @@ def _stays_on_host(op: Operation, run: Sequence[Operation]) -> bool:
     return op.name.startswith(HOST_PREFIXES) and not needs
 
 
-def _external_results(op: Operation, inside: set[Operation]) -> list[SSAValue]:
+def _external_results(op: Operation, kernel_ops: set[Operation]) -> list[SSAValue]:
     """Return the results of an op that are used outside."""
     return [
-        result for result in op.results if any(use.operation not in inside for use in result.uses)
+        result
+        for result in op.results
+        if any(use.operation not in kernel_ops for use in result.uses)
     ]
 
 
 def _store_external_results(ops: Sequence[Operation]) -> list[Operation]:
-    """Add stores of the results that are used outside, which then load them from buffers."""
-    inside = {inner for op in ops for inner in op.walk()}
+    """Store the results that are used outside the kernel to buffers, and load them there."""
+    kernel_ops = {inner for op in ops for inner in op.walk()}
     stores: list[Operation] = []
-    for result in [result for op in ops for result in _external_results(op, inside)]:
+    for result in [result for op in ops for result in _external_results(op, kernel_ops)]:
         if isinstance(result.type, MemRefType):
-            store, found = _store_buffer(result, result.type, ops)
+            store, replacement = _store_buffer(result, result.type, ops)
         else:
-            store, found = _store_scalar(result, ops)
+            store, replacement = _store_scalar(result, ops)
         stores.append(store)
         result.replace_uses_with_if(
-            found, lambda use: use.operation not in inside and use.operation not in stores
+            replacement, lambda use: use.operation not in kernel_ops and use.operation not in stores
         )
     return [*ops, *reversed(stores)]
 
@@ -280,24 +282,24 @@ def _store_scalar(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation
 
 def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list[SSAValue]]:
     """Build a kernel from ops, and return it with its arguments."""
-    given: list[SSAValue] = []
+    arguments: list[SSAValue] = []
     copied: list[Operation] = []
-    inside = {inner for op in ops for inner in op.walk()}
+    kernel_ops = {inner for op in ops for inner in op.walk()}
     for op in (inner for each in ops for inner in each.walk()):
         for operand in op.operands:
-            _record_need(operand, inside, given, copied)
-    empty = [value for value in given if _is_empty(value)]
-    given = [value for value in given if value not in empty]
-    body = Block(arg_types=[value.type for value in given])
-    mapper: dict[SSAValue, SSAValue] = dict(zip(given, body.args, strict=True))
+            _record_need(operand, kernel_ops, arguments, copied)
+    empty = [value for value in arguments if _is_empty(value)]
+    arguments = [value for value in arguments if value not in empty]
+    body = Block(arg_types=[value.type for value in arguments])
+    mapper: dict[SSAValue, SSAValue] = dict(zip(arguments, body.args, strict=True))
     for value in empty:
         # MLIR cannot pass an empty buffer, and nothing is read from it.
         type = value.type
         assert isinstance(type, MemRefType)
-        own = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
-        body.add_op(own)
-        mapper[value] = own.memref
-    for value, argument in zip(given, body.args, strict=True):
+        empty_buffer = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
+        body.add_op(empty_buffer)
+        mapper[value] = empty_buffer.memref
+    for value, argument in zip(arguments, body.args, strict=True):
         argument.name_hint = value.name_hint
     for op in copied:
         copy = op.clone(mapper)
@@ -308,12 +310,12 @@ def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list
         op.detach()
         body.add_op(op)
     for value, inner in mapper.items():
-        value.replace_uses_with_if(inner, lambda use: use.operation in inside)
+        value.replace_uses_with_if(inner, lambda use: use.operation in kernel_ops)
     body.add_op(gpu.ReturnOp([]))
-    types = [value.type for value in given]
+    types = [value.type for value in arguments]
     kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
-    kernel.attributes["arg_attrs"] = ArrayAttr(map(_noalias_attributes, given))
-    return kernel, given
+    kernel.attributes["arg_attrs"] = ArrayAttr(map(_noalias_attributes, arguments))
+    return kernel, arguments
 
 
 def _noalias_attributes(value: SSAValue) -> DictionaryAttr:
@@ -326,36 +328,36 @@ def _is_empty(value: SSAValue) -> bool:
 
 
 def _record_need(
-    value: SSAValue, inside: set[Operation], given: list[SSAValue], copied: list[Operation]
+    value: SSAValue, kernel_ops: set[Operation], arguments: list[SSAValue], copied: list[Operation]
 ) -> None:
     """Record how a kernel gets a value from outside: it is recomputed, or passed."""
     owner = value.owner
     if isinstance(owner, Block):
-        is_inside = any(owner in region.blocks for op in inside for region in op.regions)
-        if not is_inside and value not in given:
-            given.append(value)
+        is_inside = any(owner in region.blocks for op in kernel_ops for region in op.regions)
+        if not is_inside and value not in arguments:
+            arguments.append(value)
         return
-    if owner in inside or owner in copied:
+    if owner in kernel_ops or owner in copied:
         return
     if owner.name.startswith("arith.") or PASSED_SCALAR in owner.attributes:
         for operand in owner.operands:
-            _record_need(operand, inside, given, copied)
+            _record_need(operand, kernel_ops, arguments, copied)
         copied.append(owner)
-    elif value not in given:
-        given.append(value)
+    elif value not in arguments:
+        arguments.append(value)
 
 
 def _dimension_attribute(counts: tuple[int, int, int]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, counts)
 
 
-def _launch_ops(name: str, launch: Launch, given: Sequence[SSAValue]) -> list[Operation]:
+def _launch_ops(name: str, launch: Launch, arguments: Sequence[SSAValue]) -> list[Operation]:
     counts = [
         arith.ConstantOp.from_int_and_width(count, IndexType())
         for count in (*launch.grid, *launch.block)
     ]
     symbol = SymbolRefAttr(KERNELS, [name])
-    return [*counts, gpu.LaunchFuncOp(symbol, counts[:3], counts[3:], kernelOperands=given)]
+    return [*counts, gpu.LaunchFuncOp(symbol, counts[:3], counts[3:], kernelOperands=arguments)]
 
 
 def _erase_unused(block: Block) -> None:

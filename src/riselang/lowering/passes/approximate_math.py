@@ -73,10 +73,12 @@ def exp(on: Arithmetic, x: SSAValue) -> SSAValue:
     power = on.sub_int(
         on.bitcast_to_int(shifted), on.bitcast_to_int(on.float_constant(ROUNDING_OFFSET))
     )
-    rest = on.sub(near, on.mul(count, on.float_constant(LN_2)))
-    rest = on.sub(rest, on.mul(count, on.float_constant(LN_2_REST)))
-    squared = on.mul(rest, rest)
-    value = on.add(on.add(on.mul(on.polynomial(EXP, rest), squared), rest), on.float_constant(1.0))
+    remainder = on.sub(near, on.mul(count, on.float_constant(LN_2)))
+    remainder = on.sub(remainder, on.mul(count, on.float_constant(LN_2_REST)))
+    squared = on.mul(remainder, remainder)
+    value = on.add(
+        on.add(on.mul(on.polynomial(EXP, remainder), squared), remainder), on.float_constant(1.0)
+    )
     # In two steps, since the power alone may overflow or underflow.
     half = on.shift_right(power, 1)
     value = on.mul(on.mul(value, _power_of_2(on, half)), _power_of_2(on, on.sub_int(power, half)))

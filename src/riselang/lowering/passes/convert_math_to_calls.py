@@ -52,8 +52,10 @@ class ConvertMathToCallsPass(ModulePass):
                 _replace_by_call(inner, name, functions)
             elif isinstance(type, VectorType):
                 _replace_by_lane_calls(inner, name, functions)
-        known = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
-        op.body.block.add_ops(each for name, each in functions.items() if name not in known)
+        function_names = {f.sym_name.data for f in op.ops if isinstance(f, func.FuncOp)}
+        op.body.block.add_ops(
+            each for name, each in functions.items() if name not in function_names
+        )
 
 
 def _replace_by_call(op: Operation, function: str, functions: dict[str, func.FuncOp]) -> None:

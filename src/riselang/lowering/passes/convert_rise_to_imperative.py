@@ -17,7 +17,7 @@ from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.lowering.callees import Callees
 from riselang.lowering.dynamic_sizes import Buffers, Sizes
-from riselang.lowering.imperative import store_program
+from riselang.lowering.imperative import lower_program
 from riselang.lowering.passes.contract_rise_floats import can_contract
 from riselang.lowering.runtime_checks import CheckLocations, Checks, add_failure_parameters
 from riselang.lowering.vector_removal import replace_unsupported_vectors
@@ -70,7 +70,7 @@ def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: st
         sizes: Sizes,
         own_checks: Checks,
     ) -> None:
-        store_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
+        lower_program(function, inputs, target, point, loops, False, sizes, own_checks, callees)
 
     def prepare(term: Term) -> Term:
         term = contract(term) if can_contract(module) else term
@@ -121,7 +121,7 @@ def _lower_unit(
     target = _insert_before(point, CastOp(outputs, result))
     read = {buffer for group in unit.inputs for buffer in group}
     overlaps = not read.isdisjoint(outputs)
-    store_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
+    lower_program(unit.term, inputs, target, point, loops, overlaps, sizes, checks, callees)
     op.detach()
     op.erase(safe_erase=False)
 

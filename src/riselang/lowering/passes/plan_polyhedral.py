@@ -58,9 +58,9 @@ class PlanPolyhedralPass(ModulePass):
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        called = called_functions(op)
+        callees = called_functions(op)
         for function in functions(op):
-            _plan_function(function, function.sym_name.data in called, self.vector_bits)
+            _plan_function(function, function.sym_name.data in callees, self.vector_bits)
 
 
 def _plan_function(function: func.FuncOp, is_called: bool, vector_bits: int) -> None:
@@ -116,7 +116,9 @@ def _tile_sizes(function: func.FuncOp) -> tuple[int, ...]:
         if not band[0].is_permutable():
             raise Unproven("iterations of its loops may depend on each other")
     depth = max(map(len, bands))
-    return tuple(_tile_size([band[at] for band in bands if at < len(band)]) for at in range(depth))
+    return tuple(
+        _tile_size([band[level] for band in bands if level < len(band)]) for level in range(depth)
+    )
 
 
 def _tile_size(loops: Sequence[Nest]) -> int:

@@ -76,37 +76,37 @@ class PollSignalsPass(ModulePass):
 
 def poll_signals(module: ModuleOp) -> None:
     """Insert polls into the long loops of a module."""
-    called: set[str] = set()
-    least: dict[str, Work] = {}
-    most: dict[str, Work] = {}
+    poll_functions: set[str] = set()
+    min_work: dict[str, Work] = {}
+    max_work: dict[str, Work] = {}
     for function in _callees_first(module):
         name = function.sym_name.data
-        least[name] = Work(function, LOWER_GUESS, least)
-        most[name] = Work(function, UPPER_GUESS, most)
+        min_work[name] = Work(function, LOWER_GUESS, min_work)
+        max_work[name] = Work(function, UPPER_GUESS, max_work)
     shared = _functions_called_in_parallel(module)
     for function in functions(module):
         name = function.sym_name.data
         if name not in shared and pipelines.PLANNED_PASSES not in function.attributes:
-            called |= _PollInserter(least[name], most[name]).insert(function)
+            poll_functions |= _PollInserter(min_work[name], max_work[name]).insert(function)
     declared = {each.sym_name.data for each in module.ops if isinstance(each, func.FuncOp)}
-    for name in sorted(called - declared):
+    for name in sorted(poll_functions - declared):
         module.body.block.add_op(func.FuncOp.external(name, *POLL_FUNCTION_TYPES[name]))
 
 
 def _callees_first(module: ModuleOp) -> list[func.FuncOp]:
     """Return the functions with callees before callers; recursive ones are in any order."""
-    known = {each.sym_name.data: each for each in functions(module)}
+    by_name = {each.sym_name.data: each for each in functions(module)}
     order: dict[str, func.FuncOp] = {}
-    stack = [(name, False) for name in reversed(known)]
-    seen: set[str] = set()
+    stack = [(name, False) for name in reversed(by_name)]
+    visited: set[str] = set()
     while stack:
         name, is_done = stack.pop()
         if is_done:
-            order[name] = known[name]
-        elif name in known and name not in seen:
-            seen.add(name)
+            order[name] = by_name[name]
+        elif name in by_name and name not in visited:
+            visited.add(name)
             stack.append((name, True))
-            stack += [(callee, False) for callee in _callees(known[name])]
+            stack += [(callee, False) for callee in _callees(by_name[name])]
     return list(order.values())
 
 
@@ -120,16 +120,16 @@ def _callee(call: func.CallOp) -> str:
 
 def _functions_called_in_parallel(module: ModuleOp) -> set[str]:
     """Return the functions that may be called inside of an op that must not be left early."""
-    known = {each.sym_name.data: each for each in functions(module)}
+    by_name = {each.sym_name.data: each for each in functions(module)}
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)]
     stack = [_callee(call) for call in calls if not _can_return_early(call)]
-    found: set[str] = set()
+    names: set[str] = set()
     while stack:
         name = stack.pop()
-        if name in known and name not in found:
-            found.add(name)
-            stack += _callees(known[name])
-    return found
+        if name in by_name and name not in names:
+            names.add(name)
+            stack += _callees(by_name[name])
+    return names
 
 
 def _can_return_early(op: Operation) -> bool:
@@ -151,31 +151,33 @@ class TripCountGuess(NamedTuple):
 
 
 LOWER_GUESS, UPPER_GUESS = TripCountGuess(1 << 5, 1), TripCountGuess(1 << 10, MIN_POLLED_WORK)
-"""The lower estimate decides how often a loop polls, the upper one whether it polls at all."""
+"""The lower estimate determines how often a loop polls, the upper one whether it polls at all."""
 
 
 class Work:
     """The number of operations of a function: in total, and per iteration of each loop."""
 
-    def __init__(self, function: func.FuncOp, guess: TripCountGuess, known: Mapping[str, Work]):
+    def __init__(
+        self, function: func.FuncOp, guess: TripCountGuess, callee_work: Mapping[str, Work]
+    ):
         self.guess = guess
         self.iteration_work: Counter[Operation] = Counter()
         self.op_work: dict[Operation, int] = {}
         for op in reversed(list(walk(function))):
-            self.op_work[op] = self._estimate(op, known)
+            self.op_work[op] = self._estimate(op, callee_work)
             parent = op.parent_op()
             if parent is not None and op is not function:
                 self.iteration_work[parent] += self.op_work[op]
         self.total = self.iteration_work[function]
 
-    def _estimate(self, op: Operation, known: Mapping[str, Work]) -> int:
+    def _estimate(self, op: Operation, callee_work: Mapping[str, Work]) -> int:
         if not op.regions and not isinstance(op, func.CallOp):
             return 1
         if isinstance(op, Sequential | Parallel | scf.WhileOp):
             start = FORK_JOIN_COST if isinstance(op, Parallel) else 0
             return start + _trip_count(op, self.guess) * max(1, self.iteration_work[op])
         if isinstance(op, func.CallOp):
-            callee = known.get(op.callee.root_reference.data)
+            callee = callee_work.get(op.callee.root_reference.data)
             return 1 + (callee.total if callee is not None else 0)
         return 1 + self.iteration_work[op]
 
@@ -226,17 +228,17 @@ def _constant_value(value: SSAValue) -> int | None:
 class _PollInserter:
     """Inserts the polls of one function."""
 
-    def __init__(self, least: Work, most: Work):
-        self.least = least
-        self.most = most
-        self.called: set[str] = set()
+    def __init__(self, min_work: Work, max_work: Work):
+        self.min_work = min_work
+        self.max_work = max_work
+        self.called_functions: set[str] = set()
 
     def insert(self, function: func.FuncOp) -> set[str]:
         """Insert all polls, and return the names of the functions that they call."""
         stack: list[Operation] = [function]
         while stack:
             op = stack.pop()
-            if self.most.op_work[op] < MIN_POLLED_WORK:
+            if self.max_work.op_work[op] < MIN_POLLED_WORK:
                 continue
             if isinstance(op, Parallel):
                 self._poll_parallel_loop(op)
@@ -245,42 +247,46 @@ class _PollInserter:
                 continue
             if (
                 not isinstance(op, Sequential | scf.WhileOp)
-                or self.most.iteration_work[op] >= MIN_POLLED_WORK
+                or self.max_work.iteration_work[op] >= MIN_POLLED_WORK
             ):
                 stack += [each for region in op.regions for b in region.blocks for each in b.ops]
-            work = self.least.iteration_work[op]
+            work = self.min_work.iteration_work[op]
             if isinstance(op, scf.WhileOp):
                 self._poll_while_loop(op, work)
             elif isinstance(op, Sequential) and work >= MIN_WORK_PER_POLL:
                 self._insert_poll(op.regions[0].blocks[0], work)
             elif isinstance(op, Sequential) and _can_split(op):
                 self._insert_poll(_split_into_chunks(op, CHUNK_WORK // max(1, work)), CHUNK_WORK)
-        return self.called
+        return self.called_functions
 
     def _insert_poll(self, block: Block, work: int) -> None:
         builder = Builder(InsertPoint.at_start(block))
         self._insert_call(POLL, [_i64_constant(work, builder)], builder)
 
     def _poll_while_loop(self, loop: scf.WhileOp, work: int) -> None:
-        """Make a loop count its iterations, and poll after every `BETWEEN` of them."""
-        before, after = (region.blocks[0] for region in loop.regions)
+        """Make a loop count its iterations, and poll once every `ITERATIONS_PER_POLL` of them."""
+        condition_block, body_block = (region.blocks[0] for region in loop.regions)
         builder = Builder(InsertPoint.before(loop))
         zero = _i64_constant(0, builder)
-        counts = [each.insert_arg(i64, len(each.args)) for each in (before, after)]
-        condition, end = before.last_op, after.last_op
+        counts = [each.insert_arg(i64, len(each.args)) for each in (condition_block, body_block)]
+        condition, end = condition_block.last_op, body_block.last_op
         assert condition is not None
         assert end is not None
         condition.operands = [*condition.operands, counts[0]]
-        inside = Builder(InsertPoint.at_start(after))
-        more = inside.insert(arith.AddiOp(counts[1], _i64_constant(1, inside))).results[0]
-        rest = inside.insert(
-            arith.AndIOp(more, _i64_constant(ITERATIONS_PER_POLL - 1, inside))
+        body_builder = Builder(InsertPoint.at_start(body_block))
+        next_count = body_builder.insert(
+            arith.AddiOp(counts[1], _i64_constant(1, body_builder))
         ).results[0]
-        is_time = inside.insert(arith.CmpiOp(rest, _i64_constant(0, inside), "eq")).results[0]
+        remainder = body_builder.insert(
+            arith.AndIOp(next_count, _i64_constant(ITERATIONS_PER_POLL - 1, body_builder))
+        ).results[0]
+        is_due = body_builder.insert(
+            arith.CmpiOp(remainder, _i64_constant(0, body_builder), "eq")
+        ).results[0]
         body = Block([scf.YieldOp()])
         self._insert_poll(body, ITERATIONS_PER_POLL * max(1, work))
-        inside.insert(scf.IfOp(is_time, [], Region(body)))
-        end.operands = [*end.operands, more]
+        body_builder.insert(scf.IfOp(is_due, [], Region(body)))
+        end.operands = [*end.operands, next_count]
         types = [*loop.result_types, i64]
         regions = [_move_to_new_region(region) for region in loop.regions]
         counting = builder.insert(scf.WhileOp([*loop.operands, zero], types, *regions))
@@ -291,31 +297,33 @@ class _PollInserter:
         loop.erase()
 
     def _poll_parallel_loop(self, loop: Parallel) -> None:
-        if loop.results or self.most.iteration_work[loop] < MIN_WORK_PER_POLL:
+        if loop.results or self.max_work.iteration_work[loop] < MIN_WORK_PER_POLL:
             return
-        work = self.least.iteration_work[loop]
-        before = Builder(InsertPoint.before(loop))
-        flag = before.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
-        zero = before.insert(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
-        unset = before.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
-        before.insert(memref.StoreOp.get(unset, flag, [zero]))
-        address = _buffer_address(flag, before)
+        work = self.min_work.iteration_work[loop]
+        outer_builder = Builder(InsertPoint.before(loop))
+        flag = outer_builder.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
+        zero = outer_builder.insert(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
+        unset = outer_builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
+        outer_builder.insert(memref.StoreOp.get(unset, flag, [zero]))
+        address = _buffer_address(flag, outer_builder)
         block = loop.regions[0].blocks[0]
         body = Block()
         *ops, end = list(block.ops)
-        for each in ops:
-            each.detach()
-            body.add_op(each)
+        for op in ops:
+            op.detach()
+            body.add_op(op)
         body.add_op(scf.YieldOp())
-        inside = Builder(InsertPoint.before(end))
-        stops = self._insert_call(POLL_PARALLEL, [address, _i64_constant(work, inside)], inside)
-        yes = inside.insert(arith.ConstantOp(IntegerAttr(1, i1))).results[0]
-        goes_on = inside.insert(arith.XOrIOp(stops.results[0], yes)).results[0]
-        inside.insert(scf.IfOp(goes_on, [], Region(body)))
+        body_builder = Builder(InsertPoint.before(end))
+        stops = self._insert_call(
+            POLL_PARALLEL, [address, _i64_constant(work, body_builder)], body_builder
+        )
+        true = body_builder.insert(arith.ConstantOp(IntegerAttr(1, i1))).results[0]
+        continues = body_builder.insert(arith.XOrIOp(stops.results[0], true)).results[0]
+        body_builder.insert(scf.IfOp(continues, [], Region(body)))
         self._insert_call(STOP, [address], Builder(InsertPoint.after(loop)))
 
     def _insert_call(self, name: str, arguments: list[SSAValue], builder: Builder) -> func.CallOp:
-        self.called.add(name)
+        self.called_functions.add(name)
         return builder.insert(func.CallOp(name, arguments, POLL_FUNCTION_TYPES[name][1]))
 
 
@@ -354,19 +362,19 @@ def _split_into_chunks(loop: Sequential, chunk: int) -> Block:
 
 
 def _split_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operation:
-    before = Builder(InsertPoint.before(loop))
-    count = before.insert(arith.ConstantOp.from_int_and_width(chunk, IndexType())).results[0]
-    step = before.insert(arith.MuliOp(loop.step, count)).results[0]
+    outer_builder = Builder(InsertPoint.before(loop))
+    count = outer_builder.insert(arith.ConstantOp.from_int_and_width(chunk, IndexType())).results[0]
+    step = outer_builder.insert(arith.MuliOp(loop.step, count)).results[0]
     lower, upper, single = loop.lb, loop.ub, loop.step
-    outer = before.insert(scf.ForOp(lower, upper, step, list(loop.iter_args), Region(block)))
+    outer = outer_builder.insert(scf.ForOp(lower, upper, step, list(loop.iter_args), Region(block)))
     outer.location = loop.location
     start, *carried = block.args
-    inside = Builder(InsertPoint.at_end(block))
-    next_start = inside.insert(arith.AddiOp(start, step)).results[0]
-    end = inside.insert(arith.MinSIOp(next_start, upper)).results[0]
-    inner = inside.insert(scf.ForOp(start, end, single, carried, _move_to_new_region(body)))
+    body_builder = Builder(InsertPoint.at_end(block))
+    next_start = body_builder.insert(arith.AddiOp(start, step)).results[0]
+    end = body_builder.insert(arith.MinSIOp(next_start, upper)).results[0]
+    inner = body_builder.insert(scf.ForOp(start, end, single, carried, _move_to_new_region(body)))
     inner.location = loop.location
-    inside.insert(scf.YieldOp(*inner.results))
+    body_builder.insert(scf.YieldOp(*inner.results))
     return outer
 
 
@@ -383,20 +391,20 @@ def _split_affine(loop: affine.ForOp, chunk: int, block: Block, body: Region) ->
     start, *carried = block.args
     first = AffineExpr.dimension(0)
     end = AffineMap(1, upper.num_symbols, (first + step * chunk, *upper.results))
-    inside = Builder(InsertPoint.at_end(block))
+    body_builder = Builder(InsertPoint.at_end(block))
     inner = affine.ForOp.from_region(
         [start], [start, *loop.upperBoundOperands], carried, types,
         AffineMapAttr(AffineMap(1, 0, (first,))), AffineMapAttr(end), _move_to_new_region(body),
         step,
     )  # fmt: skip
     inner.location = loop.location
-    inside.insert(inner)
-    inside.insert(affine.YieldOp.get(*inner.results))
+    body_builder.insert(inner)
+    body_builder.insert(affine.YieldOp.get(*inner.results))
     return outer
 
 
 def _move_to_new_region(body: Region) -> Region:
     """Move the blocks of a region to a new one."""
-    taken = Region()
-    body.move_blocks(taken)
-    return taken
+    result = Region()
+    body.move_blocks(result)
+    return result

@@ -30,7 +30,7 @@ from riselang.lowering.affine_nests import Loop, Nest
 from riselang.lowering.assignments import (
     Assignment,
     Factor,
-    NotAContraction,
+    NotATensorContraction,
     Sum,
     assignment_of,
     is_pure,
@@ -63,9 +63,9 @@ class RaiseToLibraryCallsPass(ModulePass):
                 raising = _Raiser(declared, permission == StringAttr("relaxed"))
                 raising.raise_block(function.body.blocks[0], in_loop=False)
                 raising.record(function)
-        known = {each.sym_name.data for each in op.ops if isinstance(each, func.FuncOp)}
+        function_names = {each.sym_name.data for each in op.ops if isinstance(each, func.FuncOp)}
         for name, declaration in declared.items():
-            if name not in known:
+            if name not in function_names:
                 op.body.block.add_op(declaration)
 
 
@@ -103,7 +103,7 @@ class _Raiser:
                 call = attempt(assignment)
                 self.calls.append(f"{_location_prefix(nest.loop)}{call}")
                 return True
-            except (NotALibraryCall, NotAContraction) as reason:
+            except (NotALibraryCall, NotATensorContraction) as reason:
                 reasons.append(str(reason))
         if assignment.reductions():
             self.missed.append(f"{_location_prefix(nest.loop)}{reasons[-1]}")
@@ -134,7 +134,7 @@ class _Raiser:
             raise NotALibraryCall(f"it has {len(reductions)} independent reductions")
         (reduction,) = reductions
         call = self.check_permission(
-            match_call(assignment, assignment.contraction_of(reduction.results[0]))
+            match_call(assignment, assignment.tensor_contraction_of(reduction.results[0]))
         )
         store = assignment.store
         if call.routine not in ("gemm", "gemv") or _has_load_from(assignment, store.memref):
@@ -156,19 +156,19 @@ class _Raiser:
         CallEmitter(call, builder, self.declared).emit()
 
     def raise_reduction(self, loop: affine.ForOp, in_loop: bool) -> None:
-        """Replace a contraction of two vectors by dot or nrm2."""
+        """Replace the dot product of two vectors with a call to dot or nrm2."""
         try:
             if not is_pure(list(loop.body.block.ops)):
                 raise NotALibraryCall("it has other effects than the reduction")
-            call, rest = match_dot(sum_of_reduction(loop))
+            call, addend = match_dot(sum_of_reduction(loop))
             if in_loop and call.lengths[0] < MIN_DOT_LENGTH:
                 raise NotALibraryCall(f"{call} is too short to be called in a loop")
             self.check_permission(call)
-        except (NotALibraryCall, NotAContraction) as reason:
+        except (NotALibraryCall, NotATensorContraction) as reason:
             self.missed.append(f"{_location_prefix(loop)}{reason}")
             self.raise_block(loop.body.block, in_loop=True)
             return
-        root = _only_sqrt_use(loop) if _is_square(call) and not _has_addend(rest) else None
+        root = _only_sqrt_use(loop) if _is_square(call) and not _has_addend(addend) else None
         if root is not None:
             call = Call("nrm2", call.lengths, call.operands[:1], call.result, call.alpha,
                         call.beta, None, call.loop_indices)  # fmt: skip
@@ -226,8 +226,8 @@ def _is_square(call: Call) -> bool:
     return first == second and call.alpha.is_one
 
 
-def _has_addend(rest: Sum) -> bool:
-    return any(not product.is_zero for product in rest)
+def _has_addend(addend: Sum) -> bool:
+    return any(not product.is_zero for product in addend)
 
 
 def _only_sqrt_use(loop: affine.ForOp) -> Operation | None:
@@ -255,13 +255,13 @@ def format_report(module: ModuleOp) -> str:
             (CALLS_ATTRIBUTE, "calls"),
             (MISSED_ATTRIBUTE, "does not call a routine:"),
         ):
-            found = function.attributes.get(attribute)
-            if isinstance(found, ArrayAttr):
-                lines += [_format_line(function, verdict, each) for each in found]
+            attribute_value = function.attributes.get(attribute)
+            if isinstance(attribute_value, ArrayAttr):
+                lines += [_format_line(function, verdict, each) for each in attribute_value]
     return "".join(lines) or "no loop was found that a library routine could compute\n"
 
 
-def _format_line(function: func.FuncOp, verdict: str, found: Attribute) -> str:
-    assert isinstance(found, StringAttr)
-    access, separator, what = found.data.rpartition(": ")
-    return f"{access}{separator}{function.sym_name.data} {verdict} {what}\n"
+def _format_line(function: func.FuncOp, verdict: str, attribute: Attribute) -> str:
+    assert isinstance(attribute, StringAttr)
+    access, separator, text = attribute.data.rpartition(": ")
+    return f"{access}{separator}{function.sym_name.data} {verdict} {text}\n"

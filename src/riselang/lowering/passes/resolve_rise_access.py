@@ -37,16 +37,18 @@ class ResolveRiseAccessPass(ModulePass):
         op.attributes.pop(FLOAT_PERMISSION, None)
         op.attributes.pop(CONTRACTED, None)
         helpers: Helpers = {}
-        known = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
+        function_names = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in functions(op):
             resolve_accesses(function, helpers)
             _erase_rise_ops(function)
             sequentialize_inner_loops(function)
-            parts = outline_long_blocks(function, known) if self.splits else []
+            parts = outline_long_blocks(function, function_names) if self.splits else []
             for part in (function, *parts):
                 hoist_temporaries(part)
             op.body.block.add_ops(parts)
-        op.body.block.add_ops(helper for name, helper in helpers.items() if name not in known)
+        op.body.block.add_ops(
+            helper for name, helper in helpers.items() if name not in function_names
+        )
 
 
 def _erase_rise_ops(function: Operation) -> None:
@@ -54,16 +56,16 @@ def _erase_rise_ops(function: Operation) -> None:
 
     Constants that were only used as indices of paths are erased, too.
     """
-    found: list[Operation] = []
+    rise_ops: list[Operation] = []
     stack = [block for region in function.regions for block in region.blocks]
     while stack:
         for op in stack.pop().ops:
             if op.name.startswith("rise.") or isinstance(op, arith.ConstantOp):
-                found.append(op)
+                rise_ops.append(op)
             else:
                 stack.extend(block for region in op.regions for block in region.blocks)
     # Inner blocks were found later, and in each block uses come after definitions.
-    for op in reversed(found):
+    for op in reversed(rise_ops):
         if any(result.uses for result in op.results):
             if isinstance(op, arith.ConstantOp):
                 continue

@@ -52,32 +52,32 @@ class RiseRewritePass(ModulePass):
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        given = None if self.strategy is None else read_strategy(self.strategy)
-        rewrite_module(op, given, self._permission(op))
+        strategy = None if self.strategy is None else read_strategy(self.strategy)
+        rewrite_module(op, strategy, self._permission(op))
 
     def _permission(self, module: ModuleOp) -> str:
         attribute = module.attributes.get(FLOAT_PERMISSION)
-        said = attribute.data if isinstance(attribute, StringAttr) else "contract"
-        permission = self.float or said
+        name = attribute.data if isinstance(attribute, StringAttr) else "contract"
+        permission = self.float or name
         if permission not in FLOAT_PERMISSIONS:
-            known = ", ".join(FLOAT_PERMISSIONS)
+            permissions = ", ".join(FLOAT_PERMISSIONS)
             raise UserError(
-                f"{self.name}: expected float to be one of {known}, but found {permission}"
+                f"{self.name}: expected float to be one of {permissions}, but found {permission}"
             )
         return permission
 
 
-def rewrite_module(module: ModuleOp, given: Strategy | None, permission: str) -> None:
-    """Rewrite every program with a strategy, or with the strategy of its function.
+def rewrite_module(module: ModuleOp, override: Strategy | None, permission: str) -> None:
+    """Rewrite every program with `override`, or else with the strategy of its function.
 
     Floats are contracted first, in the original programs, and only once.
     """
-    chosen = [(function, given or _own_strategy(function)) for function in functions(module)]
-    if all(strategy is None for _, strategy in chosen):
+    strategies = [(function, override or _own_strategy(function)) for function in functions(module)]
+    if all(strategy is None for _, strategy in strategies):
         return
     if permission != "strict" and CONTRACTED not in module.attributes:
         contract_programs(module)
-    for function, strategy in chosen:
+    for function, strategy in strategies:
         if strategy is not None:
             _rewrite_function(function, strategy, permission)
 

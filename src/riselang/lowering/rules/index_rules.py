@@ -63,7 +63,7 @@ class IndexRules(Translation):
     def build_generate(self, function: Value, type: RiseType) -> SSAValue:
         assert isinstance(type, ArrayType)
         block = Block(arg_types=[idx(type.length)])
-        with self.emitter.inside(block):
+        with self.emitter.inside_block(block):
             self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
         return self.add(codegen.GenerateOp(Region(block), type))
 
@@ -138,8 +138,8 @@ class IndexRules(Translation):
             self.store(arguments[1], target)
 
             def body(index: SSAValue) -> None:
-                chosen = self.add(codegen.IdxOp(indices, index))
-                destination = self.add(codegen.CastOp([chosen], IndexType()))
+                source_index = self.add(codegen.IdxOp(indices, index))
+                destination = self.add(codegen.CastOp([source_index], IndexType()))
                 new = self.add(codegen.IdxOp(values, index))
                 write(new, self.add(codegen.IdxOp(target, destination)))
 
@@ -149,8 +149,8 @@ class IndexRules(Translation):
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        plain = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
-        return self.add(codegen.CastOp([plain], index_type))
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        return self.add(codegen.CastOp([index], index_type))
 
     @reads("sizeOf")
     def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -171,8 +171,8 @@ class IndexRules(Translation):
         positive = Scalar("arith.maxsi", [_argument_as_index(pattern, 1), zero], index_type)
         clamped_number = Scalar("arith.minsi", [positive, last], index_type)
         limit = self.emitter.length_value(size - 1)
-        given = self.force(number), self.add(codegen.CastOp([limit], index_type))
-        return self.as_idx(self.builtin_index(clamped_number, given), pattern)
+        operands = self.force(number), self.add(codegen.CastOp([limit], index_type))
+        return self.as_idx(self.builtin_index(clamped_number, operands), pattern)
 
     @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -160,11 +160,14 @@ class MapRules(WindowRules, LayoutRules):
         """
         head, arguments = spine(lazy.term) if isinstance(lazy, Delayed) else (None, [])
         if isinstance(lazy, Delayed) and isinstance(head, Pattern) and len(arguments) == 2:
-            given = [Delayed(argument, lazy.environment) for argument in arguments]
+            delayed_arguments = [Delayed(argument, lazy.environment) for argument in arguments]
             if head.spec is MAP:
-                return self.mapped_element_reader(head, given)
+                return self.mapped_element_reader(head, delayed_arguments)
             if head.spec is ZIP:
-                first, second = self.element_reader(given[0]), self.element_reader(given[1])
+                first, second = (
+                    self.element_reader(delayed_arguments[0]),
+                    self.element_reader(delayed_arguments[1]),
+                )
                 return lambda index: self.add(codegen.TupleOp(first(index), second(index)))
         source = self.read_data(lazy)
         return lambda index: self.add(codegen.IdxOp(source, index))
@@ -206,7 +209,7 @@ class MapRules(WindowRules, LayoutRules):
         element = pattern.argument("s")
         assert isinstance(element, RiseType)
         block = Block(arg_types=[element])
-        with self.emitter.inside(block):
+        with self.emitter.inside_block(block):
             self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
         return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
 
@@ -250,11 +253,11 @@ class MapRules(WindowRules, LayoutRules):
     @contextmanager
     def in_registers(self) -> Generator[None]:
         """In this context, elements are read with constant indices, so they need no buffer."""
-        before, self.reads_constant_indices = self.reads_constant_indices, True
+        previous, self.reads_constant_indices = self.reads_constant_indices, True
         try:
             yield
         finally:
-            self.reads_constant_indices = before
+            self.reads_constant_indices = previous
 
     # Let
 

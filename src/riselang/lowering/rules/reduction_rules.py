@@ -48,10 +48,12 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     return has_arrays and isinstance(function, Closure) and can_update_in_place(function.function)
 
 
-def is_carried_in_registers(pattern: Pattern, function: Value, most: int) -> bool:
+def is_carried_in_registers(pattern: Pattern, function: Value, max_scalars: int) -> bool:
     """Whether a reduction carries the elements of its accumulator in registers."""
-    fits = fits_in_registers(result_type(pattern), most) and is_elementwise_closure(function)
-    return fits and is_updated_in_place(pattern, function)
+    is_small = fits_in_registers(result_type(pattern), max_scalars) and is_elementwise_closure(
+        function
+    )
+    return is_small and is_updated_in_place(pattern, function)
 
 
 def is_readable(target: SSAValue) -> bool:
@@ -170,7 +172,7 @@ class ReductionRules(MapRules):
         function, init = self.force(arguments[0]), self.store_if_computed(arguments[1])
         source = self.read_data(arguments[2])
         type, length = data_type(init), size_argument(pattern, "n")
-        full, rest = length // CHUNK_LENGTH, length % CHUNK_LENGTH
+        full, remainder = length // CHUNK_LENGTH, length % CHUNK_LENGTH
 
         def reduce_elements(elements: SSAValue) -> SSAValue:
             def step(index: SSAValue, accumulator: SSAValue) -> tuple[Value, list[Lazy]]:
@@ -184,8 +186,8 @@ class ReductionRules(MapRules):
         result_count, count = full + 1, (length + CHUNK_LENGTH - 1) // CHUNK_LENGTH
 
         def fill(target: SSAValue) -> None:
-            whole = self.add(codegen.TakeOp(source, array(full * CHUNK_LENGTH, type)))
-            chunks = self.add(codegen.SplitOp(whole, array(full, array(CHUNK_LENGTH, type))))
+            full_chunks = self.add(codegen.TakeOp(source, array(full * CHUNK_LENGTH, type)))
+            chunks = self.add(codegen.SplitOp(full_chunks, array(full, array(CHUNK_LENGTH, type))))
 
             def body(index: SSAValue) -> None:
                 result = reduce_elements(self.add(codegen.IdxOp(chunks, index)))
@@ -193,8 +195,8 @@ class ReductionRules(MapRules):
 
             if full != Nat.const(0):
                 self.emit_loop(full, self.loop_dialect(pattern), body, LoopKind.PARALLEL)
-            if rest != Nat.const(0):
-                result = reduce_elements(self.add(codegen.DropOp(source, array(rest, type))))
+            if remainder != Nat.const(0):
+                result = reduce_elements(self.add(codegen.DropOp(source, array(remainder, type))))
                 destination = self.emitter.length_value(full)
                 self.copy(result, self.add(codegen.IdxOp(target, destination)))
 
@@ -256,8 +258,8 @@ class ReductionRules(MapRules):
         (condition,) = self.unwrap(self.read_application(holds, [value]))
         if not self.checks.are_used:
             return condition
-        passed = self.checks.emit_all_passed(self.emitter.builder)
-        return self.add(arith.AndIOp(condition, passed))
+        checks_passed = self.checks.emit_all_passed(self.emitter.builder)
+        return self.add(arith.AndIOp(condition, checks_passed))
 
     def emit_reduction(self, pattern: Pattern, length: Nat, init: Lazy, step: Step) -> SSAValue:
         """Emit a loop that carries a value: in registers, or in buffers if it contains arrays."""

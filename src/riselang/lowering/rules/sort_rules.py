@@ -34,19 +34,19 @@ class SortRules(Translation):
         element = pattern.argument("t")
         assert isinstance(element, RiseType)
 
-        def before(one: SSAValue, other: SSAValue) -> SSAValue:
+        def precedes(one: SSAValue, other: SSAValue) -> SSAValue:
             (result,) = self.unwrap(self.read_application(function, [one, other]))
             return result
 
         if not contains_array(element):
             items = self.allocate_buffers(array(length, element))
             self.store(arguments[1], self.add(codegen.CastOp(items, array(length, element))))
-            return self.merge_sort(array(length, element), items, before)
+            return self.merge_sort(array(length, element), items, precedes)
         source = self.store_if_computed(arguments[1])
-        indices = self.sort_indices(source, length, before)
+        indices = self.sort_indices(source, length, precedes)
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
-    def sort_indices(self, source: SSAValue, length: Nat, before: Comparison) -> SSAValue:
+    def sort_indices(self, source: SSAValue, length: Nat, precedes: Comparison) -> SSAValue:
         type = array(length, idx(length))
         items = self.allocate_buffers(type)
         target = self.add(codegen.CastOp(items, type))
@@ -59,9 +59,11 @@ class SortRules(Translation):
             self.copy(item, self.add(codegen.IdxOp(target, index)))
 
         self.emit_loop(length, self.loops, fill)
-        return self.merge_sort(type, items, lambda one, other: before(element(one), element(other)))
+        return self.merge_sort(
+            type, items, lambda one, other: precedes(element(one), element(other))
+        )
 
-    def merge_sort(self, type: ArrayType, items: list[SSAValue], before: Comparison) -> SSAValue:
+    def merge_sort(self, type: ArrayType, items: list[SSAValue], precedes: Comparison) -> SSAValue:
         """Sort items: merge runs of 1, 2, 4, ... items from one buffer into the other."""
         half, end = len(items), self.emitter.length_value(type.length)
 
@@ -79,7 +81,7 @@ class SortRules(Translation):
                     self.add(arith.MinSIOp(self.add(arith.AddiOp(start, count)), end))
                     for count in (width, step)
                 )
-                self.merge(Runs(source, start, middle, stop), target, before)
+                self.merge(Runs(source, start, middle, stop), target, precedes)
                 return ()
 
             self.emitter.range_loop(self.emitter.constant(0), end, step, (), merge)
@@ -89,14 +91,14 @@ class SortRules(Translation):
         results = self.emitter.while_loop(inits, is_unsorted, merge_all)
         return self.add(codegen.CastOp(results[:half], type))
 
-    def merge(self, runs: Runs, target: SSAValue, before: Comparison) -> None:
+    def merge(self, runs: Runs, target: SSAValue, precedes: Comparison) -> None:
         one = self.emitter.constant(1)
 
         def next_item(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             left, right = carried
-            is_right = self.is_right_next(runs, left, right, before)
-            chosen = self.add(arith.SelectOp(is_right, right, left))
-            item = self.add(codegen.IdxOp(runs.source, chosen))
+            is_right = self.is_right_next(runs, left, right, precedes)
+            selected = self.add(arith.SelectOp(is_right, right, left))
+            item = self.add(codegen.IdxOp(runs.source, selected))
             self.copy(item, self.add(codegen.IdxOp(target, index)))
             following = [self.add(arith.AddiOp(position, one)) for position in carried]
             return (
@@ -107,19 +109,19 @@ class SortRules(Translation):
         self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], next_item)
 
     def is_right_next(
-        self, runs: Runs, left: SSAValue, right: SSAValue, before: Comparison
+        self, runs: Runs, left: SSAValue, right: SSAValue, precedes: Comparison
     ) -> SSAValue:
         """Whether the next item is from the right run: only if it comes before the left one."""
         has_left = self.add(arith.CmpiOp(left, runs.middle, "slt"))
         has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))
-        both, single = Block(), Block()
-        with self.emitter.inside(both):
+        both_left_block, one_left_block = Block(), Block()
+        with self.emitter.inside_block(both_left_block):
             items = [self.add(codegen.IdxOp(runs.source, next_item)) for next_item in (right, left)]
-            self.emitter.add(scf.YieldOp(before(*items)))
-        with self.emitter.inside(single):
+            self.emitter.add(scf.YieldOp(precedes(*items)))
+        with self.emitter.inside_block(one_left_block):
             self.emitter.add(scf.YieldOp(has_right))
         condition = self.add(arith.AndIOp(has_left, has_right))
-        return self.add(scf.IfOp(condition, [i1], Region(both), Region(single)))
+        return self.add(scf.IfOp(condition, [i1], Region(both_left_block), Region(one_left_block)))
 
 
 @dataclass(frozen=True)

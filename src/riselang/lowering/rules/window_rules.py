@@ -137,8 +137,8 @@ class WindowRules(Translation):
     def element_at_offset(self, array_: SSAValue, offset: Nat, index: SSAValue) -> SSAValue:
         type = data_type(array_)
         assert isinstance(type, ArrayType)
-        rest = self.add(codegen.DropOp(array_, array(type.length - offset, type.element)))
-        return self.add(codegen.IdxOp(rest, index))
+        suffix = self.add(codegen.DropOp(array_, array(type.length - offset, type.element)))
+        return self.add(codegen.IdxOp(suffix, index))
 
     def store_circular(
         self, windows: Windows, function: Value, target: SSAValue, dialect: str
@@ -159,7 +159,7 @@ class WindowRules(Translation):
         buffers = self.allocate_buffers(
             array(_circular_buffer_length(windows), windows.element_type)
         )
-        before, source = windows.window_type.length - 1, self.stream(windows.source)
+        history, source = windows.window_type.length - 1, self.stream(windows.source)
 
         def circular_buffer() -> SSAValue:
             memory = self.add(
@@ -167,8 +167,8 @@ class WindowRules(Translation):
                     buffers, array(_circular_buffer_length(windows), windows.element_type)
                 )
             )
-            whole = array(windows.length, windows.element_type)
-            return self.add(codegen.PadWrapOp(memory, whole, NatAttr(Nat.const(0))))
+            stream_type = array(windows.length, windows.element_type)
+            return self.add(codegen.PadWrapOp(memory, stream_type, NatAttr(Nat.const(0))))
 
         def fill(index: SSAValue, offset: Nat) -> None:
             element = source(index, offset)
@@ -176,12 +176,14 @@ class WindowRules(Translation):
             self.store_application(windows.function, [element], destination)
 
         def window(index: SSAValue, offset: Nat) -> SSAValue:
-            fill(index, offset + before)
-            seen = self.add(codegen.SlideOp(circular_buffer(), windows.type, NatAttr(Nat.const(1))))
-            return self.element_at_offset(seen, offset, index)
+            fill(index, offset + history)
+            slide = self.add(
+                codegen.SlideOp(circular_buffer(), windows.type, NatAttr(Nat.const(1)))
+            )
+            return self.element_at_offset(slide, offset, index)
 
         self.emit_loop(
-            before, self.loop_dialect(windows.pattern), lambda index: fill(index, Nat.const(0))
+            history, self.loop_dialect(windows.pattern), lambda index: fill(index, Nat.const(0))
         )
         return window
 
@@ -200,13 +202,13 @@ class WindowRules(Translation):
 
         self.store_mapped_elements(windows, windows.window_type.length - 1, memory())
         first, source = memory(), self.stream(windows.source)
-        before = windows.window_type.length - 1
+        history = windows.window_type.length - 1
         inits: list[SSAValue] = []
         for position in range(windows.window_type.length.constant - 1):
             inits += self.unwrap(self.element_at(first, position))
 
         def body(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            element = source(index, before)
+            element = source(index, history)
             scalars = [*carried, *self.unwrap(self.read_application(windows.function, [element]))]
             self.store_window(memory(), scalars)
             self.store_application(function, [memory()], self.add(codegen.IdxOp(target, index)))
@@ -219,10 +221,10 @@ class WindowRules(Translation):
 
     def store_window(self, window: SSAValue, scalars: Sequence[SSAValue]) -> None:
         """Store the elements of a window, given all their builtin scalars."""
-        rest, type = list(scalars), data_type(window)
+        remaining_scalars, type = list(scalars), data_type(window)
         assert isinstance(type, ArrayType)
         for position in range(type.length.constant):
-            element = self.wrap(element_of(type), rest)
+            element = self.wrap(element_of(type), remaining_scalars)
             self.copy(element, self.element_at(window, position))
 
 

@@ -29,21 +29,23 @@ _INSTRUCTION = re.compile(r"(?m)^(  .*)$")
 
 def add_entry_locations(ir: str) -> str:
     """Give each entry point the line of the function that it calls."""
-    programs = {found["number"]: found for found in _PROGRAM.finditer(ir)}
-    called = {found["name"]: programs.get(found["program"]) for found in _DEFINITION.finditer(ir)}
-    number = max((int(found[1:]) for found in re.findall(r"^!\d+", ir, re.MULTILINE)), default=0)
+    programs = {match["number"]: match for match in _PROGRAM.finditer(ir)}
+    programs_by_name = {
+        match["name"]: programs.get(match["program"]) for match in _DEFINITION.finditer(ir)
+    }
+    number = max((int(match[1:]) for match in re.findall(r"^!\d+", ir, re.MULTILINE)), default=0)
     nodes: list[str] = []
 
-    def add_location(found: re.Match[str]) -> str:
-        program = called.get(found["name"])
+    def add_location(match: re.Match[str]) -> str:
+        program = programs_by_name.get(match["name"])
         if program is None:
-            return found[0]
+            return match[0]
         own, location = f"!{number + len(nodes) + 1}", f"!{number + len(nodes) + 2}"
-        name = ENTRY_PREFIX + found["name"]
+        name = ENTRY_PREFIX + match["name"]
         nodes.append(f'{own} = distinct !DISubprogram(name: "{name}"{program["rest"]}')
         nodes.append(f"{location} = !DILocation(line: {program['line']}, scope: {own})")
-        body = _INSTRUCTION.sub(rf"\1, !dbg {location}", found["body"])
-        return f'define void @"{name}"({found["parameters"]}) !dbg {own} {{\n{body}}}'
+        body = _INSTRUCTION.sub(rf"\1, !dbg {location}", match["body"])
+        return f'define void @"{name}"({match["parameters"]}) !dbg {own} {{\n{body}}}'
 
     text = _ENTRY.sub(add_location, ir)
     return "\n".join([text, *nodes, ""])

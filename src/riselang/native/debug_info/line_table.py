@@ -31,25 +31,25 @@ class CodeLine:
 def functions(data: bytes) -> list[Function]:
     """The functions of an object, in the order of their code."""
     table = _elf_file(data).get_section_by_name(".symtab")
-    found = [
+    result = [
         Function(symbol.name, symbol["st_value"], symbol["st_size"])
         for symbol in table.iter_symbols()
         if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"
     ]
-    return sorted(found, key=lambda function: function.offset)
+    return sorted(result, key=lambda function: function.offset)
 
 
 def code_lines(data: bytes) -> list[CodeLine]:
     """The line table of an object, in the order of its code; empty without debug info."""
     # Offsets in an object are relative to its sections; relocations would add nothing to them.
     info = _elf_file(data).get_dwarf_info(relocate_dwarf_sections=False)
-    found = [
+    result = [
         line
         for unit in info.iter_CUs()
         if (program := info.line_program_for_CU(unit)) is not None
         for line in _lines_of(program)
     ]
-    return sorted(found, key=lambda line: line.start)
+    return sorted(result, key=lambda line: line.start)
 
 
 def _lines_of(program: Any) -> Iterator[CodeLine]:

@@ -64,16 +64,16 @@ def read_symbols(data: bytes, machine: str = "") -> Symbols:
     """
     try:
         headers = list(_read_headers(data, machine))
-        found = Symbols()
+        symbols = Symbols()
         for header in headers:
             if header.kind == _SYMBOLS:
-                _add_symbols(data, headers, header, found)
+                _add_symbols(data, headers, header, symbols)
         for header in headers:
             if header.kind == _RELOCATIONS:
                 _check_relocations(data, headers, header)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise ValueError(f"not an object file: {error}") from None
-    return found
+    return symbols
 
 
 def _read_headers(data: bytes, machine: str) -> Iterator[_SectionHeader]:
@@ -97,7 +97,7 @@ def _read_headers(data: bytes, machine: str) -> Iterator[_SectionHeader]:
 
 
 def _add_symbols(
-    data: bytes, headers: list[_SectionHeader], table: _SectionHeader, found: Symbols
+    data: bytes, headers: list[_SectionHeader], table: _SectionHeader, symbols: Symbols
 ) -> None:
     strings = headers[table.link]
     _expect(strings.kind == _STRINGS and strings.length > 0, "symbols without names")
@@ -109,11 +109,11 @@ def _add_symbols(
         name = _read_string(texts, start)
         if section == 0:
             if name and binding >> 4 != _WEAK:
-                found.needed.add(name)
+                symbols.needed.add(name)
         elif section < _RESERVED:
             _expect(value + size <= headers[section].length, f"{name} is not in its section")
             if binding >> 4 in (_GLOBAL, _WEAK) and binding & 15 == FUNCTION_SYMBOL:
-                found.defined.add(name)
+                symbols.defined.add(name)
 
 
 def _check_relocations(data: bytes, headers: list[_SectionHeader], table: _SectionHeader) -> None:

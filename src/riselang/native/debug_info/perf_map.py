@@ -25,11 +25,11 @@ def record_code(code: bytes, address: Callable[[str], int]) -> None:
     """Record a loaded object with debug info for perf; `address` looks up symbols."""
     if not sys.platform.startswith("linux") or not is_elf64(code):
         return
-    named = list(split_code(code))
+    pieces = list(split_code(code))
     start = _code_start(functions(code), address)
-    if not named or start is None:
+    if not pieces or start is None:
         return
-    lines = [f"{start + begin:x} {end - begin:x} {name}\n" for begin, end, name in named]
+    lines = [f"{start + begin:x} {end - begin:x} {name}\n" for begin, end, name in pieces]
     # A missing perf map is not an error.
     with suppress(OSError):
         _append(f"/tmp/perf-{os.getpid()}.map", "".join(lines))
@@ -37,25 +37,25 @@ def record_code(code: bytes, address: Callable[[str], int]) -> None:
 
 def split_code(code: bytes) -> Iterator[Piece]:
     """Split the code of an object with debug info where the line or the function changes."""
-    known = functions(code)
-    offsets = [function.offset for function in known]
-    named: list[Piece] = []
+    defined = functions(code)
+    offsets = [function.offset for function in defined]
+    pieces: list[Piece] = []
     for line in code_lines(code):
-        function = known[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(
+        function = defined[max(0, bisect_right(offsets, line.start) - 1)].name.removeprefix(
             ENTRY_PREFIX
         )
         location = f" {os.path.basename(line.file)}:{line.line}" if line.line else ""
-        named.append((line.start, line.end, f"{function}{location}"))
-    for name, group in groupby(named, key=lambda piece: piece[2]):
-        same = list(group)
-        yield same[0][0], same[-1][1], name
+        pieces.append((line.start, line.end, f"{function}{location}"))
+    for name, group in groupby(pieces, key=lambda piece: piece[2]):
+        duplicates = list(group)
+        yield duplicates[0][0], duplicates[-1][1], name
 
 
-def _code_start(known: list[Function], address: Callable[[str], int]) -> int | None:
+def _code_start(defined: list[Function], address: Callable[[str], int]) -> int | None:
     """Return the start address of the object's code, from a function with a known address."""
-    for function in known:
-        if found := address(function.name):
-            return found - function.offset
+    for function in defined:
+        if start := address(function.name):
+            return start - function.offset
     return None
 
 

@@ -145,9 +145,9 @@ def _optimize_module(ir: str, target: Target, machine: Any, effort: Effort) -> A
 
 def _compile_module(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
     """Optimize a module; return it and the target machine that emits code for it."""
-    chosen = EFFORTS[effort]
-    machine = _target_machine(target, jit, chosen.level)
-    return _optimize_module(ir, target, machine, chosen), machine
+    settings = EFFORTS[effort]
+    machine = _target_machine(target, jit, settings.level)
+    return _optimize_module(ir, target, machine, settings), machine
 
 
 def optimize(ir: str, effort: str = "default", target: Target | None = None) -> str:
@@ -234,10 +234,10 @@ def _check_symbols(objects: Sequence[bytes]) -> None:
 def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
     """Return the symbols that objects need and that nothing in this process defines."""
     defined = {name for each in symbols for name in each.defined}
-    needed = {name for each in symbols for name in each.needed} - defined - _LOADER_SYMBOLS
+    undefined = {name for each in symbols for name in each.needed} - defined - _LOADER_SYMBOLS
     return [
         name
-        for name in sorted(needed)
+        for name in sorted(undefined)
         if binding.address_of_symbol(name) is None and not hasattr(_process_symbols(), name)
     ]
 

@@ -25,29 +25,32 @@ def entry_point_ir(
     A parameter is a buffer, or a scalar of an LLVM type. Without descriptors, the function itself
     also takes only pointers.
     """
-    taken: list[str] = []
-    passed: list[str] = []
+    entry_parameters: list[str] = []
+    arguments: list[str] = []
     lines: list[str] = []
     for position, parameter in enumerate(parameters):
         value = f"%p{position}"
         if isinstance(parameter, str):
-            taken.append(f"{parameter} {value}")
-            passed.append(f"{parameter} {value}")
+            entry_parameters.append(f"{parameter} {value}")
+            arguments.append(f"{parameter} {value}")
             continue
         if not has_descriptors:
-            taken.append(f"ptr {value}")
-            passed.append(f"ptr {value}")
+            entry_parameters.append(f"ptr {value}")
+            arguments.append(f"ptr {value}")
             continue
         lengths = [
             str(length) if length is not None else f"{value}_{dimension}"
             for dimension, length in enumerate(parameter)
         ]
         strides = _strides(value, lengths, lines)
-        taken += [f"ptr {value}", *(f"i64 {length}" for length in lengths if length[0] == "%")]
-        passed += [f"ptr {value}", f"ptr {value}", "i64 0"]
-        passed += [f"i64 {number}" for number in (*lengths, *strides)]
-    body = "\n".join([*lines, f'  call void @"{name}"({", ".join(passed)})', "  ret void"])
-    return f'define void @"{ENTRY_PREFIX}{name}"({", ".join(taken)}) {{\n{body}\n}}\n'
+        entry_parameters += [
+            f"ptr {value}",
+            *(f"i64 {length}" for length in lengths if length[0] == "%"),
+        ]
+        arguments += [f"ptr {value}", f"ptr {value}", "i64 0"]
+        arguments += [f"i64 {number}" for number in (*lengths, *strides)]
+    body = "\n".join([*lines, f'  call void @"{name}"({", ".join(arguments)})', "  ret void"])
+    return f'define void @"{ENTRY_PREFIX}{name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
 
 
 _ENTRY = re.compile(
@@ -67,17 +70,17 @@ def guarded_entry_points_ir(entries: str) -> str:
     `guard.ll` describes the contents of a frame. An entry point that returns a scalar takes an
     address for it after its parameters.
     """
-    made = [_guarded_entry_point_ir(**found.groupdict()) for found in _ENTRY.finditer(entries)]
-    return "\n".join([*made, DECLARATIONS])
+    wrappers = [_guarded_entry_point_ir(**match.groupdict()) for match in _ENTRY.finditer(entries)]
+    return "\n".join([*wrappers, DECLARATIONS])
 
 
 def _guarded_entry_point_ir(result: str, name: str, parameters: str) -> str:
-    call, taken = f'call {result} @"{name}"({parameters})', parameters
+    call, wrapper_parameters = f'call {result} @"{name}"({parameters})', parameters
     if result != "void":
-        taken = ", ".join(filter(None, [parameters, "ptr %result"]))
+        wrapper_parameters = ", ".join(filter(None, [parameters, "ptr %result"]))
         call = f"%number = {call}\n  store {result} %number, ptr %result"
     return f"""
-define i64 @"{GUARDED_PREFIX}{name}"({taken}) {{
+define i64 @"{GUARDED_PREFIX}{name}"({wrapper_parameters}) {{
   %frame = alloca [1024 x i8], align 16
   call void @rise_enter(ptr %frame)
   %buffer = getelementptr i8, ptr %frame, i64 64

@@ -82,14 +82,14 @@ def raise_call_error(reason: int) -> NoReturn:
             f"there is not enough memory for a temporary of {reason} bytes; this machine has "
             f"{total_memory()}"
         )
-    held = (ctypes.py_object * 3).from_address(_ERROR_ADDRESS[0])
-    error: BaseException = held[1]
+    error_slots = (ctypes.py_object * 3).from_address(_ERROR_ADDRESS[0])
+    error: BaseException = error_slots[1]
     # The C code owns a reference, which is released here.
     for index in range(3):
         pointer = ctypes.c_void_p.from_address(
             _ERROR_ADDRESS[0] + index * ctypes.sizeof(ctypes.c_void_p)
         )
         if pointer.value:
-            ctypes.pythonapi.Py_DecRef(ctypes.py_object(held[index]))
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(error_slots[index]))
             pointer.value = None
     raise error

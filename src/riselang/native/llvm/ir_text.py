@@ -92,11 +92,11 @@ def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str
     MLIR loses this attribute when it expands a memref to several parameters.
     """
 
-    def mark(found: re.Match[str]) -> str:
-        parameters = found["parameters"].split(", ")
-        for position in pointers.get(found["name"], ()):
+    def mark(match: re.Match[str]) -> str:
+        parameters = match["parameters"].split(", ")
+        for position in pointers.get(match["name"], ()):
             parameters[position] = parameters[position].replace("ptr ", "ptr noalias ", 1)
-        return f"{found['start']}{', '.join(parameters)})"
+        return f"{match['start']}{', '.join(parameters)})"
 
     return _DEFINITION.sub(mark, ir)
 
@@ -104,11 +104,11 @@ def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str
 def make_internal(ir: str, names: Collection[str]) -> str:
     """Make functions internal: a kernel may have the name of a C function, such as main."""
 
-    def hide(found: re.Match[str]) -> str:
-        start = found["start"]
-        if found["name"] in names:
+    def hide(match: re.Match[str]) -> str:
+        start = match["start"]
+        if match["name"] in names:
             start = start.replace("define ", "define internal ", 1)
-        return f"{start}{found['parameters']})"
+        return f"{start}{match['parameters']})"
 
     return _DEFINITION.sub(hide, ir)
 
@@ -134,28 +134,28 @@ def _spell_floats_exactly(line: str) -> str:
     if type is None or line.startswith(FLOAT_FREE_PREFIXES):
         return line
 
-    def spell(found: re.Match[str]) -> str:
+    def spell(match: re.Match[str]) -> str:
         # A constant without a type has the type of its instruction, the first type in the line.
-        own = re.search(r"\b(half|bfloat|float|double) $", line[: found.start()])
-        name = own[1] if own is not None else type[1]
-        return _format_bits(_literal_bits(found, FLOAT_FORMATS[name]), FLOAT_FORMATS[name])
+        type_match = re.search(r"\b(half|bfloat|float|double) $", line[: match.start()])
+        name = type_match[1] if type_match is not None else type[1]
+        return _format_bits(_literal_bits(match, FLOAT_FORMATS[name]), FLOAT_FORMATS[name])
 
     return _LITERAL.sub(spell, line)
 
 
-def _literal_bits(found: re.Match[str], format: FloatFormat) -> int:
-    if found["bits"] is not None:
-        return int(found["bits"], 16)
-    if found["decimal"] is not None:
+def _literal_bits(match: re.Match[str], format: FloatFormat) -> int:
+    if match["bits"] is not None:
+        return int(match["bits"], 16)
+    if match["decimal"] is not None:
         return _nearest_float_bits(
-            Fraction(found["decimal"]), found["decimal"].startswith("-"), format
+            Fraction(match["decimal"]), match["decimal"].startswith("-"), format
         )
     infinity = ((1 << format.exponent) - 1) << format.mantissa
-    negative = (found["sign"] == "-") << (format.exponent + format.mantissa)
-    if found["special"] == "inf":
+    negative = (match["sign"] == "-") << (format.exponent + format.mantissa)
+    if match["special"] == "inf":
         return negative | infinity
-    quiet = 0 if found["special"].startswith("snan") else 1 << (format.mantissa - 1)
-    return negative | infinity | quiet | int(found["payload"] or "0", 16)
+    quiet = 0 if match["special"].startswith("snan") else 1 << (format.mantissa - 1)
+    return negative | infinity | quiet | int(match["payload"] or "0", 16)
 
 
 def _nearest_float_bits(value: Fraction, is_negative: bool, format: FloatFormat) -> int:
@@ -170,10 +170,10 @@ def _nearest_float_bits(value: Fraction, is_negative: bool, format: FloatFormat)
         power -= 1
     power = max(power, 1 - bias)
     scaled = magnitude / Fraction(2) ** (power - format.mantissa)
-    whole = round(scaled)  # Python rounds fractions half to even
+    rounded = round(scaled)  # Python rounds fractions half to even
     # The mantissa may overflow, in which case the addition carries into the exponent.
     implicit = 1 << format.mantissa
-    return sign | (whole + (power + bias - 1) * implicit)
+    return sign | (rounded + (power + bias - 1) * implicit)
 
 
 def _format_bits(bits: int, format: FloatFormat) -> str:

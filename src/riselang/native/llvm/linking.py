@@ -17,11 +17,11 @@ from riselang.support.errors import UserError
 
 def find_c_compiler() -> list[str] | None:
     """Return the command of a C compiler: `CC`, the system's, or that of the wheel `ziglang`."""
-    if given := os.environ.get("CC"):
-        return shlex.split(given)
+    if command := os.environ.get("CC"):
+        return shlex.split(command)
     for name in ("cc", "gcc", "clang"):
-        if found := shutil.which(name):
-            return [found]
+        if path := shutil.which(name):
+            return [path]
     if importlib.util.find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
     return None
@@ -45,9 +45,9 @@ def link_shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
 
 def _run_command(command: Sequence[str]) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise UserError(f"{command[0]} cannot be run: {error.strerror}") from None
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    if process.returncode != 0:
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(f"{shlex.join(command[:2])} cannot link the library: {reason}")

@@ -109,8 +109,8 @@ def _system_libraries(*names: str) -> Iterator[str]:
     for name in names:
         if sys.platform == "linux":
             yield from _linux_libraries(name)
-        elif (found := ctypes.util.find_library(name)) is not None:
-            yield found
+        elif (path := ctypes.util.find_library(name)) is not None:
+            yield path
 
 
 def _linux_libraries(name: str) -> Iterator[str]:
@@ -176,9 +176,9 @@ def library_path(name: str) -> str:
     """Return the path of a library that compiled code calls."""
     path = _FINDERS[name]()
     if path is None:
-        tried = f" ({config.BLAS.value()})" if name == BLAS else ""
+        attempt = f" ({config.BLAS.value()})" if name == BLAS else ""
         raise UserError(
-            f"the compiled code needs {name}{tried}, which is not installed here; {_ADVICE[name]}"
+            f"the compiled code needs {name}{attempt}, which is not installed here; {_ADVICE[name]}"
         )
     return path
 

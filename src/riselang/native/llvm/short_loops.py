@@ -60,7 +60,7 @@ def mark_short_loops(ir: str, effort: str = "default") -> str:
 _BOUND_ANYWHERE = re.compile(_BOUND.pattern, re.MULTILINE)
 
 
-def _short_loops(lines: list[str], most: int) -> list[int]:
+def _short_loops(lines: list[str], max_lines: int) -> list[int]:
     """Return the lines of the back edges of short loops."""
     marked: list[int] = []
     headers: dict[str, _LoopHeader] = {}
@@ -68,11 +68,11 @@ def _short_loops(lines: list[str], most: int) -> list[int]:
     written_out: list[tuple[int, int]] = []
     """The line of each marked loop's header, and the number of lines that unrolling adds."""
     header = _LoopHeader(0)
-    for at, line in enumerate(lines):
+    for number, line in enumerate(lines):
         if line.startswith("define "):
-            headers, steps, written_out, header = {}, {}, [], _LoopHeader(at)
+            headers, steps, written_out, header = {}, {}, [], _LoopHeader(number)
         elif (label := _LABEL.match(line)) is not None:
-            header = headers[label[1]] = _LoopHeader(at)
+            header = headers[label[1]] = _LoopHeader(number)
         elif header.start is None and (phi := _PHI.match(line)) is not None:
             _set_counter(header, *phi.groups())
         elif (bound := _BOUND.match(line)) is not None and bound[1] == header.counter:
@@ -82,17 +82,17 @@ def _short_loops(lines: list[str], most: int) -> list[int]:
         elif (jump := _JUMP.match(line)) is not None and jump[1] in headers:
             loop = headers[jump[1]]
             count = loop.iterations(steps)
-            inside = [more for begin, more in written_out if begin > loop.line]
-            length = at - loop.line + sum(inside)
-            if count is not None and count <= MAX_ITERATIONS and count * length <= most:
-                marked.append(at)
+            inner_counts = [more for begin, more in written_out if begin > loop.line]
+            length = number - loop.line + sum(inner_counts)
+            if count is not None and count <= MAX_ITERATIONS and count * length <= max_lines:
+                marked.append(number)
                 written_out = [each for each in written_out if each[0] <= loop.line]
-                written_out.append((loop.line, count * length - (at - loop.line)))
+                written_out.append((loop.line, count * length - (number - loop.line)))
     return marked
 
 
-def _set_counter(header: _LoopHeader, counter: str, one: str, other: str) -> None:
+def _set_counter(header: _LoopHeader, counter: str, first: str, second: str) -> None:
     """Set the counter from a phi of the back edge and a constant from outside."""
-    again, outside = (one, other) if one.startswith("%") else (other, one)
-    if outside.isdecimal() and again.startswith("%"):
-        header.start, header.counter, header.next = int(outside), counter, again[1:]
+    loop_target, exit_target = (first, second) if first.startswith("%") else (second, first)
+    if exit_target.isdecimal() and loop_target.startswith("%"):
+        header.start, header.counter, header.next = int(exit_target), counter, loop_target[1:]

@@ -19,12 +19,12 @@ REPLACED_FUNCTIONS = {
 def pool_ir() -> str:
     """Return the LLVM IR of the functions."""
     text = resources.files("riselang.native.llvm").joinpath("temporary_pool.ll").read_text()
-    numbers = {
+    constants = {
         "LIMIT": config.temporary_pool_bytes(),
         "SMALLEST": MIN_POOLED_BYTES,
         "MOST": total_memory(),
     }
-    for name, number in numbers.items():
+    for name, number in constants.items():
         text = text.replace(name, str(number))
     return text
 

@@ -46,12 +46,12 @@ def _deep_binding() -> Generator[None]:
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return
-    before = sys.getdlopenflags()
-    sys.setdlopenflags(before | os.RTLD_DEEPBIND)
+    previous_flags = sys.getdlopenflags()
+    sys.setdlopenflags(previous_flags | os.RTLD_DEEPBIND)
     try:
         yield
     finally:
-        sys.setdlopenflags(before)
+        sys.setdlopenflags(previous_flags)
 
 
 @cache
@@ -140,7 +140,7 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     return str(_run_in_context(text, pipeline, translate))
 
 
-def _run_in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
+def _run_in_context(text: str, pipeline: Sequence[str], extract: Any = str) -> Any:
     with time_span("import MLIR"):
         ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
@@ -153,7 +153,7 @@ def _run_in_context(text: str, pipeline: Sequence[str], then: Any = str) -> Any:
                     _run_step(step, module.operation)
         except (ir.MLIRError, ValueError) as error:
             raise _pass_error(error, pipeline) from None
-        return then(module)
+        return extract(module)
 
 
 def _group_steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
@@ -169,9 +169,9 @@ def _group_steps(pipeline: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _run_step(names: Sequence[str], operation: Any) -> None:
-    own = _CUSTOM_STEPS.get(names[0])
-    if own is not None:
-        own(operation)
+    custom_step = _CUSTOM_STEPS.get(names[0])
+    if custom_step is not None:
+        custom_step(operation)
         return
     manager = _wheel().passmanager.PassManager.parse(f"builtin.module({','.join(names)})")
     manager.run(operation)
@@ -223,16 +223,16 @@ def _find_ops(operation: Any, wanted: Callable[[str], bool], closed: str = "") -
     Ops inside of `closed` ops are skipped. Unlike iterating over a block, a walk does not create
     op-specific Python objects.
     """
-    found: list[Any] = []
+    ops: list[Any] = []
     result = _wheel().ir.WalkResult
 
     def visit(inner: Any) -> Any:
         if wanted(inner.name):
-            found.append(inner)
+            ops.append(inner)
         return result.SKIP if inner.name == closed else result.ADVANCE
 
     operation.walk(visit, _wheel().ir.WalkOrder.PRE_ORDER)
-    return found
+    return ops
 
 
 def _allocas(operation: Any) -> Iterator[Any]:
@@ -292,20 +292,20 @@ def _copy_elements(copy: Any) -> None:
     ir = _wheel().ir
     source, _ = copy.operands
     rank, element = source.type.rank, source.type.element_type
-    same = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
     kind = ir.Attribute.parse("#linalg.iterator_type<parallel>")
     with ir.InsertionPoint(copy), copy.location:
-        made = ir.Operation.create(
+        generic = ir.Operation.create(
             "linalg.generic",
             operands=list(copy.operands),
             attributes={
-                "indexing_maps": ir.ArrayAttr.get([same, same]),
+                "indexing_maps": ir.ArrayAttr.get([identity, identity]),
                 "iterator_types": ir.ArrayAttr.get([kind] * rank),
                 "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
             },
             regions=1,
         )
-        block = made.regions[0].blocks.append(element, element)
+        block = generic.regions[0].blocks.append(element, element)
         with ir.InsertionPoint(block):
             ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
     copy.erase()
@@ -369,8 +369,8 @@ def _call_intrinsics(module: Any) -> None:
 def _mangle_type(type: Any) -> str:
     """Format a type as in the name of an intrinsic."""
     text = str(type)
-    found = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
-    return f"v{found[1]}{found[2]}" if found else text
+    match = re.fullmatch(r"vector<(\d+)x(\w+)>", text)
+    return f"v{match[1]}{match[2]}" if match else text
 
 
 _CUSTOM_STEPS = {
@@ -390,11 +390,11 @@ _CUSTOM_STEPS = {
 def _user_error(error: Exception) -> RiseError:
     """Convert an MLIR error to a user error, with its first diagnostic."""
     text = str(error)
-    found = _DIAGNOSTIC.search(text)
-    if found is None:
+    match = _DIAGNOSTIC.search(text)
+    if match is None:
         return UserError(f"MLIR rejects the module: {_first_line(text)}")
-    location = SourceLocation(found["file"], int(found["line"]), int(found["column"]))
-    return UserError(f"MLIR rejects the module: {found['message']}", location)
+    location = SourceLocation(match["file"], int(match["line"]), int(match["column"]))
+    return UserError(f"MLIR rejects the module: {match['message']}", location)
 
 
 def _pass_error(error: Exception, pipeline: Sequence[str]) -> RiseError:

@@ -34,8 +34,8 @@ def _parse_to_text(data: bytes, name: str) -> str:
             return module.operation.get_asm(binary=True, enable_debug_info=True).decode()
     except (wheel.ir.MLIRError, ValueError, RuntimeError) as error:
         # This includes invalid Unicode.
-        found = [line.partition("error: ")[2] for line in str(error).splitlines()]
-        raise _unreadable_error(name, next(filter(None, found), "it is damaged")) from None
+        messages = [line.partition("error: ")[2] for line in str(error).splitlines()]
+        raise _unreadable_error(name, next(filter(None, messages), "it is damaged")) from None
 
 
 def _unreadable_error(name: str, reason: str) -> UserError:

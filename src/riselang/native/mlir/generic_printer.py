@@ -65,7 +65,7 @@ class _GenericPrinter:
         self._parts: list[str] = []
         self._values: dict[SSAValue, str] = {}
         self._blocks: dict[Block, str] = {}
-        self._known: dict[Attribute, str] = {}
+        self._printed: dict[Attribute, str] = {}
 
     def format(self, module: Operation) -> str:
         self._print_op(module)
@@ -110,8 +110,8 @@ class _GenericPrinter:
     def _typed_argument(self, argument: BlockArgument) -> str:
         return f"{self._cached_text(argument.type)}{self._location_suffix(argument)}"
 
-    def _location_suffix(self, of: Operation | BlockArgument) -> str:
-        return f" {self._cached_text(of.location)}" if self._locations else ""
+    def _location_suffix(self, target: Operation | BlockArgument) -> str:
+        return f" {self._cached_text(target.location)}" if self._locations else ""
 
     def _name(self, value: SSAValue) -> str:
         if value not in self._values:
@@ -139,9 +139,9 @@ class _GenericPrinter:
 
     def _cached_text(self, attribute: Attribute) -> str:
         """Return the cached text of a type or location, not of a float: -0.0 and 0.0 are equal."""
-        if attribute not in self._known:
-            self._known[attribute] = _format_attribute(attribute)
-        return self._known[attribute]
+        if attribute not in self._printed:
+            self._printed[attribute] = _format_attribute(attribute)
+        return self._printed[attribute]
 
 
 def _format_attribute(attribute: Attribute) -> str:

@@ -179,7 +179,7 @@ class _Unit:
         buffers = [buffer for kind in kinds for buffer in kind.buffers]
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
-            made = ir.Operation.create(
+            func_op = ir.Operation.create(
                 "func.func",
                 attributes={
                     "sym_name": ir.StringAttr.get(UNIT_NAME),
@@ -187,7 +187,7 @@ class _Unit:
                 },
                 regions=1,
             )
-        body = made.regions[0].blocks.append(*buffers)
+        body = func_op.regions[0].blocks.append(*buffers)
         arguments = iter(list(body.arguments))
         targets = [[next(arguments) for _ in kind.buffers] for kind in kinds[: len(outputs)]]
         with ir.InsertionPoint(body):
@@ -206,9 +206,9 @@ class _Unit:
         return self._operations[position].results[number]
 
     def _copy(self, op: Any) -> None:
-        made = op.clone()
-        self._redirect(made)
-        for old, new in zip(op.results, made.results, strict=True):
+        copy = op.clone()
+        self._redirect(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
             self._values[old] = new
 
     def _redirect(self, op: Any) -> None:

@@ -41,8 +41,8 @@ class Node:
 
     @property
     def label(self) -> str:
-        found = _NODE.match(str(self.op.location))
-        return f"{self.kind} of the node '{found['name']}'" if found else self.kind
+        match = _NODE.match(str(self.op.location))
+        return f"{self.kind} of the node '{match['name']}'" if match else self.kind
 
     @property
     def types(self) -> list[str]:
@@ -55,8 +55,8 @@ class Node:
     def integers(self, attribute: str) -> list[int]:
         """Return an attribute that is a list of integers; empty if it is absent."""
         name = f"torch.onnx.{attribute}"
-        found = self.op.attributes
-        return [each.value for each in found[name]] if name in found else []
+        attributes = self.op.attributes
+        return [each.value for each in attributes[name]] if name in attributes else []
 
     def text(self, attribute: str, default: str) -> str:
         name = f"torch.onnx.{attribute}"
@@ -64,8 +64,8 @@ class Node:
 
     def set_integers(self, attribute: str, values: Sequence[int]) -> None:
         signed = self._ir.IntegerType.get_signed(64)
-        made = [self._ir.IntegerAttr.get(signed, value) for value in values]
-        self.op.attributes[f"torch.onnx.{attribute}"] = self._ir.ArrayAttr.get(made)
+        elements = [self._ir.IntegerAttr.get(signed, value) for value in values]
+        self.op.attributes[f"torch.onnx.{attribute}"] = self._ir.ArrayAttr.get(elements)
 
     def remove(self, attribute: str) -> None:
         del self.op.attributes[f"torch.onnx.{attribute}"]
@@ -76,8 +76,8 @@ class Node:
 
     def add_like(self, kind: str, operands: list[Any], type: Any, **numbers: int) -> Any:
         """Insert an op with the attributes of this one before it, and return its result."""
-        own = {name: self.op.attributes[name] for name in self.op.attributes}
-        return self._add_op(own, kind, operands, type, numbers)
+        attributes = {name: self.op.attributes[name] for name in self.op.attributes}
+        return self._add_op(attributes, kind, operands, type, numbers)
 
     def _add_op(
         self,
@@ -103,19 +103,19 @@ class Node:
 
 def prepare_onnx(ir: Any, module: Any) -> None:
     """Report or rewrite ops on which the passes crash, or which they convert incorrectly."""
-    found: list[Node] = []
+    nodes: list[Node] = []
 
     def visit(op: Any) -> Any:
         if op.name == "torch.operator" and op.attributes["name"].value.startswith("onnx."):
-            found.append(Node(ir, op))
+            nodes.append(Node(ir, op))
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for node in found:
+    for node in nodes:
         _check_types(node)
         if node.kind in _CHECKS and (reason := _CHECKS[node.kind](node)):
             raise LimitationError(f"the op {node.label} is not supported {reason}")
-    for node in found:
+    for node in nodes:
         if node.kind in _REWRITES:
             _REWRITES[node.kind](node)
 
@@ -142,11 +142,13 @@ def _rewrite_mod(node: Node) -> None:
     if not node.integer("fmod", 0) or not _FLOAT.search(str(type)):
         return
     sizes = [node.add("Abs", [each], each.type) for each in (x, y)]
-    rest = node.add("Mod", sizes, type, fmod=0)
+    remainder = node.add("Mod", sizes, type, fmod=0)
     is_negative = node.add(
         "Less", [x, node.add("Sub", [x, x], x.type)], _with_element_type(x.type, "i1")
     )
-    node.replace(node.add("Where", [is_negative, node.add("Neg", [rest], type), rest], type))
+    node.replace(
+        node.add("Where", [is_negative, node.add("Neg", [remainder], type), remainder], type)
+    )
 
 
 def _rewrite_bool_reduction(node: Node) -> None:
@@ -156,9 +158,9 @@ def _rewrite_bool_reduction(node: Node) -> None:
         return
     operands = [node.add("Cast", [x], _with_element_type(x.type, "si32"), to=_INT32)]
     number = _with_element_type(type, "si32")
-    found = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
+    reduced = node.add_like(node.kind, [*operands, *node.op.operands[1:]], number)
     # For an empty reduction, the result is the smallest or largest integer.
-    node.replace(node.add("Greater", [found, node.add("Sub", [found, found], number)], type))
+    node.replace(node.add("Greater", [reduced, node.add("Sub", [reduced, reduced], number)], type))
 
 
 def _rewrite_lp_normalization(node: Node) -> None:
@@ -176,8 +178,8 @@ def _rewrite_cross_entropy(node: Node) -> None:
         return
     x, labels, weights = node.op.operands
     logarithms = node.add("LogSoftmax", [x], x.type, axis=1)
-    given = [logarithms, labels, weights]
-    loss = node.add_like("NegativeLogLikelihoodLoss", given, node.op.results[0].type)
+    operands = [logarithms, labels, weights]
+    loss = node.add_like("NegativeLogLikelihoodLoss", operands, node.op.results[0].type)
     node.replace(loss, logarithms)
 
 
@@ -185,7 +187,7 @@ def _rewrite_max_pool(node: Node) -> None:
     """Replace `ceil_mode` by padding at the end; the passes shift the windows to the left."""
     if not node.integer("ceil_mode", 0):
         return
-    kernel, given = node.integers("kernel_shape"), node.integers("pads")
+    kernel, pads = node.integers("kernel_shape"), node.integers("pads")
     rank = len(kernel)
     lengths, results = (
         _shape(each.type)[-rank:] for each in (node.op.operands[0], node.op.results[0])
@@ -196,19 +198,19 @@ def _rewrite_max_pool(node: Node) -> None:
             "are not known; specify its pads, and fix the lengths of the inputs of the model"
         )
     ones = [1] * rank
-    before, after = given[:rank] or [0] * rank, given[rank:] or [0] * rank
+    pads_before, pads_after = pads[:rank] or [0] * rank, pads[rank:] or [0] * rank
     steps, dilations = node.integers("strides") or ones, node.integers("dilations") or ones
-    for at in range(rank):
-        length, count = lengths[at] or 0, results[at] or 0
-        end = (count - 1) * steps[at] + (kernel[at] - 1) * dilations[at] + 1
-        after[at] = max(after[at], end - length - before[at])
-    node.set_integers("pads", [*before, *after])
+    for dimension in range(rank):
+        length, count = lengths[dimension] or 0, results[dimension] or 0
+        end = (count - 1) * steps[dimension] + (kernel[dimension] - 1) * dilations[dimension] + 1
+        pads_after[dimension] = max(pads_after[dimension], end - length - pads_before[dimension])
+    node.set_integers("pads", [*pads_before, *pads_after])
     node.remove("ceil_mode")
 
 
 def _shape(type: Any) -> list[int | None]:
-    found = re.match(r"!torch\.vtensor<\[([^\]]*)\]", str(type))
-    lengths = found[1].split(",") if found and found[1] else []
+    match = re.match(r"!torch\.vtensor<\[([^\]]*)\]", str(type))
+    lengths = match[1].split(",") if match and match[1] else []
     return [None if length == "?" else int(length) for length in lengths]
 
 

@@ -128,17 +128,19 @@ def _parse_module(wheel: Any, source: str) -> Any:
 
 def _check_op_names(wheel: Any, module: Any, name: str, source: str) -> None:
     """Report ops without a dialect, on which the inliner crashes."""
-    reader, found = ModuleReader(wheel, module, name, source), list[Any]()
+    reader, unknown_ops = ModuleReader(wheel, module, name, source), list[Any]()
 
     def visit(op: Any) -> Any:
         if "." not in op.name:
-            found.append(op)
+            unknown_ops.append(op)
         return wheel.ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    if found:
-        location = reader.location(found[0].location)
-        raise UserError(f"this is not StableHLO: no dialect has the op {found[0].name!r}", location)
+    if unknown_ops:
+        location = reader.location(unknown_ops[0].location)
+        raise UserError(
+            f"this is not StableHLO: no dialect has the op {unknown_ops[0].name!r}", location
+        )
 
 
 def _simplify_module(wheel: Any, module: Any, types: Sequence[str] | None) -> None:
@@ -189,14 +191,14 @@ def _keep_library_chlo(wheel: Any, operation: Any) -> None:
 
 
 def _parse_error(error: Exception, name: str, source: str) -> RiseError:
-    found = re.search(r'error: "[^"]*":(\d+):(\d+): (.*)', str(error))
-    if found is None:
+    match = re.search(r'error: "[^"]*":(\d+):(\d+): (.*)', str(error))
+    if match is None:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         described = [line for line in lines if line.startswith("error:")] or lines[:1]
         reason = described[0].removeprefix("error:").strip() if described else "no reason given"
         return UserError(f"{name} is not a StableHLO module: {reason}")
-    location = _source_location(name, source.splitlines(), int(found[1]), int(found[2]))
-    return UserError(f"this is not StableHLO: {found[3].strip()}", location)
+    location = _source_location(name, source.splitlines(), int(match[1]), int(match[2]))
+    return UserError(f"this is not StableHLO: {match[3].strip()}", location)
 
 
 def _source_location(name: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
@@ -217,7 +219,7 @@ class ModuleReader:
         self._resources: Mapping[str, bytes] | None = None
 
     def functions(self) -> dict[str, GraphFunction]:
-        found: dict[str, GraphFunction] = {}
+        result: dict[str, GraphFunction] = {}
         for each in self._module.body.operations:
             op = each.operation
             if op.name != "func.func":
@@ -227,8 +229,8 @@ class ModuleReader:
             if visibility == "private" or not op.regions[0].blocks:
                 continue
             function = self._read_function(op)
-            found[function.name] = function
-        return found
+            result[function.name] = function
+        return result
 
     def _read_function(self, op: Any) -> GraphFunction:
         name = op.attributes["sym_name"].value
@@ -256,17 +258,17 @@ class ModuleReader:
         return GraphBlock(arguments, operations)
 
     def _read_argument(self, value: Any) -> GraphValue:
-        found = GraphValue(self._read_type(value.type), self._location_name(value.location))
-        self._values[value] = found
-        return found
+        argument = GraphValue(self._read_type(value.type), self._location_name(value.location))
+        self._values[value] = argument
+        return argument
 
     def _location_name(self, location: Any) -> str:
         """Return the name in a location, from its text, since the wheel's accessors may crash."""
         text = str(location).removeprefix("loc(")
         while text.startswith("callsite("):
             text = text.removeprefix("callsite(")
-        found = _NAME.match(text)
-        return found[1] if found else ""
+        match = _NAME.match(text)
+        return match[1] if match else ""
 
     def _read_op(self, op: Any) -> GraphOp:
         operands = tuple(self._values[operand] for operand in op.operands)
@@ -280,8 +282,8 @@ class ModuleReader:
         regions = tuple(self._read_block(region, op) for region in op.regions)
         results: list[GraphValue] = []
         for result in op.results:
-            self._values[result] = found = GraphValue(self._read_type(result.type))
-            results.append(found)
+            self._values[result] = graph_value = GraphValue(self._read_type(result.type))
+            results.append(graph_value)
         location = self.location(op.location) or self._unique_location(op.name)
         label = self._location_name(op.location)
         return GraphOp(op.name, operands, tuple(results), attributes, regions, location, label)
@@ -290,9 +292,11 @@ class ModuleReader:
         """Return the location of an op in the text, if its name occurs once."""
         if self._source.count(op) != 1:
             return None
-        before = self._source[: self._source.index(op)]
-        line = before.count("\n") + 1
-        return _source_location(self._name, self._lines, line, len(before) - before.rfind("\n"))
+        preceding_text = self._source[: self._source.index(op)]
+        line = preceding_text.count("\n") + 1
+        return _source_location(
+            self._name, self._lines, line, len(preceding_text) - preceding_text.rfind("\n")
+        )
 
     def _read_type(self, type: Any) -> TensorKind | str:
         if not isinstance(type, self._wheel.ir.RankedTensorType):
@@ -305,10 +309,10 @@ class ModuleReader:
 
     def location(self, location: Any) -> SourceLocation | None:
         """Return the first file location in a location; for a call site, that of the callee."""
-        found = _FILE.search(str(location))
-        if found is None:
+        match = _FILE.search(str(location))
+        if match is None:
             return None
-        file, line, column = found[1], int(found[2]), int(found[3])
+        file, line, column = match[1], int(match[2]), int(match[3])
         if file == "-":
             return _source_location(self._name, self._lines, line, column)
         return SourceLocation(file, line, max(1, column))
@@ -349,9 +353,9 @@ class ModuleReader:
 
     def _read_resource(self, attribute: Any, text: str) -> Any:
         """Read a constant whose elements are in the resource section of the file."""
-        found = _RESOURCE_NAME.match(text)
-        assert found is not None
-        name = found[1] or found[2]
+        match = _RESOURCE_NAME.match(text)
+        assert match is not None
+        name = match[1] or match[2]
         if self._resources is None:
             self._resources = _read_resources(str(self._module))
         if name not in self._resources:
@@ -364,11 +368,11 @@ class ModuleReader:
 def _read_resources(text: str) -> dict[str, bytes]:
     """Read the blobs of `{-# dialect_resources`: an alignment, then the elements."""
     start = text.rfind("{-#")
-    found: dict[str, bytes] = {}
+    resources: dict[str, bytes] = {}
     if start >= 0:
         for match in _RESOURCE.finditer(text, start):
-            found[match[1] or match[2]] = bytes.fromhex(match[3])[4:]
-    return found
+            resources[match[1] or match[2]] = bytes.fromhex(match[3])[4:]
+    return resources
 
 
 _DTYPES: Mapping[str, Any] = {

@@ -35,10 +35,10 @@ def to_generic_form(text: str, name: str) -> str:
     return _FLOATS.sub(_floats_to_bits, parse_to_generic_text(text, name))
 
 
-def _floats_to_bits(found: re.Match[str]) -> str:
-    kind = _DTYPES[found["type"]]
-    data = b"".join(_float_bits(each, kind) for each in _NUMBER.findall(found["numbers"]))
-    return f'dense<"0x{data.hex().upper()}"> : tensor<{found["shape"]}{found["type"]}>'
+def _floats_to_bits(match: re.Match[str]) -> str:
+    kind = _DTYPES[match["type"]]
+    data = b"".join(_float_bits(each, kind) for each in _NUMBER.findall(match["numbers"]))
+    return f'dense<"0x{data.hex().upper()}"> : tensor<{match["shape"]}{match["type"]}>'
 
 
 def _float_bits(number: str, kind: np.dtype[np.generic]) -> bytes:

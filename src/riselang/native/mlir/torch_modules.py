@@ -101,12 +101,12 @@ def convert_to_stablehlo(module: str | bytes, passes: Sequence[str], what: str) 
 def _find_failing_op(module: str | bytes, passes: Sequence[str], failure: type[Exception]) -> str:
     """Return the first op that fails in this way in isolation, or an empty string."""
     try:
-        for each in call_isolated(_isolate_ops, module):
+        for isolated in call_isolated(_isolate_ops, module):
             try:
-                call_isolated(_convert, each.module, passes)
+                call_isolated(_convert, isolated.module, passes)
             except (WorkerDied, ConversionFailed, LimitationError) as error:
                 if isinstance(error, failure):
-                    return each.label
+                    return isolated.label
     except WorkerDied:
         pass
     return ""
@@ -121,8 +121,8 @@ def _convert(source: str | bytes, passes: Sequence[str]) -> str:
                 prepare_onnx(wheel.ir, module)
             else:
                 check_torch(wheel.ir, module)
-            for each in passes:
-                wheel.passmanager.PassManager.parse(f"builtin.module({each})").run(module.operation)
+            for step in passes:
+                wheel.passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
         except wheel.ir.MLIRError as error:
             raise _conversion_error(str(error)) from None
         fix_remainder_signs(wheel.ir, module)
@@ -151,8 +151,8 @@ def _conversion_error(error: str) -> ConversionFailed:
         where = f" ({node.strip()})" if node else ""
         return ConversionFailed((diagnostic["rest"] if diagnostic else first) + where, location)
     op = left["op"] or left["illegal"]
-    named = _NAME.search(first) if op == "torch.operator" else None
-    op = (named["name"] if named else op).removeprefix("onnx.")
+    match = _NAME.search(first) if op == "torch.operator" else None
+    op = (match["name"] if match else op).removeprefix("onnx.")
     if op.startswith(("torch.constant.", "torch.vtensor.literal")):
         # An op that uses an unconverted constant is not converted either.
         return ConversionFailed(f"an op {_NO_CONVERSION}", location, is_vague=True)
@@ -166,14 +166,14 @@ def _isolate_ops(source: str | bytes) -> list[IsolatedOp]:
     with context, ir.Location.unknown():
         module = ir.Module.parse(source)
         function = module.body.operations[0].operation
-        found = dict[str, IsolatedOp]()
+        isolated = dict[str, IsolatedOp]()
         for each in function.regions[0].blocks[0].operations:
             op = each.operation
             if op.name.startswith("torch.") and len(op.operands) and not len(op.regions):
-                found.setdefault(
+                isolated.setdefault(
                     _conversion_key(op), IsolatedOp(_label(op), _isolate_op(ir, function, op))
                 )
-        return list(found.values())
+        return list(isolated.values())
 
 
 def _conversion_key(op: Any) -> str:
@@ -192,13 +192,15 @@ def _label(op: Any) -> str:
 def _isolate_op(ir: Any, function: Any, op: Any) -> bytes:
     module = ir.Module.create()
     is_constant = [_is_constant(each.owner) for each in op.operands]
-    given = [each.type for each, is_one in zip(op.operands, is_constant, strict=True) if not is_one]
-    type = ir.FunctionType.get(given, [each.type for each in op.results])
+    input_types = [
+        each.type for each, is_one in zip(op.operands, is_constant, strict=True) if not is_one
+    ]
+    type = ir.FunctionType.get(input_types, [each.type for each in op.results])
     attributes = {name: function.attributes[name] for name in function.attributes}
     attributes["function_type"] = ir.TypeAttr.get(type)
     with ir.InsertionPoint(module.body):
-        made = ir.Operation.create("func.func", attributes=attributes, regions=1)
-    block = made.regions[0].blocks.append(*given)
+        isolated_function = ir.Operation.create("func.func", attributes=attributes, regions=1)
+    block = isolated_function.regions[0].blocks.append(*input_types)
     arguments = iter(list(block.arguments))
     with ir.InsertionPoint(block):
         operands = [

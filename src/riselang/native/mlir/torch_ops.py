@@ -42,39 +42,39 @@ def _fix_remainder_sign(ir: Any, op: Any) -> None:
     with ir.InsertionPoint(op), op.location:
 
         def create(name: str, operands: list[Any], result: Any, **attributes: str) -> Any:
-            given = {key: ir.Attribute.parse(text) for key, text in attributes.items()}
-            return ir.Operation.create(f"stablehlo.{name}", [result], operands, given).results[0]
+            parsed = {key: ir.Attribute.parse(text) for key, text in attributes.items()}
+            return ir.Operation.create(f"stablehlo.{name}", [result], operands, parsed).results[0]
 
         def compare(left: Any, right: Any, how: str) -> Any:
             direction = f"#stablehlo<comparison_direction {how}>"
             return create("compare", [left, right], flag, comparison_direction=direction)
 
         divisor = op.operands[1]
-        rest = op.clone().results[0]
+        remainder = op.clone().results[0]
         zero = create("constant", [], type, value=f"dense<{number}> : {type}")
-        signs = [compare(each, zero, "LT") for each in (rest, divisor)]
+        signs = [compare(each, zero, "LT") for each in (remainder, divisor)]
         is_other = create("xor", signs, flag)
-        is_wrong = create("and", [is_other, compare(rest, zero, "NE")], flag)
-        sum = create("add", [rest, divisor], type)
-        fixed = create("select", [is_wrong, sum, rest], type)
+        is_wrong = create("and", [is_other, compare(remainder, zero, "NE")], flag)
+        sum = create("add", [remainder, divisor], type)
+        fixed = create("select", [is_wrong, sum, remainder], type)
     op.results[0].replace_all_uses_with(fixed)
     op.erase()
 
 
 def _ops_with_prefix(ir: Any, module: Any, start: str) -> list[Any]:
-    found: list[Any] = []
+    ops: list[Any] = []
 
     def visit(op: Any) -> Any:
         if op.name.startswith(start):
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return found
+    return ops
 
 
 def _location(op: Any) -> SourceLocation | None:
-    found = _FILE.search(str(op.location))
-    if found is None:
+    match = _FILE.search(str(op.location))
+    if match is None:
         return None
-    return SourceLocation(found["file"], int(found["line"]), max(1, int(found["column"])))
+    return SourceLocation(match["file"], int(match["line"]), max(1, int(match["column"])))

@@ -109,9 +109,9 @@ class _Worker:
         self.close()
         if code == 0 and self._calls > 1:
             return _Expired()
-        found = [line for line in text.splitlines() if "ERROR:" in line or "Assertion" in line]
+        messages = [line for line in text.splitlines() if "ERROR:" in line or "Assertion" in line]
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return WorkerDied(f"{how}: {found[0].strip()}" if found else how)
+        return WorkerDied(f"{how}: {messages[0].strip()}" if messages else how)
 
     def kill(self) -> None:
         self._process.kill()

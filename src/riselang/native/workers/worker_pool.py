@@ -19,7 +19,7 @@ from pathlib import Path
 from riselang.native.compile_job import Job
 from riselang.native.workers import compile_worker
 from riselang.native.workers.compile_worker import LENGTH
-from riselang.support.forking import after_in_child
+from riselang.support.forking import after_fork_in_child
 
 MIN_FUNCTIONS_FOR_WORKERS = 16
 """A module with fewer functions is compiled faster than a worker starts."""
@@ -30,35 +30,35 @@ class _Queue:
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[int, Job]] = deque()
-        self.done: dict[int, bytes] = {}
+        self.machine_code: dict[int, bytes] = {}
         self.is_complete = False
-        self.changed = threading.Condition()
+        self.condition = threading.Condition()
 
     def add(self, number: int, job: Job) -> None:
-        with self.changed:
+        with self.condition:
             self.waiting.append((number, job))
-            self.changed.notify()
+            self.condition.notify()
 
     def close(self) -> None:
-        with self.changed:
+        with self.condition:
             self.is_complete = True
-            self.changed.notify_all()
+            self.condition.notify_all()
 
     def abandon(self) -> None:
-        with self.changed:
+        with self.condition:
             self.waiting.clear()
             self.is_complete = True
-            self.changed.notify_all()
+            self.condition.notify_all()
 
     def take(self) -> tuple[int, Job] | None:
         """Take the next job; None if there are no more."""
-        with self.changed:
+        with self.condition:
             while not self.waiting and not self.is_complete:
-                self.changed.wait()
+                self.condition.wait()
             return self.waiting.popleft() if self.waiting else None
 
     def put_back(self, number: int, job: Job) -> None:
-        with self.changed:
+        with self.condition:
             self.waiting.append((number, job))
 
 
@@ -83,13 +83,13 @@ def compile_jobs(jobs: Iterable[Job], processes: int) -> list[bytes]:
             thread.join()
     # Jobs that failed in a worker are compiled here, which raises their errors.
     _compile_here(queue)
-    return [queue.done[number] for number in range(count)]
+    return [queue.machine_code[number] for number in range(count)]
 
 
 def _compile_here(queue: _Queue) -> None:
-    while (taken := queue.take()) is not None:
-        number, job = taken
-        queue.done[number] = job.object_code()
+    while (numbered_job := queue.take()) is not None:
+        number, job = numbered_job
+        queue.machine_code[number] = job.object_code()
 
 
 _idle_workers: list[subprocess.Popen[bytes]] = []
@@ -98,7 +98,7 @@ _parent_workers: list[subprocess.Popen[bytes]] = []
 """Workers of the process that this one was forked from, which this one does not use."""
 
 
-@after_in_child
+@after_fork_in_child
 def _abandon_inherited_workers() -> None:
     for process in _idle_workers:
         for pipe in (process.stdin, process.stdout):
@@ -133,12 +133,12 @@ def _feed_worker(queue: _Queue) -> None:
     if process is None:
         return
     try:
-        while (taken := queue.take()) is not None:
-            code = _compile_in_worker(process, taken[1])
+        while (numbered_job := queue.take()) is not None:
+            code = _compile_in_worker(process, numbered_job[1])
             if code is None:
-                queue.put_back(*taken)
+                queue.put_back(*numbered_job)
                 return
-            queue.done[taken[0]] = code
+            queue.machine_code[numbered_job[0]] = code
     finally:
         # The process may be gone already, with unflushed data.
         process.kill()

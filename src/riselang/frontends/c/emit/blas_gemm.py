@@ -33,7 +33,7 @@ class BlasEmitter:
         self, routine: str, arguments: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue | None:
         name = cblas_symbol(routine, self._type)
-        self._out.called[name] = ([value.type for value in arguments], result)
+        self._out.called_functions[name] = ([value.type for value in arguments], result)
         results = [] if result is None else [result]
         call = self._out.insert(func.CallOp(name, arguments, results))
         return None if result is None else call.results[0]
@@ -123,8 +123,8 @@ class GemmEmitter(BlasEmitter):
             loops = tuple(loop for loop in factor.loops if loop not in product.batch)
             size = out.indices.emit_constant(factor.array.type.bits // 8)
             distance = out.add(arith.MuliOp(self._dimensions_product(factor, loops), size))
-            moved = out.add(arith.MuliOp(batch, distance))
-            address = out.add(arith.AddiOp(address, moved))
+            batch_offset = out.add(arith.MuliOp(batch, distance))
+            address = out.add(arith.AddiOp(address, batch_offset))
         one = out.indices.emit_constant(1)
         stride = out.add(arith.MaxSIOp(self._dimensions_product(factor, inner), one))
         return [out.add(arith.IndexCastOp(address, i64)), self._truncate_to_int(stride)]

@@ -86,10 +86,10 @@ class RoutineEmitter(BlasEmitter):
 
     def _vector_operand(self, operand: Operand) -> list[SSAValue]:
         """Return the address of a vector, and its stride."""
-        at = next(at for at, axis in enumerate(operand.axes) if axis.loops)
+        position = next(position for position, axis in enumerate(operand.axes) if axis.loops)
         return [
             self._operand_address(operand),
-            self._truncate_to_int(self._dimension_stride(operand, at)),
+            self._truncate_to_int(self._dimension_stride(operand, position)),
         ]
 
     def _strided_matrix(self, operand: Operand) -> list[SSAValue]:
@@ -102,18 +102,18 @@ class RoutineEmitter(BlasEmitter):
     def _operand_address(self, operand: Operand) -> SSAValue:
         out = self._out
         offset = out.indices.emit_constant(0)
-        for at, axis in enumerate(operand.axes):
+        for position, axis in enumerate(operand.axes):
             first = axis.offset
             for loop, _ in axis.loops:
                 first = first + self._ranges[loop].first
-            moved = arith.MuliOp(
-                out.indices.emit_linear(first), self._dimension_stride(operand, at)
+            scaled_offset = arith.MuliOp(
+                out.indices.emit_linear(first), self._dimension_stride(operand, position)
             )
-            offset = out.add(arith.AddiOp(offset, out.add(moved)))
+            offset = out.add(arith.AddiOp(offset, out.add(scaled_offset)))
         size = out.indices.emit_constant(operand.array.type.bits // 8)
         start = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[operand.array]))
-        moved = out.add(arith.MuliOp(offset, size))
-        return out.add(arith.IndexCastOp(out.add(arith.AddiOp(start, moved)), i64))
+        scaled_offset = out.add(arith.MuliOp(offset, size))
+        return out.add(arith.IndexCastOp(out.add(arith.AddiOp(start, scaled_offset)), i64))
 
     def _dimension_stride(self, operand: Operand, at: int) -> SSAValue:
         """Return the stride of a dimension; at least one."""

@@ -162,8 +162,8 @@ def report_function() -> func.FuncOp:
     inner = Builder(InsertPoint.at_end(body))
     values = [number, *(inner.insert(arith.IndexCastOp(v, i64)).results[0] for v in (found, bound))]
     for position, value in enumerate(values, 1):
-        at = inner.insert(arith.ConstantOp.from_int_and_width(position, index)).results[0]
-        inner.insert(memref.StoreOp.get(value, failure, [at]))
+        slot = inner.insert(arith.ConstantOp.from_int_and_width(position, index)).results[0]
+        inner.insert(memref.StoreOp.get(value, failure, [slot]))
     inner.insert(scf.YieldOp())
     builder.insert(scf.IfOp(is_first, [], Region(body)))
     builder.insert(func.ReturnOp())

@@ -58,12 +58,16 @@ def build_wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
     If there is also a version in source order, that is called for arrays that alias.
     """
     types = [_pointer_type(input_type(scop, variable)) for variable in scop.inputs]
-    open_ = arrays_of_unknown_length(scop)
+    unknown_length_arrays = arrays_of_unknown_length(scop)
     count = len(types)
-    types += [*(INDEX for _ in open_), FAILURE_RECORD_SIZE] if runtime_checks(scop) else []
+    types += (
+        [*(INDEX for _ in unknown_length_arrays), FAILURE_RECORD_SIZE]
+        if runtime_checks(scop)
+        else []
+    )
     block = Block(arg_types=types)
     emitter = ExpressionEmitter(scop, block)
-    sizes = dict(zip(open_, block.args[count:], strict=False))
+    sizes = dict(zip(unknown_length_arrays, block.args[count:], strict=False))
     for variable, argument in zip(scop.inputs, block.args, strict=False):
         if not isinstance(argument.type, MemRefType):
             emitter.scalars[variable] = argument
@@ -72,36 +76,38 @@ def build_wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
             source = parameter.source
             access = Access(source.location, source.type, source, ())
             emitter.indices.symbols[parameter.name] = emitter.emit_index(access)
-    passed = [
+    call_arguments = [
         _make_buffer(emitter, variable, argument, sizes.get(variable))
         for variable, argument in zip(scop.inputs, block.args, strict=False)
     ]
-    passed += [block.args[-1]] if runtime_checks(scop) else []
+    call_arguments += [block.args[-1]] if runtime_checks(scop) else []
     outputs = [scop.result.type.mlir_type] if scop.result is not None else []
     if has_plain:
-        results = _call_by_aliasing(emitter, passed, outputs)
+        results = _call_by_aliasing(emitter, call_arguments, outputs)
     else:
-        results = emitter.insert(func.CallOp(f"{INNER_PREFIX}{scop.name}", passed, outputs)).results
+        results = emitter.insert(
+            func.CallOp(f"{INNER_PREFIX}{scop.name}", call_arguments, outputs)
+        ).results
     emitter.insert(func.ReturnOp(*results))
     type = FunctionType.from_lists(types, outputs)
     return func.FuncOp(f"{OUTER_PREFIX}{scop.name}", type, Region(block))
 
 
 def _call_by_aliasing(
-    emitter: ExpressionEmitter, passed: Sequence[SSAValue], outputs: Sequence[Attribute]
+    emitter: ExpressionEmitter, call_arguments: Sequence[SSAValue], outputs: Sequence[Attribute]
 ) -> Sequence[SSAValue]:
     """Call the version in source order if arrays alias, else the other one; return the results."""
     scop = emitter.scop
     buffers = {
         variable: value
-        for variable, value in zip(scop.inputs, passed, strict=True)
+        for variable, value in zip(scop.inputs, call_arguments, strict=True)
         if isinstance(value.type, MemRefType)
     }
     regions: list[Region] = []
     for prefix in (SOURCE_ORDER_PREFIX, INNER_PREFIX):
         block = Block()
         with emitter.inside_block(block):
-            call = emitter.insert(func.CallOp(f"{prefix}{scop.name}", passed, outputs))
+            call = emitter.insert(func.CallOp(f"{prefix}{scop.name}", call_arguments, outputs))
             emitter.insert(scf.YieldOp(*call.results))
         regions.append(Region(block))
     condition = emit_overlap_check(emitter, buffers)
@@ -158,31 +164,33 @@ def _extent_value(
 
 def format_llvm_entry(scop: Scop) -> str:
     """Return LLVM IR of the function that C calls."""
-    taken: list[str] = []
-    passed: list[str] = []
-    for at, variable in enumerate(scop.inputs):
-        value = f"%p{at}"
+    entry_parameters: list[str] = []
+    call_arguments: list[str] = []
+    for position, variable in enumerate(scop.inputs):
+        value = f"%p{position}"
         type = _pointer_type(input_type(scop, variable))
         if isinstance(type, MemRefType):
-            taken.append(f"ptr {value}")
-            passed += [f"ptr {value}", f"ptr {value}", "i64 0"]
-            passed += [f"i64 {number}" for number in _descriptor_constants(type.get_shape())]
+            entry_parameters.append(f"ptr {value}")
+            call_arguments += [f"ptr {value}", f"ptr {value}", "i64 0"]
+            call_arguments += [
+                f"i64 {number}" for number in _descriptor_constants(type.get_shape())
+            ]
         else:
-            taken.append(f"{llvm_type(variable.type)} {value}")
-            passed.append(taken[-1])
+            entry_parameters.append(f"{llvm_type(variable.type)} {value}")
+            call_arguments.append(entry_parameters[-1])
     if runtime_checks(scop):
-        for at, _ in enumerate(arrays_of_unknown_length(scop)):
-            taken.append(f"i64 %n{at}")
-            passed.append(taken[-1])
-        taken.append("ptr %failure")
-        passed += ["ptr %failure", "ptr %failure", "i64 0"]
-        passed += [
+        for position, _ in enumerate(arrays_of_unknown_length(scop)):
+            entry_parameters.append(f"i64 %n{position}")
+            call_arguments.append(entry_parameters[-1])
+        entry_parameters.append("ptr %failure")
+        call_arguments += ["ptr %failure", "ptr %failure", "i64 0"]
+        call_arguments += [
             f"i64 {number}" for number in _descriptor_constants(FAILURE_RECORD_SIZE.get_shape())
         ]
     result = "void" if scop.result is None else llvm_type(scop.result.type)
-    call = f'call {result} @"{OUTER_PREFIX}{scop.name}"({", ".join(passed)})'
+    call = f'call {result} @"{OUTER_PREFIX}{scop.name}"({", ".join(call_arguments)})'
     body = f"  {call}\n  ret void" if scop.result is None else f"  %r = {call}\n  ret {result} %r"
-    return f'define {result} @"{scop.name}"({", ".join(taken)}) {{\n{body}\n}}\n'
+    return f'define {result} @"{scop.name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
 
 
 def _descriptor_constants(shape: Sequence[int]) -> list[int]:

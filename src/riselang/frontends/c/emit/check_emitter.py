@@ -41,21 +41,21 @@ class CheckEmitter:
     ) -> None:
         out = self._out
         is_inside = self._emit_in_bounds(buffer, indices)
-        stored, failed = Block(), Block()
-        with out.inside_block(stored):
+        then_block, else_block = Block(), Block()
+        with out.inside_block(then_block):
             out.insert(memref.StoreOp.get(value, buffer, indices))
             out.insert(scf.YieldOp())
-        with out.inside_block(failed):
+        with out.inside_block(else_block):
             self._report_indices(access, buffer, indices)
             out.insert(scf.YieldOp())
-        out.insert(scf.IfOp(is_inside, [], Region(stored), Region(failed)))
+        out.insert(scf.IfOp(is_inside, [], Region(then_block), Region(else_block)))
 
     def _emit_in_bounds(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """Emit whether all indices are below the lengths of a buffer."""
         out = self._out
         tests = [
-            out.add(arith.CmpiOp(index, self._dimension_length(buffer, at), "ult"))
-            for at, index in enumerate(indices)
+            out.add(arith.CmpiOp(index, self._dimension_length(buffer, position), "ult"))
+            for position, index in enumerate(indices)
         ]
         total = tests[0]
         for test in tests[1:]:
@@ -72,17 +72,17 @@ class CheckEmitter:
     ) -> None:
         """Report the first dimension that is out of bounds; the report keeps the first call."""
         out = self._out
-        for at, index in enumerate(indices):
-            length = self._dimension_length(buffer, at)
+        for position, index in enumerate(indices):
+            length = self._dimension_length(buffer, position)
             if len(indices) == 1:
-                self._report(access, at, index, length)
+                self._report(access, position, index, length)
                 return
-            outside = out.add(arith.CmpiOp(index, length, "uge"))
+            is_out_of_bounds = out.add(arith.CmpiOp(index, length, "uge"))
             block = Block()
             with out.inside_block(block):
-                self._report(access, at, index, length)
+                self._report(access, position, index, length)
                 out.insert(scf.YieldOp())
-            out.insert(scf.IfOp(outside, [], Region(block)))
+            out.insert(scf.IfOp(is_out_of_bounds, [], Region(block)))
 
     def _report(
         self, expression: Expression, dimension: int, index: SSAValue, bound: SSAValue
@@ -102,8 +102,8 @@ class CheckEmitter:
 
     def emit_shift_distance(self, right: SSAValue, type: CType) -> SSAValue:
         """Emit a shift distance in range: LLVM leaves the result of others undefined."""
-        most = self._out.add(arith.ConstantOp.from_int_and_width(type.bits - 1, type.bits))
-        return self._out.add(arith.AndIOp(right, most))
+        max_distance = self._out.add(arith.ConstantOp.from_int_and_width(type.bits - 1, type.bits))
+        return self._out.add(arith.AndIOp(right, max_distance))
 
     def emit_division(
         self,
@@ -129,12 +129,12 @@ class CheckEmitter:
         def divide() -> SSAValue:
             if not type.is_signed:
                 return out.add(operation(left, right))
-            ones, least, one = (
+            minus_one, smallest, one = (
                 out.add(arith.ConstantOp.from_int_and_width(value, type.bits))
                 for value in (-1, type.smallest, 1)
             )
-            is_one = out.add(arith.CmpiOp(right, ones, "eq"))
-            is_least = out.add(arith.CmpiOp(left, least, "eq"))
+            is_one = out.add(arith.CmpiOp(right, minus_one, "eq"))
+            is_least = out.add(arith.CmpiOp(left, smallest, "eq"))
             wraps = out.add(arith.AndIOp(is_one, is_least))
             return out.add(operation(left, out.add(arith.SelectOp(wraps, one, right))))
 
@@ -155,13 +155,15 @@ class CheckEmitter:
             out.add(arith.ConstantOp(FloatAttr(each, source.mlir_type)))  # type: ignore[arg-type]
             for each in (low, high)
         )
-        above = out.add(arith.CmpfOp(value, first, "oge"))
-        below = out.add(arith.CmpfOp(value, end, "olt"))
-        fits = out.add(arith.AndIOp(above, below))
-        safe = out.add(arith.SelectOp(fits, value, self._zero_constant(source.mlir_type)))
+        is_above = out.add(arith.CmpfOp(value, first, "oge"))
+        is_below = out.add(arith.CmpfOp(value, end, "olt"))
+        is_in_range = out.add(arith.AndIOp(is_above, is_below))
+        safe = out.add(arith.SelectOp(is_in_range, value, self._zero_constant(source.mlir_type)))
         op = arith.FPToSIOp if is_signed else arith.FPToUIOp
         least = out.add(arith.ConstantOp.from_int_and_width(-(1 << (bits - 1)), bits))
-        found = out.add(arith.SelectOp(fits, out.add(op(safe, IntegerType(bits))), least))
+        converted = out.add(
+            arith.SelectOp(is_in_range, out.add(op(safe, IntegerType(bits))), least)
+        )
         if bits == target.bits:
-            return found
-        return out.add(arith.TruncIOp(found, IntegerType(target.bits)))
+            return converted
+        return out.add(arith.TruncIOp(converted, IntegerType(target.bits)))

@@ -67,7 +67,7 @@ class ExpressionEmitter(OpInserter):
         """Buffers of arrays, and of scalars that are written."""
         self.counters: dict[Variable, Linear] = {}
         """The loop variables, in terms of the emitted loops."""
-        self.called: CalledFunctions = {}
+        self.called_functions: CalledFunctions = {}
         """Library functions, with their argument and result types."""
         self.registers: dict[tuple[Variable, tuple[Linear, ...]], SSAValue] = {}
         """Elements that are in registers during a loop, by their indices."""
@@ -84,9 +84,9 @@ class ExpressionEmitter(OpInserter):
         if self._is_checked(access):
             value = self._checks.load(access, buffer, self._emit_indices(access))
             return self._convert_loaded(value, access.type)
-        found = self._affine_indices(access)
-        if found is not None:
-            map, operands = self.indices.access_map(found)
+        affine_indices = self._affine_indices(access)
+        if affine_indices is not None:
+            map, operands = self.indices.access_map(affine_indices)
             value = self.add(affine.LoadOp(buffer, operands, map))
         else:
             value = self.add(memref.LoadOp.get(buffer, self._emit_indices(access)))
@@ -103,9 +103,9 @@ class ExpressionEmitter(OpInserter):
         if self._is_checked(access):
             self._checks.store(value, access, buffer, self._emit_indices(access))
             return
-        found = self._affine_indices(access)
-        if found is not None:
-            map, operands = self.indices.access_map(found)
+        affine_indices = self._affine_indices(access)
+        if affine_indices is not None:
+            map, operands = self.indices.access_map(affine_indices)
             self.insert(affine.StoreOp(value, buffer, operands, map))
         else:
             self.insert(memref.StoreOp.get(value, buffer, self._emit_indices(access)))
@@ -115,11 +115,15 @@ class ExpressionEmitter(OpInserter):
 
     def _element_key(self, access: Access) -> tuple[Variable, tuple[Linear, ...]]:
         """Return an access by its indices in terms of the emitted loops."""
-        known = self.statement.access_relations.get(access) if self.statement is not None else None
-        if known is None or known.indices is None or not self.registers:
+        relation = (
+            self.statement.access_relations.get(access) if self.statement is not None else None
+        )
+        if relation is None or relation.indices is None or not self.registers:
             return access.variable, (Linear(-1),)  # no element has this index
         renaming = self._counter_bindings()
-        return access.variable, tuple(substitute_names(index, renaming) for index in known.indices)
+        return access.variable, tuple(
+            substitute_names(index, renaming) for index in relation.indices
+        )
 
     def _convert_loaded(self, value: SSAValue, type: CType) -> SSAValue:
         if not type.is_bool:
@@ -134,15 +138,17 @@ class ExpressionEmitter(OpInserter):
         indices = self.statement.access_relations[access].indices
         if indices is None:
             return None
-        moved = [substitute_names(index, self._counter_bindings()) for index in indices]
-        return moved if self.indices.is_affine(moved) else None
+        substituted = [substitute_names(index, self._counter_bindings()) for index in indices]
+        return substituted if self.indices.is_affine(substituted) else None
 
     def _emit_indices(self, access: Access) -> list[SSAValue]:
-        known = self.statement.access_relations.get(access) if self.statement is not None else None
-        if known is not None and known.indices is not None:
+        relation = (
+            self.statement.access_relations.get(access) if self.statement is not None else None
+        )
+        if relation is not None and relation.indices is not None:
             return [
                 self.indices.emit_linear(substitute_names(index, self._counter_bindings()))
-                for index in known.indices
+                for index in relation.indices
             ]
         return [self.emit_index(index) for index in access.indices]
 
@@ -343,7 +349,7 @@ class ExpressionEmitter(OpInserter):
         if exact is not None:
             return self.add(MATH_OPS[exact](*arguments))
         types = [argument.type for argument in arguments]
-        self.called[expression.function] = (types, expression.type.mlir_type)
+        self.called_functions[expression.function] = (types, expression.type.mlir_type)
         return self.add(func.CallOp(expression.function, arguments, [expression.type.mlir_type]))
 
 

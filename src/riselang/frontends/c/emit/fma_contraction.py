@@ -61,16 +61,20 @@ def _contract_body(statement: Statement) -> Statement:
 
 
 def contract_expression(expression: Expression) -> Expression:
-    found = map_operands(expression, contract_expression)
-    if not isinstance(found, Binary) or not found.type.is_float or found.operator not in "+-":
-        return found
-    left, right, location = found.left, found.right, found.location
-    is_minus = found.operator == "-"
+    contracted = map_operands(expression, contract_expression)
+    if (
+        not isinstance(contracted, Binary)
+        or not contracted.type.is_float
+        or contracted.operator not in "+-"
+    ):
+        return contracted
+    left, right, location = contracted.left, contracted.right, contracted.location
+    is_minus = contracted.operator == "-"
     if _is_product(left):
-        return Fma(location, found.type, left.left, left.right, _apply_sign(right, is_minus))
+        return Fma(location, contracted.type, left.left, left.right, _apply_sign(right, is_minus))
     if _is_product(right):
-        return Fma(location, found.type, _apply_sign(right.left, is_minus), right.right, left)
-    return found
+        return Fma(location, contracted.type, _apply_sign(right.left, is_minus), right.right, left)
+    return contracted
 
 
 def _is_product(expression: Expression) -> TypeGuard[Binary]:

@@ -18,22 +18,22 @@ INDEX = IndexType()
 
 
 class IndexEmitter:
-    """Values of loops and parameters by name, and expressions of them."""
+    """The values of loop variables and parameters by name, and expressions over them."""
 
     def __init__(self, insert: Callable[[Operation], Operation]):
         self._insert = insert
         self.symbols: dict[str, SSAValue] = {}
-        """Parameters, constant in the whole function."""
+        """Parameters, which are constant throughout the function."""
         self.loops: dict[str, SSAValue] = {}
-        """Loops that affine maps may use."""
-        self.others: dict[str, SSAValue] = {}
-        """scf loops, and other values that are not affine."""
+        """Loop variables that affine maps may use."""
+        self.non_affine_values: dict[str, SSAValue] = {}
+        """Variables of `scf` loops, and other values that affine maps may not use."""
 
     def add(self, op: Operation) -> SSAValue:
         return self._insert(op).results[0]
 
     def is_affine(self, values: Sequence[Linear]) -> bool:
-        if any(name in self.others for value in values for name in value.names()):
+        if any(name in self.non_affine_values for value in values for name in value.names()):
             return False
         return not any(self._is_misfolded(value) for value in values)
 
@@ -92,9 +92,9 @@ class IndexEmitter:
         return self._emit_arithmetic(linear)
 
     def _value_of(self, name: str) -> SSAValue:
-        for known in (self.loops, self.symbols, self.others):
-            if name in known:
-                return known[name]
+        for values in (self.loops, self.symbols, self.non_affine_values):
+            if name in values:
+                return values[name]
         raise AssertionError(f"{name} has no value")
 
     def emit_constant(self, value: int) -> SSAValue:
@@ -112,8 +112,8 @@ class IndexEmitter:
                 )
                 part = self.add(arith.FloorDivSIOp(dividend, divisor))
                 if not isinstance(atom, Quotient):
-                    whole = self.add(arith.MuliOp(part, divisor))
-                    part = self.add(arith.SubiOp(dividend, whole))
+                    product = self.add(arith.MuliOp(part, divisor))
+                    part = self.add(arith.SubiOp(dividend, product))
             scaled = self.add(arith.MuliOp(part, self.emit_constant(factor)))
             total = self.add(arith.AddiOp(total, scaled))
         return total
@@ -133,8 +133,8 @@ class IndexEmitter:
         if expression.get_type() == types.int:
             return self.emit_constant(read_number(expression))
         arguments = [
-            self.emit_isl_expression(expression.get_op_arg(at), bindings)
-            for at in range(expression.get_op_n_arg())
+            self.emit_isl_expression(expression.get_op_arg(position), bindings)
+            for position in range(expression.get_op_n_arg())
         ]
         kind = operation_name(expression)
         if kind in ("and_", "and_then", "or_", "or_else", "cond", "select"):

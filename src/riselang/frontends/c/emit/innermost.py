@@ -80,14 +80,14 @@ class InnermostEmitter:
             lower, upper = self._loop_bounds(node)
             stride = indices.emit_constant(lanes)
             count = out.add(arith.SubiOp(upper, lower))
-            whole = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
+            full_end = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
             # The trip count may be negative if there are no iterations.
-            end = out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, whole))))
+            end = out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, full_end))))
             runs = out.add(arith.CmpiOp(lower, end, "slt"))
             block = Block()
             with out.inside_block(block):
-                kept = register_elements(out.scop, instances, name)
-                spread = {each.element: self._load_element(each) for each in kept}
+                elements = register_elements(out.scop, instances, name)
+                spread = {each.element: self._load_element(each) for each in elements}
                 vectors = VectorEmitter(out, lanes, name, spread)
                 self._emit_stepped_loop(name, lower, end, stride, node, instances, vectors)
                 out.insert(scf.YieldOp())
@@ -104,8 +104,8 @@ class InnermostEmitter:
             instances = [self._make_instance(user, {name: Linear.of(name)}) for user in users]
         except isl_expressions.NotLinear:
             return False
-        kept = register_elements(self._out.scop, instances, name) if users else []
-        if not any(each.is_written for each in kept):
+        elements = register_elements(self._out.scop, instances, name) if users else []
+        if not any(each.is_written for each in elements):
             return False
         indices, out = self._out.indices, self._out
         with out.at_location(self._loops.source_of(node, name)[1]):
@@ -114,7 +114,7 @@ class InnermostEmitter:
             runs = out.add(arith.CmpiOp(lower, upper, "slt"))
             block = Block()
             with out.inside_block(block):
-                self._emit_carried_loop(name, lower, upper, stride, node, kept)
+                self._emit_carried_loop(name, lower, upper, stride, node, elements)
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(runs, [], Region(block), None))
         return True
@@ -130,37 +130,39 @@ class InnermostEmitter:
 
     def _emit_carried_loop(
         self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
-        kept: Sequence[RegisterElement],
+        elements: Sequence[RegisterElement],
     ) -> None:  # fmt: skip
         """Emit a loop with loop-carried elements."""
-        out, written = self._out, [each for each in kept if each.is_written]
+        out, written = self._out, [element for element in elements if element.is_written]
         outer = dict(out.registers)
-        values = {each.element: self._load_element(each) for each in kept}
-        starts = [values[each.element] for each in written]
+        values = {element.element: self._load_element(element) for element in elements}
+        starts = [values[element.element] for element in written]
         block = Block(arg_types=[INDEX, *(start.type for start in starts)])
         block.args[0].name_hint = self._loops.source_of(node, name)[0]
         self._loops.forget_binding(name)
-        out.indices.others[name] = block.args[0]
+        out.indices.non_affine_values[name] = block.args[0]
         with out.inside_block(block):
             out.registers.update(values)
-            for each, argument in zip(written, block.args[1:], strict=True):
-                out.registers[each.element] = argument
+            for element, argument in zip(written, block.args[1:], strict=True):
+                out.registers[element.element] = argument
             self.emit_prefetches(name, node)
             self._loops.emit_node(node.for_get_body())
-            out.insert(scf.YieldOp(*(out.registers[each.element] for each in written)))
+            out.insert(scf.YieldOp(*(out.registers[element.element] for element in written)))
         out.registers = outer
         loop = out.insert(scf.ForOp(lower, upper, stride, starts, Region(block)))
-        for each, result in zip(written, loop.results, strict=True):
+        for element, result in zip(written, loop.results, strict=True):
             out.insert(
-                memref.StoreOp.get(result, out.memory[each.element[0]], self._indices_of(each))
+                memref.StoreOp.get(
+                    result, out.memory[element.element[0]], self._indices_of(element)
+                )
             )
 
-    def _load_element(self, kept: RegisterElement) -> SSAValue:
-        buffer = self._out.memory[kept.element[0]]
-        return self._out.add(memref.LoadOp.get(buffer, self._indices_of(kept)))
+    def _load_element(self, element: RegisterElement) -> SSAValue:
+        buffer = self._out.memory[element.element[0]]
+        return self._out.add(memref.LoadOp.get(buffer, self._indices_of(element)))
 
-    def _indices_of(self, kept: RegisterElement) -> list[SSAValue]:
-        return [self._out.indices.emit_linear(index) for index in kept.element[1]]
+    def _indices_of(self, element: RegisterElement) -> list[SSAValue]:
+        return [self._out.indices.emit_linear(index) for index in element.element[1]]
 
     def _emit_stepped_loop(
         self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
@@ -170,7 +172,7 @@ class InnermostEmitter:
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = self._loops.source_of(node, name)[0]
         self._loops.forget_binding(name)
-        self._out.indices.others[name] = block.args[0]
+        self._out.indices.non_affine_values[name] = block.args[0]
         with self._out.inside_block(block):
             if vectors is None:
                 self._loops.emit_node(node.for_get_body())
@@ -184,7 +186,7 @@ class InnermostEmitter:
         statement = self._out.scop.find_statement(callee_name(call))
         bindings = {**self._loops.bindings, **own}
         counters = {
-            variable: isl_expressions.read_linear(call.get_op_arg(at + 1), bindings)
-            for at, (variable, _) in enumerate(statement.iterators)
+            variable: isl_expressions.read_linear(call.get_op_arg(position + 1), bindings)
+            for position, (variable, _) in enumerate(statement.iterators)
         }
         return StatementInstance(statement, counters)

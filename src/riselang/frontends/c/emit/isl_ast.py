@@ -21,7 +21,9 @@ def statement_calls(node: Any) -> list[Any]:
     if kind != types.block:
         return []
     children = node.block_get_children()
-    found = [statement_calls(children.get_at(at)) for at in range(children.n_ast_node())]
+    found = [
+        statement_calls(children.get_at(position)) for position in range(children.n_ast_node())
+    ]
     return [call for calls in found for call in calls] if all(found) else []
 
 

@@ -34,7 +34,7 @@ def read_linear(expression: Any, bindings: Bindings) -> Linear:
         return bindings.get(name, Linear.of(name))
     if type == types.int:
         return Linear(read_number(expression))
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     kind = operation_name(expression)
     if kind == "minus":
         return -read_linear(arguments[0], bindings)
@@ -91,8 +91,8 @@ def bound_operands(expression: Any, kind: str, bindings: Bindings) -> list[Linea
     if expression.get_type() == isl().ast_expr_type.op and operation_name(expression) == kind:
         return [
             choice
-            for at in range(expression.get_op_n_arg())
-            for choice in bound_operands(expression.get_op_arg(at), kind, bindings)
+            for position in range(expression.get_op_n_arg())
+            for choice in bound_operands(expression.get_op_arg(position), kind, bindings)
         ]
     return [read_linear(expression, bindings)]
 
@@ -102,7 +102,7 @@ def read_constraints(expression: Any, bindings: Bindings) -> list[Constraint]:
     if expression.get_type() != isl().ast_expr_type.op:
         raise NotLinear
     kind = operation_name(expression)
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     if kind in ("and_", "and_then"):
         return [each for argument in arguments for each in read_constraints(argument, bindings)]
     if kind not in _GAPS:

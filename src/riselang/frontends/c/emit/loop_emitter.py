@@ -45,8 +45,8 @@ class LoopEmitter:
         kind = node.get_type()
         if kind == types.block:
             children = node.block_get_children()
-            for at in range(children.n_ast_node()):
-                self.emit_node(children.get_at(at))
+            for position in range(children.n_ast_node()):
+                self.emit_node(children.get_at(position))
         elif kind == types.for_:
             self._emit_for(node)
         elif kind == types.if_:
@@ -94,14 +94,14 @@ class LoopEmitter:
         except isl_expressions.NotLinear:
             index = self._out.indices.emit_isl_expression(value, self.bindings)
             self.forget_binding(name)
-            self._out.indices.others[name] = index
+            self._out.indices.non_affine_values[name] = index
         self.emit_node(node.for_get_body())
 
     def forget_binding(self, name: str) -> None:
         """Drop the previous binding of a name: isl gives consecutive loops the same one."""
         indices = self._out.indices
-        for known in (indices.loops, indices.others, self.bindings):
-            known.pop(name, None)
+        for values in (indices.loops, indices.non_affine_values, self.bindings):
+            values.pop(name, None)
 
     def _emit_affine_for(
         self, name: str, lower: Sequence[Linear], upper: Sequence[Linear], step: int, node: Any
@@ -126,15 +126,15 @@ class LoopEmitter:
         if extra:
             upper = self._out.add(arith.AddiOp(upper, indices.emit_constant(extra)))
         stride = indices.emit_constant(step)
-        block = self._emit_body(name, node, indices.others)
+        block = self._emit_body(name, node, indices.non_affine_values)
         block.add_op(scf.YieldOp())
         self._out.insert(scf.ForOp(lower, upper, stride, [], Region(block)))
 
-    def _emit_body(self, name: str, node: Any, known: dict[str, SSAValue]) -> Block:
+    def _emit_body(self, name: str, node: Any, variables: dict[str, SSAValue]) -> Block:
         block = Block(arg_types=[INDEX])
         block.args[0].name_hint = self.source_of(node, name)[0]
         self.forget_binding(name)
-        known[name] = block.args[0]
+        variables[name] = block.args[0]
         with self._out.inside_block(block):
             if self._innermost is not None:
                 self._innermost.emit_prefetches(name, node)
@@ -145,8 +145,8 @@ class LoopEmitter:
         """Return the C loop that a loop implements: one whose variable is computed from its own."""
         call = first_statement_call(node).user_get_expr()
         statement = self._out.scop.find_statement(callee_name(call))
-        for at, (variable, iterator) in enumerate(statement.iterators):
-            if name in call.get_op_arg(at + 1).to_C_str():
+        for position, (variable, iterator) in enumerate(statement.iterators):
+            if name in call.get_op_arg(position + 1).to_C_str():
                 return variable.ascii_name, self._out.scop.loop_locations[iterator]
         return "i", statement.location
 
@@ -161,12 +161,12 @@ class LoopEmitter:
             branches = [node.if_get_then_node()]
             branches += [node.if_get_else_node()] if node.if_has_else_node() else []
             try:
-                found = isl_expressions.read_constraints(condition, self.bindings)
-                is_affine = self._out.indices.is_affine([each.left for each in found])
+                constraints = isl_expressions.read_constraints(condition, self.bindings)
+                is_affine = self._out.indices.is_affine([each.left for each in constraints])
             except isl_expressions.NotLinear:
-                found, is_affine = [], False
+                constraints, is_affine = [], False
             if is_affine:
-                self._emit_affine_if(found, branches)
+                self._emit_affine_if(constraints, branches)
             else:
                 truth = self._out.indices.emit_condition(condition, self.bindings)
                 regions = [self._emit_branch(branch, scf.YieldOp()) for branch in branches]
@@ -175,11 +175,11 @@ class LoopEmitter:
     def _emit_affine_if(
         self, found: Sequence[isl_expressions.Constraint], branches: Sequence[Any]
     ) -> None:
-        map, operands = self._out.indices.affine_map([each.left for each in found])
+        map, operands = self._out.indices.affine_map([constraint.left for constraint in found])
         kinds = {True: AffineConstraintKind.eq, False: AffineConstraintKind.ge}
         constraints = tuple(
-            AffineConstraintExpr(kinds[each.is_equality], left, AffineExpr.constant(0))
-            for each, left in zip(found, map.data.results, strict=True)
+            AffineConstraintExpr(kinds[constraint.is_equality], left, AffineExpr.constant(0))
+            for constraint, left in zip(found, map.data.results, strict=True)
         )
         condition = AffineSet(map.data.num_dims, map.data.num_symbols, constraints)
         regions = [self._emit_branch(branch, affine.YieldOp.get()) for branch in branches]
@@ -209,15 +209,15 @@ class LoopEmitter:
         call = node.user_get_expr()
         statement = self._out.scop.find_statement(callee_name(call))
         counters: dict[syntax.Variable, Linear] = {}
-        for at, (variable, name) in enumerate(statement.iterators):
-            argument = call.get_op_arg(at + 1)
+        for position, (variable, name) in enumerate(statement.iterators):
+            argument = call.get_op_arg(position + 1)
             try:
                 counters[variable] = isl_expressions.read_linear(argument, self.bindings)
             except isl_expressions.NotLinear:
-                fresh = f"{name}.value"
+                value_name = f"{name}.value"
                 value = self._out.indices.emit_isl_expression(argument, self.bindings)
-                self._out.indices.others[fresh] = value
-                counters[variable] = Linear.of(fresh)
+                self._out.indices.non_affine_values[value_name] = value
+                counters[variable] = Linear.of(value_name)
         self._out.counters, self._out.statement = counters, statement
         StatementEmitter(self._out).emit_statement(statement.body)
         self._out.statement = None

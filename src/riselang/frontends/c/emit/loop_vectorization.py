@@ -149,12 +149,12 @@ def walk_values(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and its operands, without the subscripts of elements."""
     stack = [expression]
     while stack:
-        found = stack.pop()
-        yield found
-        if isinstance(found, Conditional) and min_or_max(found) is not None:
-            stack += [found.first, found.second]
-        elif not isinstance(found, Access):
-            stack.extend(direct_operands(found))
+        value = stack.pop()
+        yield value
+        if isinstance(value, Conditional) and min_or_max(value) is not None:
+            stack += [value.first, value.second]
+        elif not isinstance(value, Access):
+            stack.extend(direct_operands(value))
 
 
 def access_stride(instance: StatementInstance, access: Access, loop: str) -> int | None:
@@ -182,12 +182,12 @@ class VectorEmitter:
         emitter: ExpressionEmitter,
         lanes: int,
         loop: str,
-        kept: Mapping[tuple[Variable, tuple[Linear, ...]], SSAValue],
+        elements: Mapping[tuple[Variable, tuple[Linear, ...]], SSAValue],
     ):
         self._out = emitter
         self._lanes = lanes
         self._loop = loop
-        self._kept = kept
+        self._elements = elements
         """Loop-invariant elements, loaded before the loop."""
         self._instance: StatementInstance | None = None
 
@@ -202,9 +202,9 @@ class VectorEmitter:
 
     def _emit_indices(self, access: Access) -> list[SSAValue]:
         assert self._instance is not None
-        found = self._instance.indices(access)
-        assert found is not None
-        return [self._out.indices.emit_linear(index) for index in found]
+        indices = self._instance.indices(access)
+        assert indices is not None
+        return [self._out.indices.emit_linear(index) for index in indices]
 
     def _vector_type(self, type: CType) -> VectorType[Attribute]:
         return VectorType(type.mlir_type, [self._lanes])
@@ -250,8 +250,8 @@ class VectorEmitter:
         found = self._instance.indices(access)
         assert found is not None
         element = (access.variable, tuple(found))
-        if element in self._kept:
-            return self._broadcast(self._kept[element], access.type)
+        if element in self._elements:
+            return self._broadcast(self._elements[element], access.type)
         buffer, indices = self._out.memory[access.variable], self._emit_indices(access)
         if access_stride(self._instance, access, self._loop) == 0:
             element = self._out.add(memref.LoadOp.get(buffer, indices))

@@ -46,6 +46,6 @@ def _far_elements(instances: Sequence[StatementInstance], loop: str) -> Iterator
             *outer, last = indices
             row = (access.variable, *outer, last - Linear(last.constant))
             rows.setdefault(row, []).append((last.constant, (access.variable, tuple(indices))))
-    for found in rows.values():
-        found.sort(key=lambda each: each[0])
-        yield from {element: None for _, element in (found[0], found[-1])}
+    for elements in rows.values():
+        elements.sort(key=lambda each: each[0])
+        yield from {element: None for _, element in (elements[0], elements[-1])}

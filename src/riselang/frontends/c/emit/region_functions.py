@@ -29,19 +29,19 @@ def build_module(scops: Sequence[Scop], trees: Sequence[Any], *, is_arranged: bo
     registers; arrays must not alias then.
     """
     functions: list[func.FuncOp] = []
-    called: CalledFunctions = {}
+    called_functions: CalledFunctions = {}
     for scop, tree in zip(scops, trees, strict=True):
-        function, used = build_function(scop, tree, scop.name, is_arranged=is_arranged)
+        function, callees = build_function(scop, tree, scop.name, is_arranged=is_arranged)
         functions.append(function)
-        called.update(used)
-    return ModuleOp([*functions, *declare_functions(called)])
+        called_functions.update(callees)
+    return ModuleOp([*functions, *declare_functions(called_functions)])
 
 
-def declare_functions(called: CalledFunctions) -> list[func.FuncOp]:
+def declare_functions(called_functions: CalledFunctions) -> list[func.FuncOp]:
     """Declare the functions that are called."""
     return [
         func.FuncOp.external(name, inputs, [] if output is None else [output])
-        for name, (inputs, output) in called.items()
+        for name, (inputs, output) in called_functions.items()
     ]
 
 
@@ -73,7 +73,7 @@ def build_function(
     function = func.FuncOp(name, FunctionType.from_lists(types, outputs), Region(block))
     location = scop.location
     function.location = file_location(location.file, location.line, location.column)
-    return function, emitter.called
+    return function, emitter.called_functions
 
 
 def input_type(scop: Scop, variable: Variable) -> Attribute:

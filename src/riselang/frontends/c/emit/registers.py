@@ -51,22 +51,24 @@ def register_elements(
     """Return the elements that a loop keeps in registers."""
     touched: list[ElementAccess] = []
     for instance in instances:
-        found = _element_accesses(instance, loop)
-        if found is None:
+        accesses = _element_accesses(instance, loop)
+        if accesses is None:
             return []
-        touched += found
-    kept: dict[Element, RegisterElement] = {}
-    for each in touched:
-        if not each.is_invariant or not each.access.indices:
+        touched += accesses
+    elements: dict[Element, RegisterElement] = {}
+    for access in touched:
+        if not access.is_invariant or not access.access.indices:
             continue
-        known = kept.get(each.element)
-        if known is None and not _may_alias(scop, each, touched):
-            kept[each.element] = RegisterElement(
-                each.access, each.instance, each.element, each.is_written
+        element = elements.get(access.element)
+        if element is None and not _may_alias(scop, access, touched):
+            elements[access.element] = RegisterElement(
+                access.access, access.instance, access.element, access.is_written
             )
-        elif known is not None and each.is_written:
-            kept[each.element] = RegisterElement(each.access, each.instance, each.element, True)
-    return list(kept.values())[:MAX_ELEMENTS]
+        elif element is not None and access.is_written:
+            elements[access.element] = RegisterElement(
+                access.access, access.instance, access.element, True
+            )
+    return list(elements.values())[:MAX_ELEMENTS]
 
 
 def _element_accesses(instance: StatementInstance, loop: str) -> list[ElementAccess] | None:
@@ -91,14 +93,14 @@ def _element_accesses(instance: StatementInstance, loop: str) -> list[ElementAcc
     return found
 
 
-def _may_alias(scop: Scop, kept: ElementAccess, touched: Sequence[ElementAccess]) -> bool:
+def _may_alias(scop: Scop, access: ElementAccess, touched: Sequence[ElementAccess]) -> bool:
     """Whether another access may alias the element, and one of them writes."""
-    is_written = any(each.is_written for each in touched if each.element == kept.element)
+    is_written = any(each.is_written for each in touched if each.element == access.element)
     return any(
-        other.element[0] is kept.element[0]
-        and other.element != kept.element
+        other.element[0] is access.element[0]
+        and other.element != access.element
         and (is_written or other.is_written)
-        and not _are_distinct(scop, kept, other)
+        and not _are_distinct(scop, access, other)
         for other in touched
     )
 
@@ -121,10 +123,10 @@ def _prove_distinct(scop: Scop, first: ElementAccess, second: ElementAccess) -> 
     parameters = {parameter.name for parameter in scop.parameters}
     loops = [name for name in loops if name not in parameters]
     space = f"[{', '.join(loops)}]"
-    same = " and ".join(
+    equalities = " and ".join(
         f"{a} = {b}" for a, b in zip(first.element[1], second.element[1], strict=True)
     )
-    points = isl().Set(f"{scop.prefix}{{ {space} : {same or '0 = 0'} }}")
+    points = isl().Set(f"{scop.prefix}{{ {space} : {equalities or '0 = 0'} }}")
     for each in (first, second):
         statement, counters = each.instance.statement, each.instance.counters
         values = ", ".join(f"({counters[variable]})" for variable, _ in statement.iterators)

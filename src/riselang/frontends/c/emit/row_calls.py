@@ -24,7 +24,7 @@ class RowGemmEmitter(GemmEmitter):
 
     def __init__(self, out: ExpressionEmitter, rows: RowProduct):
         super().__init__(out, _split_into_blocks(rows.product))
-        self._whole = rows.product
+        self._full_product = rows.product
         self._row = rows.row
         self._buffer: SSAValue | None = None
 
@@ -55,7 +55,7 @@ class RowGemmEmitter(GemmEmitter):
 
     def _copy_last_row(self) -> None:
         """Copy the last row, if there is one, to the small array."""
-        out, product = self._out, self._whole
+        out, product = self._out, self._full_product
         rows = self._dimensions_product(product.target, product.rows)
         columns = self._dimensions_product(product.target, product.columns)
         one = out.indices.emit_constant(1)
@@ -77,8 +77,8 @@ class RowGemmEmitter(GemmEmitter):
         out = self._out
         base = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array]))
         size = out.indices.emit_constant(factor.array.type.bits // 8)
-        moved = out.add(arith.AddiOp(base, out.add(arith.MuliOp(start, size))))
-        return out.add(arith.IndexCastOp(moved, i64))
+        address = out.add(arith.AddiOp(base, out.add(arith.MuliOp(start, size))))
+        return out.add(arith.IndexCastOp(address, i64))
 
     def _block_buffer(self) -> SSAValue:
         assert self._buffer is not None
@@ -87,8 +87,8 @@ class RowGemmEmitter(GemmEmitter):
 
     def _matrix_operand(self, factor: Factor, batch: SSAValue | None) -> list[SSAValue]:
         """The result goes to a separate buffer."""
-        found = super()._matrix_operand(factor, batch)
-        return [self._block_buffer(), found[1]] if factor is self._product.target else found
+        operand = super()._matrix_operand(factor, batch)
+        return [self._block_buffer(), operand[1]] if factor is self._product.target else operand
 
 
 def _split_into_blocks(product: MatrixProduct) -> MatrixProduct:

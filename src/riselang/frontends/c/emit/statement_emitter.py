@@ -65,9 +65,9 @@ class StatementEmitter:
 
     def _emit_for(self, loop: syntax.For) -> None:
         """Emit a loop with a data-dependent bound, which is known when the loop begins."""
-        found = loop_bound(loop)
-        assert found is not None
-        out, (operator, end) = self._out, found
+        bound = loop_bound(loop)
+        assert bound is not None
+        out, (operator, end) = self._out, bound
         first = out.emit_index(loop.first)
         last = out.emit_index(end)
         size = abs(loop.step)

@@ -162,8 +162,8 @@ class StructuredEmitter:
         strides = [1] * len(lengths)
         type = buffer.type
         assert isinstance(type, MemRefType)
-        found = memref.SubviewOp.infer_result_type(type, firsts, lengths, strides)
-        return out.add(memref.SubviewOp.get(buffer, firsts, lengths, strides, found))
+        result_type = memref.SubviewOp.infer_result_type(type, firsts, lengths, strides)
+        return out.add(memref.SubviewOp.get(buffer, firsts, lengths, strides, result_type))
 
     def _length_operand(self, length: Linear) -> SSAValue | int:
         return length.constant if length.is_constant else self._out.indices.emit_linear(length)

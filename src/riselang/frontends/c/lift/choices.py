@@ -61,12 +61,15 @@ def choose_for_product(
     if options.library == "blas" and (reason := _reason_against_call(scop, product)):
         return ImplementationChoice(LOOP_CODE, reason)
     factors = (product.target, product.left, product.right)
-    known = {**_integer_lengths(product.lengths), **(lengths or {})}
-    work = product_workload(product.loops, factors, known, product.target.array.type.bits // 8)
+    known_lengths = {**_integer_lengths(product.lengths), **(lengths or {})}
+    work = product_workload(
+        product.loops, factors, known_lengths, product.target.array.type.bits // 8
+    )
     fast = LIBRARY_CALL if options.library == "blas" else PATTERN_CODE
-    way = cheapest(work, (LOOP_CODE, fast))
+    implementation = cheapest(work, (LOOP_CODE, fast))
     return ImplementationChoice(
-        way, "it is small" if way is LOOP_CODE else "each element is used many times"
+        implementation,
+        "it is small" if implementation is LOOP_CODE else "each element is used many times",
     )
 
 
@@ -127,8 +130,8 @@ def _reason_against_call(scop: Scop, product: MatrixProduct) -> str:
         return "no routine computes a triangular half of a product of two arrays"
     largest = {each.name: each.largest for each in scop.parameters}
     for length in product.lengths.values():
-        most = int(length) if length.isdecimal() else largest.get(length, MAX_BLAS_INT + 1)
-        if most > MAX_BLAS_INT:
+        max_length = int(length) if length.isdecimal() else largest.get(length, MAX_BLAS_INT + 1)
+        if max_length > MAX_BLAS_INT:
             return f"the length {length} may exceed the largest that a routine accepts"
     return ""
 

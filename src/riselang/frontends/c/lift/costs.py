@@ -63,12 +63,14 @@ class Workload:
     bytes: int
     """The size of an element."""
 
-    def estimate_cycles(self, way: Implementation) -> float:
-        lanes = this_machine().lanes(self.bytes) if way.is_vectorized else 1
-        computing = self.products / (VECTOR_FMAS_PER_CYCLE * lanes * way.compute_fraction)
-        bandwidth = BYTES_PER_CYCLE * way.bandwidth_fraction / self.bytes
-        copying = 2 * way.extra_passes * self.results / bandwidth
-        return max(computing, self.elements / bandwidth) + copying + way.startup_cycles
+    def estimate_cycles(self, implementation: Implementation) -> float:
+        lanes = this_machine().lanes(self.bytes) if implementation.is_vectorized else 1
+        computing = self.products / (
+            VECTOR_FMAS_PER_CYCLE * lanes * implementation.compute_fraction
+        )
+        bandwidth = BYTES_PER_CYCLE * implementation.bandwidth_fraction / self.bytes
+        copying = 2 * implementation.extra_passes * self.results / bandwidth
+        return max(computing, self.elements / bandwidth) + copying + implementation.startup_cycles
 
 
 def product_workload(
@@ -93,6 +95,6 @@ def loop_workload(
     return Workload(prod(map(length, loops)), sum(sizes), sizes[0], bytes)
 
 
-def cheapest(work: Workload, ways: Sequence[Implementation]) -> Implementation:
+def cheapest(work: Workload, implementations: Sequence[Implementation]) -> Implementation:
     """Return the implementation with the fewest cycles."""
-    return min(ways, key=work.estimate_cycles)
+    return min(implementations, key=work.estimate_cycles)

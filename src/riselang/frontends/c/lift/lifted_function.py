@@ -33,10 +33,10 @@ def lift_function(scop: Scop, options: Options, load: Load) -> LiftedFunction | 
     """Return a region with the parts that are faster as patterns; None if there are none."""
     if not is_separable(scop) or dependences(scop) is None:
         return None
-    found = {
+    steps_by_part = {
         part.names: _lift_if_faster(scop, part, options, load) for part in separate_parts(scop)
     }
-    steps = _make_steps(scop, separate_parts(scop), found)
+    steps = _make_steps(scop, separate_parts(scop), steps_by_part)
     return LiftedFunction(scop, load, steps) if steps else None
 
 
@@ -49,38 +49,38 @@ def _lift_if_faster(scop: Scop, part: RegionPart, options: Options, load: Load) 
             if choose_for_product(scop, step.product, options).implementation is PATTERN_CODE
             else None
         )
-    known = {each.statement.name: each for each in recognize_statements(scop)}
-    found = known[part.names[0]]
-    if len(part.names) > 1 or found.tactic not in WINDOW_TACTICS or found.around:
+    by_name = {each.statement.name: each for each in recognize_statements(scop)}
+    recognition = by_name[part.names[0]]
+    if len(part.names) > 1 or recognition.tactic not in WINDOW_TACTICS or recognition.outer_loops:
         return None
     steps = statement_steps(scop, part.names, options)
-    return steps if steps is not None and steps.is_profitable(found.tactic) else None
+    return steps if steps is not None and steps.is_profitable(recognition.tactic) else None
 
 
 def lift_all_statements(scop: Scop, options: Options, load: Load) -> PatternFunction | None:
     """Return a region with every lifted statement as a separate program; None if there are none."""
     if not is_separable(scop):
         return None
-    circles = [RegionPart(tuple(circle)) for circle in dependence_cycles(scop)]
-    found = {part.names: statement_steps(scop, part.names, options) for part in circles}
-    steps = _make_steps(scop, circles, found)
+    cycles = [RegionPart(tuple(cycle)) for cycle in dependence_cycles(scop)]
+    steps_by_part = {part.names: statement_steps(scop, part.names, options) for part in cycles}
+    steps = _make_steps(scop, cycles, steps_by_part)
     return PatternFunction(scop, load, steps) if steps else None
 
 
 def _make_steps(
-    scop: Scop, parts: Sequence[RegionPart], found: Mapping[tuple[str, ...], Step | None]
+    scop: Scop, parts: Sequence[RegionPart], steps_by_part: Mapping[tuple[str, ...], Step | None]
 ) -> list[Step | Scop]:
     """Return parts with their patterns, and loops between them; empty if that is not possible."""
 
     def is_lifted(part: RegionPart) -> bool:
-        return found.get(part.names) is not None
+        return steps_by_part.get(part.names) is not None
 
-    joined = merge_loop_parts(parts, is_lifted)
-    if not any(map(is_lifted, joined)) or shares_local_variables(scop, joined, is_lifted):
+    merged = merge_loop_parts(parts, is_lifted)
+    if not any(map(is_lifted, merged)) or shares_local_variables(scop, merged, is_lifted):
         return []
     return [
-        found.get(part.names) or part_region(scop, part, number)
-        for number, part in enumerate(joined)
+        steps_by_part.get(part.names) or part_region(scop, part, number)
+        for number, part in enumerate(merged)
     ]
 
 

@@ -33,27 +33,30 @@ class LiftedStatement:
 
 def lift_statements(scops: Sequence[Scop]) -> list[LiftedStatement]:
     """Return the lifted statements of all regions."""
-    found: list[LiftedStatement] = []
+    lifted: list[LiftedStatement] = []
     for scop in scops:
-        for each in recognize_statements(scop):
-            if each.tactic is None:
+        for recognition in recognize_statements(scop):
+            if recognition.tactic is None:
                 continue
             try:
-                lifting = lift_recognized(scop, each)
+                lifting = lift_recognized(scop, recognition)
             except NotLifted:
                 continue
-            name, loops = f"{scop.name}_{each.statement.name}", len(each.statement.iterators)
+            name, loops = (
+                f"{scop.name}_{recognition.statement.name}",
+                len(recognition.statement.iterators),
+            )
             name = name.replace("$", "_")
-            found.append(LiftedStatement(name, scop.name, lifting, each.tactic, loops))
-    return found
+            lifted.append(LiftedStatement(name, scop.name, lifting, recognition.tactic, loops))
+    return lifted
 
 
 def select_statement(
     file: str, statements: Sequence[LiftedStatement], name: str | None
 ) -> LiftedStatement:
     """Return the named statement, or the one in most loops, of one function or of all."""
-    known = [each for each in statements if name in (None, each.name, each.function)]
-    if not known:
+    matches = [each for each in statements if name in (None, each.name, each.function)]
+    if not matches:
         names = ", ".join(each.name for each in statements)
         raise UserError(f"{file} has no lifted statement {name}; it has: {names}")
-    return max(known, key=lambda each: each.loops)
+    return max(matches, key=lambda each: each.loops)

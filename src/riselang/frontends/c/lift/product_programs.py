@@ -69,9 +69,9 @@ class _ProductBuilder:
             self._matrix_parameter("right", product.right),
         )
         matrices = [each for each in (target, left, right) if each is not None]
-        for at, part in enumerate(scalar_factors(product)):
+        for position, part in enumerate(scalar_factors(product)):
             with builder.at_location(part.variable.location):
-                self._scalars[part] = builder.parameter(f"s{at}", self._element)
+                self._scalars[part] = builder.parameter(f"s{position}", self._element)
         rows = self._prepare_factor(product.left, left)
 
         def columns() -> Node:
@@ -205,8 +205,8 @@ class _ProductBuilder:
     # Scalars
 
     def _multiply_scalars(self, value: Node) -> Node:
-        numbers = [self._scalar_node(part) for part in self._product.scale]
-        return self._multiply_all([*numbers, value])
+        scalar_nodes = [self._scalar_node(part) for part in self._product.scale]
+        return self._multiply_all([*scalar_nodes, value])
 
     def _multiply_chain(self, parts: Sequence[Expression], access: Access, element: Node) -> Node:
         """Multiply from the left, with an element replacing its access."""

@@ -31,13 +31,17 @@ class ProductStep:
     """A product of a region, and the program that computes it."""
 
     scop: Scop
-    found: MatrixProduct | RowProduct
+    computation: MatrixProduct | RowProduct
     options: Options
     load: Load
 
     @property
     def product(self) -> MatrixProduct:
-        return self.found.product if isinstance(self.found, RowProduct) else self.found
+        return (
+            self.computation.product
+            if isinstance(self.computation, RowProduct)
+            else self.computation
+        )
 
     @cached_property
     def _kernel(self) -> TermKernel:
@@ -78,9 +82,9 @@ class ProductStep:
                 target[...] = self._kernel(left, right, *numbers)
             else:
                 self._kernel(left, right, *numbers, out=target)
-        if isinstance(self.found, RowProduct):
+        if isinstance(self.computation, RowProduct):
             (target, _, _), *_ = self._batch_matrices(arrays)
-            row = arrays[self.found.row.array]
+            row = arrays[self.computation.row.array]
             row[...] = target[-1].reshape(row.shape)
 
     def _run_empty(self, arrays: Arrays) -> None:
@@ -88,18 +92,18 @@ class ProductStep:
         target = arrays[self.product.target.array]
         if self.product.begins_with_zero:
             target[...] = 0
-        if isinstance(self.found, RowProduct) and target.size:
-            arrays[self.found.row.array][...] = 0
+        if isinstance(self.computation, RowProduct) and target.size:
+            arrays[self.computation.row.array][...] = 0
 
     def _batch_matrices(self, arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
         """Yield target, left and right, each with two dimensions, for each batch element."""
         product = self.product
         factors = (product.target, product.left, product.right)
-        found = [self._as_matrix(factor, arrays) for factor in factors]
+        matrices = [self._as_matrix(factor, arrays) for factor in factors]
         if not product.batch:
-            yield found[0], found[1], found[2]
+            yield matrices[0], matrices[1], matrices[2]
             return
-        yield from zip(found[0], found[1], found[2], strict=True)
+        yield from zip(matrices[0], matrices[1], matrices[2], strict=True)
 
     def _as_matrix(self, factor: Factor, arrays: Arrays) -> Array:
         """Return an array with its groups of loops as dimensions."""

@@ -1,4 +1,8 @@
-"""A region as steps of one function: loops, with calls or structured ops for some parts."""
+"""The steps of a region's function: loop nests, library calls and structured ops.
+
+A step is the loop AST of some of the region's statements, or a function that emits other code for
+them. The steps of a function run in sequence.
+"""
 
 from __future__ import annotations
 
@@ -38,123 +42,129 @@ from riselang.frontends.c.tactics.row_products import RowProduct
 from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.support.config import Options
 
+Computation = MatrixProduct | RowProduct | Routine
+Step = Any
+"""A loop AST of isl, or a function that emits code with an `ExpressionEmitter`."""
 
-def replace_by_calls(region: Scop, scop: Scop, options: Options, schedule: str) -> Any:
-    """Replace the products that a library routine computes by calls of it.
 
-    `scop` is the region transformed as the float permission allows.
+def steps_with_calls(region: Scop, contracted: Scop, options: Options, schedule: str) -> Any:
+    """Return the loops of a region, with library calls for products if calls are profitable.
+
+    `contracted` is the region after the contractions that the float permission allows; loops are
+    generated from it. The result is a loop AST if there are no calls, else a tuple of steps.
     """
-    chosen = {part.names: found for part, found in find_routine_parts(region, options)
-              if found.choice.implementation is LIBRARY_CALL}  # fmt: skip
-    if not chosen:
-        return loop_ast(scop, schedule)
-    parts = merge_loop_parts(separate_parts(region), lambda part: part.names in chosen)
+    calls = {part.names: candidate.computation
+             for part, candidate in find_routine_parts(region, options)
+             if candidate.choice.implementation is LIBRARY_CALL}  # fmt: skip
+    if not calls:
+        return loop_ast(contracted, schedule)
+    parts = merge_loop_parts(separate_parts(region), lambda part: part.names in calls)
     return tuple(
-        _make_call_step(chosen[part.names].computation)
-        if part.names in chosen
-        else loop_ast(part_region(scop, part, number), schedule)
+        _make_call_step(calls[part.names])
+        if part.names in calls
+        else loop_ast(part_region(contracted, part, number), schedule)
         for number, part in enumerate(parts)
     )
 
 
 @dataclass(frozen=True)
-class CalledRoutine:
-    """A computation of a routine, and whether it is called."""
+class RoutineCandidate:
+    """A computation that a library routine performs, and the implementation chosen for it."""
 
-    computation: MatrixProduct | RowProduct | Routine
+    computation: Computation
     choice: ImplementationChoice
 
 
-def find_routine_parts(region: Scop, options: Options) -> list[tuple[RegionPart, CalledRoutine]]:
-    """Return the parts of a region that routines compute."""
+def find_routine_parts(region: Scop, options: Options) -> list[tuple[RegionPart, RoutineCandidate]]:
+    """Return the parts of a region that library routines can compute."""
     if dependences(region) is None:
         return []
-    found: list[tuple[RegionPart, CalledRoutine]] = []
+    candidates: list[tuple[RegionPart, RoutineCandidate]] = []
     for part in separate_parts(region):
-        what = part.product
-        if isinstance(what, RowProduct):
-            choice = choose_for_product(region, what.product, options)
-        elif isinstance(what, MatrixProduct):
-            choice = choose_for_product(region, what, options)
+        computation = part.product
+        if isinstance(computation, RowProduct):
+            choice = choose_for_product(region, computation.product, options)
+        elif isinstance(computation, MatrixProduct):
+            choice = choose_for_product(region, computation, options)
         else:
-            routine = _find_routine(region, part)
-            if routine is None:
+            computation = _routine_of_part(region, part)
+            if computation is None:
                 continue
-            what, choice = routine, choose_for_routine(region, routine)
-        found.append((part, CalledRoutine(what, choice)))
-    return found
+            choice = choose_for_routine(region, computation)
+        candidates.append((part, RoutineCandidate(computation, choice)))
+    return candidates
 
 
-def _find_routine(region: Scop, part: RegionPart) -> Routine | None:
-    return (
-        find_routine(region, region.find_statement(part.names[0])) if len(part.names) == 1 else None
-    )
+def _routine_of_part(region: Scop, part: RegionPart) -> Routine | None:
+    if len(part.names) != 1:
+        return None
+    return find_routine(region, region.find_statement(part.names[0]))
 
 
-def _make_call_step(what: MatrixProduct | RowProduct | Routine) -> Any:
-    return lambda out: _emit_call(out, what)
+def _make_call_step(computation: Computation) -> Step:
+    return lambda emitter: _emit_call(emitter, computation)
 
 
-def _emit_call(out: ExpressionEmitter, what: MatrixProduct | RowProduct | Routine) -> None:
-    if isinstance(what, MatrixProduct):
-        with out.at_location(what.target.access.location):
-            GemmEmitter(out, what).emit()
-    elif isinstance(what, RowProduct):
-        with out.at_location(what.product.target.access.location):
-            RowGemmEmitter(out, what).emit()
+def _emit_call(emitter: ExpressionEmitter, computation: Computation) -> None:
+    if isinstance(computation, MatrixProduct):
+        with emitter.at_location(computation.target.access.location):
+            GemmEmitter(emitter, computation).emit()
+    elif isinstance(computation, RowProduct):
+        with emitter.at_location(computation.product.target.access.location):
+            RowGemmEmitter(emitter, computation).emit()
     else:
-        with out.at_location(what.target.access.location):
-            RoutineEmitter(out, what).emit()
+        with emitter.at_location(computation.target.access.location):
+            RoutineEmitter(emitter, computation).emit()
 
 
-def replace_by_structures(scop: Scop, schedule: str) -> Any:
-    """Replace statements over boxes of elements by linalg ops."""
-    circles = [tuple(circle) for circle in dependence_cycles(scop)]
-    found = {circle: _find_structures(scop, circle) for circle in circles}
+def steps_with_structured_ops(scop: Scop, schedule: str) -> tuple[Step, ...]:
+    """Return the loops of a region, with linalg ops for statements that iterate over a box."""
+    components = [tuple(names) for names in dependence_cycles(scop)]
+    cycles = {names: _find_structures(scop, names) for names in components}
     parts = merge_loop_parts(
-        [RegionPart(circle) for circle in circles],
-        lambda part: part.names in found and found[part.names] is not None,
+        [RegionPart(names) for names in components],
+        lambda part: cycles.get(part.names) is not None,
     )
-    steps: list[Any] = []
+    steps: list[Step] = []
     for number, part in enumerate(parts):
-        circle = found.get(part.names)
-        if circle is not None:
-            steps.append(_make_structure_step(circle))
+        cycle = cycles.get(part.names)
+        if cycle is not None:
+            steps.append(_make_structure_step(cycle))
         else:
             steps.append(loop_ast(part_region(scop, part, number), schedule))
     return tuple(steps)
 
 
 def _find_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle | None:
-    """Return statements that all become ops; None if one does not."""
+    """Return the dependence cycle of statements that all become structured ops, else None."""
     try:
-        circle = find_cycle_structures(scop, names)
+        cycle = find_cycle_structures(scop, names)
     except NotLifted:
         return None
-    return circle if all(map(is_structured, circle.structures)) else None
+    return cycle if all(map(is_structured, cycle.structures)) else None
 
 
-def _make_structure_step(circle: DependenceCycle) -> Any:
-    return lambda out: _emit_structures(out, circle, list(circle.around))
+def _make_structure_step(cycle: DependenceCycle) -> Step:
+    return lambda emitter: _emit_structures(emitter, cycle, list(cycle.outer_loops))
 
 
 def _emit_structures(
-    out: ExpressionEmitter, circle: DependenceCycle, around: Sequence[str]
+    emitter: ExpressionEmitter, cycle: DependenceCycle, outer_loops: Sequence[str]
 ) -> None:
-    """Emit the ops of a dependence cycle, in the remaining loops."""
-    if not around:
-        for structure in circle.structures:
-            StructuredEmitter(out, structure).emit()
+    """Emit the ops of a dependence cycle inside the given loops around it."""
+    if not outer_loops:
+        for structure in cycle.structures:
+            StructuredEmitter(emitter, structure).emit()
         return
-    range_ = circle.around[around[0]]
+    loop, *inner_loops = outer_loops
     block = Block(arg_types=[INDEX])
-    block.args[0].name_hint = around[0]
-    out.indices.others[around[0]] = block.args[0]
-    with out.inside_block(block):
-        _emit_structures(out, circle, around[1:])
-        out.insert(scf.YieldOp())
-    first, end = (
-        out.indices.emit_linear(each) for each in (range_.first, range_.first + range_.length)
-    )
-    out.insert(scf.ForOp(first, end, out.indices.emit_constant(1), [], Region(block)))
-    del out.indices.others[around[0]]
+    block.args[0].name_hint = loop
+    emitter.indices.non_affine_values[loop] = block.args[0]
+    with emitter.inside_block(block):
+        _emit_structures(emitter, cycle, inner_loops)
+        emitter.insert(scf.YieldOp())
+    loop_range = cycle.outer_loops[loop]
+    first = emitter.indices.emit_linear(loop_range.first)
+    end = emitter.indices.emit_linear(loop_range.first + loop_range.length)
+    emitter.insert(scf.ForOp(first, end, emitter.indices.emit_constant(1), [], Region(block)))
+    del emitter.indices.non_affine_values[loop]

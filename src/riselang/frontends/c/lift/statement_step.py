@@ -50,7 +50,7 @@ class StatementStep:
             return
         read = {each.array: each for each in (structure.target, *structure.reads)}
         # A part may be strided, such as a column, but programs take contiguous arrays.
-        given = [
+        arguments = [
             np.asarray(
                 arrays[array][tuple(self._read_slice(axis, numbers) for axis in read[array].axes)],
                 order="C",
@@ -59,13 +59,13 @@ class StatementStep:
         ]
         scalars = [values[each.variable] for each in self.lifting.scalars]
         slices = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
-        whole = arrays[structure.target.array]
-        part: Any = whole[slices]
+        target = arrays[structure.target.array]
+        part: Any = target[slices]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
-        if is_whole and not any(np.shares_memory(part, each) for each in given):
-            self._kernel(*given, *scalars, out=part)
+        if is_whole and not any(np.shares_memory(part, each) for each in arguments):
+            self._kernel(*arguments, *scalars, out=part)
         else:
-            whole[slices] = self._kernel(*given, *scalars)
+            target[slices] = self._kernel(*arguments, *scalars)
 
     def _read_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
         """Return the part of an array that is passed to its program."""
@@ -86,7 +86,7 @@ class StatementSteps:
     """Statements that run in sequence, in each iteration of the remaining loops."""
 
     scop: Scop
-    around: Mapping[str, LoopRange]
+    outer_loops: Mapping[str, LoopRange]
     steps: Sequence[StatementStep]
 
     @cached_property
@@ -117,7 +117,7 @@ class StatementSteps:
         return {name: value for name, value in known.items() if value is not None}
 
     def run(self, arrays: Arrays, values: Values) -> None:
-        for inner in self._iterations(list(self.around), self._parameter_values(values)):
+        for inner in self._iterations(list(self.outer_loops), self._parameter_values(values)):
             for step in self.steps:
                 step.run(arrays, values, inner)
 
@@ -125,35 +125,35 @@ class StatementSteps:
         if not loops:
             yield numbers
             return
-        range_ = self.around[loops[0]]
-        first = _evaluate_linear(range_.first, numbers)
-        for value in range(first, first + _evaluate_linear(range_.length, numbers)):
+        loop_range = self.outer_loops[loops[0]]
+        first = _evaluate_linear(loop_range.first, numbers)
+        for value in range(first, first + _evaluate_linear(loop_range.length, numbers)):
             yield from self._iterations(loops[1:], {**numbers, loops[0]: value})
 
 
 def statement_steps(scop: Scop, names: Sequence[str], options: Options) -> StatementSteps | None:
     """Return programs of one statement, or of a dependence cycle; None if any is not lifted."""
     try:
-        circle = find_cycle_structures(scop, names)
-        steps = [StatementStep(_make_runnable(scop, each), options) for each in circle.structures]
+        cycle = find_cycle_structures(scop, names)
+        steps = [StatementStep(_make_runnable(scop, each), options) for each in cycle.structures]
     except NotLifted:
         return None
-    return StatementSteps(scop, circle.around, steps)
+    return StatementSteps(scop, cycle.outer_loops, steps)
 
 
 def _make_runnable(scop: Scop, structure: Structure) -> LiftedProgram:
     """Return the program of a statement, if the function's arguments are enough to call it."""
-    found = lift_structure(scop, structure)
-    for array in (found.structure.target.array, *found.arrays):
+    lifted = lift_structure(scop, structure)
+    for array in (lifted.structure.target.array, *lifted.arrays):
         view = scop.views.get(array)
         if array not in scop.inputs or not array.is_array:
             raise NotLifted(f"{array.name} is not an input array")
         if view is not None and len(view.extents) != len(array.extents):
             raise NotLifted(f"{array.name} is declared with different dimensions")
-    for scalar in found.scalars:
+    for scalar in lifted.scalars:
         if scalar.variable not in scop.inputs or is_buffer(scop, scalar.variable):
             raise NotLifted(f"{scalar.variable.name} is computed in the region")
-    return found
+    return lifted
 
 
 def _evaluate_linear(linear: Linear, numbers: Numbers) -> int:

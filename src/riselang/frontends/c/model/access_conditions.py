@@ -68,9 +68,9 @@ class _ConditionCollector:
                 self.visit_expression(expression.right, right)
             case _:
                 if isinstance(expression, Access):
-                    known = self.conditions.setdefault(expression, [])
+                    conditions = self.conditions.setdefault(expression, [])
                     condition = reader.nest.condition
-                    known += [condition] if condition not in known else []
+                    conditions += [condition] if condition not in conditions else []
                 for inner in direct_operands(expression):
                     self.visit_expression(inner, reader)
 

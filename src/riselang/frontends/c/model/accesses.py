@@ -91,16 +91,16 @@ def must_accesses(statement: Statement) -> Iterator[Access]:
     yield statement.target
     stack: list[Expression] = [statement.value, *statement.target.indices]
     while stack:
-        found = stack.pop()
-        match found:
+        expression = stack.pop()
+        match expression:
             case Conditional():
-                stack.append(found.condition)
+                stack.append(expression.condition)
             case Binary(operator="&&" | "||"):
-                stack.append(found.left)
+                stack.append(expression.left)
             case _:
-                if isinstance(found, Access):
-                    yield found
-                stack.extend(direct_operands(found))
+                if isinstance(expression, Access):
+                    yield expression
+                stack.extend(direct_operands(expression))
 
 
 def check_call(expression: Expression) -> None:
@@ -123,17 +123,19 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
     begins."""
     location = reason.location if reason is not None else loop.location
     why = reason.args[0] if reason is not None else "the condition is not a comparison"
-    found = loop_bound(loop)
+    bound = loop_bound(loop)
     operators = ("<", "<=") if loop.step > 0 else (">", ">=")
-    if found is None or found[0] not in operators or not loop.variable.type.is_signed:
+    if bound is None or bound[0] not in operators or not loop.variable.type.is_signed:
         raise UnsupportedConstruct(
             location, f"the iterations of this loop cannot be counted: {why}",
             "write for (i = first; i < end; i += step), with an end that the loop does not change",
         )  # fmt: skip
-    changed = {access.variable for access in write_accesses(loop.body)}
-    changed |= {inner.variable for inner in walk_statement(loop.body) if isinstance(inner, For)}
-    for part in walk_expression(found[1]):
-        if isinstance(part, Access) and (part.variable in changed | {loop.variable}):
+    changed_variables = {access.variable for access in write_accesses(loop.body)}
+    changed_variables |= {
+        inner.variable for inner in walk_statement(loop.body) if isinstance(inner, For)
+    }
+    for part in walk_expression(bound[1]):
+        if isinstance(part, Access) and (part.variable in changed_variables | {loop.variable}):
             raise UnsupportedConstruct(
                 location, f"the end of this loop depends on {part.variable.name}, which it changes",
                 "compute the end before the loop",
@@ -145,18 +147,18 @@ def collect_accesses(
     statement: Statement, reader: AffineReader, is_memory: Callable[[Variable], bool]
 ) -> Mapping[Access, RawAccess]:
     """Collect all memory accesses of a statement."""
-    found: dict[Access, RawAccess] = {}
+    accesses: dict[Access, RawAccess] = {}
     reached = access_conditions(statement, reader)
     for access in (*write_accesses(statement), *read_accesses(statement)):
         is_loop = reader.nest.iterator_name(access.variable) is not None
-        if access in found or is_loop or not is_memory(access.variable):
+        if access in accesses or is_loop or not is_memory(access.variable):
             continue
         try:
             dimensions = tuple(_read_index(index, access, reader) for index in access.indices)
         except NotAffine:
             dimensions = None
-        found[access] = RawAccess(reader.nest, dimensions, reached.get(access, ()))
-    return found
+        accesses[access] = RawAccess(reader.nest, dimensions, reached.get(access, ()))
+    return accesses
 
 
 def _read_index(index: Expression, access: Access, reader: AffineReader) -> Pieces:
@@ -177,23 +179,23 @@ def delinearize_arrays(
     for draft in drafts:
         for access, found in draft.items():
             known.setdefault(access.variable, []).append(found)
-    made: dict[Variable, View] = {}
+    views: dict[Variable, View] = {}
     for variable, found in known.items():
         if not variable.is_array:
             continue
-        made[variable] = View(variable.extents)
+        views[variable] = View(variable.extents)
         if all(each.is_linear for each in found) or len(variable.extents) != 1:
             continue
         chain = _stride_chain(found)
         if chain is not None and all(_indices_fit(each, chain, prove) for each in found):
-            made[variable] = View((None, *_inner_lengths(chain)))
-    return made
+            views[variable] = View((None, *_inner_lengths(chain)))
+    return views
 
 
-def _stride_chain(found: Sequence[RawAccess]) -> list[Strides] | None:
+def _stride_chain(accesses: Sequence[RawAccess]) -> list[Strides] | None:
     """Return the strides of all accesses, each dividing the next: n, then n*m."""
     strides = {
-        parts for each in found for value in each.strided_indices for parts, _ in value.parts
+        parts for each in accesses for value in each.strided_indices for parts, _ in value.parts
     }
     chain = sorted((each for each in strides if each), key=len)
     for shorter, longer in zip([(), *chain], chain, strict=False):
@@ -213,11 +215,11 @@ def _divide_strides(longer: Strides, shorter: Strides) -> Strides | None:
 
 def _inner_lengths(chain: Sequence[Strides]) -> list[Strides]:
     """Return the lengths of the inner dimensions, outermost first."""
-    found = [
+    lengths = [
         _divide_strides(longer, shorter)
         for shorter, longer in zip([(), *chain], chain, strict=False)
     ]
-    return [each for each in reversed(found) if each is not None]
+    return [each for each in reversed(lengths) if each is not None]
 
 
 def _delinearize_index(value: Strided, chain: Sequence[Strides]) -> tuple[Linear, ...]:
@@ -227,15 +229,15 @@ def _delinearize_index(value: Strided, chain: Sequence[Strides]) -> tuple[Linear
 
 
 def _indices_fit(
-    found: RawAccess, chain: Sequence[Strides], prove: Callable[[LoopNest, str], bool]
+    access: RawAccess, chain: Sequence[Strides], prove: Callable[[LoopNest, str], bool]
 ) -> bool:
     """Whether no inner index of an access exceeds its row."""
-    if found.dimensions is None or len(found.dimensions[0]) != 1:
+    if access.dimensions is None or len(access.dimensions[0]) != 1:
         return False
-    (pieces,) = found.dimensions
+    (pieces,) = access.dimensions
     indices = _delinearize_index(pieces[0][1], chain)
     for index, length in zip(indices[1:], _inner_lengths(chain), strict=True):
-        if len(length) != 1 or not prove(found.nest, f"0 <= {index} and {index} < {length[0]}"):
+        if len(length) != 1 or not prove(access.nest, f"0 <= {index} and {index} < {length[0]}"):
             return False
     return True
 
@@ -289,13 +291,13 @@ def access_relation(
 
 
 def with_conditions(
-    subscript: AccessRelation, found: RawAccess, prefix: str, source: str
+    subscript: AccessRelation, access: RawAccess, prefix: str, source: str
 ) -> AccessRelation:
     """Add the part of the relation for which the conditions around the access hold."""
-    is_always = found.nest.condition in found.conditions
-    if not subscript.is_exact or is_always or not found.conditions:
+    is_always = access.nest.condition in access.conditions
+    if not subscript.is_exact or is_always or not access.conditions:
         return subscript
-    condition = " or ".join(f"({each})" for each in found.conditions)
+    condition = " or ".join(f"({each})" for each in access.conditions)
     instances = isl().Set(f"{prefix}{{ {source} : {condition} }}")
     return replace(subscript, conditional_relation=subscript.relation.intersect_domain(instances))
 

@@ -101,20 +101,20 @@ def _apply_by_sign(
     flips: Callable[[int], bool],
 ) -> Pieces:
     """Extend an operation on naturals to integers, with one piece for each sign."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for condition, dividend, divisor in _operand_pieces(reader, expression):
         number = _constant_divisor(divisor, expression)
         linear = dividend.linear
         if linear is None or number == 0:
             raise NotAffine(expression.location, "this division is not affine")
         sign = -1 if flips(number) else 1
-        found += [
+        pieces += [
             (join_conditions([condition, f"{linear} >= 0"]),
              Strided.of(natural(linear, abs(number)).times(sign))),
             (join_conditions([condition, f"{linear} < 0"]),
              Strided.of(natural(-linear, abs(number)).times(-sign))),
         ]  # fmt: skip
-    return reader.drop_impossible(found)
+    return reader.drop_impossible(pieces)
 
 
 def _constant_divisor(value: Strided, expression: Expression) -> int:
@@ -133,25 +133,25 @@ def _right_shift(reader: Reader, expression: Binary) -> Pieces:
 
 
 def _shift(reader: Reader, expression: Binary, shift: Callable[[Linear, int], Linear]) -> Pieces:
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for condition, value, amount in _operand_pieces(reader, expression):
         number, linear = _constant_divisor(amount, expression), value.linear
         if linear is None or not 0 <= number < 62:
             raise NotAffine(expression.location, "this shift is not affine")
-        found.append((condition, Strided.of(shift(linear, number))))
-    return tuple(found)
+        pieces.append((condition, Strided.of(shift(linear, number))))
+    return tuple(pieces)
 
 
 def _mask(reader: Reader, expression: Binary) -> Pieces:
     """Read `a & 7` as the remainder of a modulo 8, also for negatives."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for condition, left, right in _operand_pieces(reader, expression):
         mask = _constant_divisor(right, expression)
         linear = left.linear
         if linear is None or mask < 0 or mask & (mask + 1):
             raise NotAffine(expression.location, "this mask is not affine")
-        found.append((condition, Strided.of(linear.remainder(mask + 1))))
-    return tuple(found)
+        pieces.append((condition, Strided.of(linear.remainder(mask + 1))))
+    return tuple(pieces)
 
 
 OPERATIONS: Mapping[str, Callable[[Reader, Binary], Pieces]] = {

@@ -54,14 +54,14 @@ def emit_overlap_check(emitter: ExpressionEmitter, buffers: dict[Variable, SSAVa
         for pair in possibly_aliasing_pairs(emitter.scop)
         for variable in pair
     }
-    found = emitter.add(arith.ConstantOp.from_int_and_width(0, 1))
+    overlap = emitter.add(arith.ConstantOp.from_int_and_width(0, 1))
     for first, second in possibly_aliasing_pairs(emitter.scop):
         (start, end), (other_start, other_end) = spans[first], spans[second]
         one = emitter.add(arith.CmpiOp(start, other_end, "ult"))
-        other = emitter.add(arith.CmpiOp(other_start, end, "ult"))
-        meet = emitter.add(arith.AndIOp(one, other))
-        found = emitter.add(arith.OrIOp(found, meet))
-    return found
+        other_meets = emitter.add(arith.CmpiOp(other_start, end, "ult"))
+        meet = emitter.add(arith.AndIOp(one, other_meets))
+        overlap = emitter.add(arith.OrIOp(overlap, meet))
+    return overlap
 
 
 def _address_range(emitter: ExpressionEmitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -71,8 +71,8 @@ def _address_range(emitter: ExpressionEmitter, buffer: SSAValue) -> tuple[SSAVal
     assert isinstance(type.element_type, FixedBitwidthType)
     size = emitter.indices.emit_constant(type.element_type.size)
     for position in range(type.get_num_dims()):
-        at = emitter.indices.emit_constant(position)
-        length = emitter.add(memref.DimOp(buffer, at))
+        index = emitter.indices.emit_constant(position)
+        length = emitter.add(memref.DimOp(buffer, index))
         size = emitter.add(arith.MuliOp(size, length))
     start = emitter.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
     return start, emitter.add(arith.AddiOp(start, size))

@@ -44,13 +44,13 @@ def write_relation(scop: Scop) -> Any:
 
 
 def _union_access_relation(scop: Scop, *, is_write: bool) -> Any:
-    found = isl().UnionMap(f"{scop.prefix}{{ }}")
+    relation = isl().UnionMap(f"{scop.prefix}{{ }}")
     for statement in scop.statements:
         for access in statement.writes if is_write else statement.reads:
-            found = found.union(
+            relation = relation.union(
                 isl().UnionMap.from_map(statement.access_relations[access].relation)
             )
-    return found
+    return relation
 
 
 @lru_cache(maxsize=64)
@@ -97,9 +97,9 @@ class ParallelLoopMarker:
         pairs = self._pairs.apply_domain(order).apply_range(order)
         if pairs.is_empty():
             return True
-        between = isl().Map.from_union_map(pairs)
+        pair_map = isl().Map.from_union_map(pairs)
         dims = isl().dim_type
-        last = between.dim(dims.in_) - 1
+        last = pair_map.dim(dims.in_) - 1
         for position in range(last):
-            between = between.equate(dims.in_, position, dims.out, position)
-        return bool(between.is_subset(between.equate(dims.in_, last, dims.out, last)))
+            pair_map = pair_map.equate(dims.in_, position, dims.out, position)
+        return bool(pair_map.is_subset(pair_map.equate(dims.in_, last, dims.out, last)))

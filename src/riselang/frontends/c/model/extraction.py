@@ -239,8 +239,8 @@ class Extraction:
         tree: SourceTree = LoopNode(iterator, 1 if loop.step > 0 else -1, body or SequenceNode(()))
         if loop.variable not in self._kept:
             return tree
-        after = self._add_statement(assign_final_value(loop), nest)
-        return SequenceNode((tree, after))
+        final_statement = self._add_statement(assign_final_value(loop), nest)
+        return SequenceNode((tree, final_statement))
 
     def _extract_opaque_loop(self, loop: For, nest: LoopNest, reason: NotAffine) -> SourceTree:
         accesses.check_opaque_loop(loop, reason, self.written)
@@ -322,28 +322,32 @@ class Extraction:
             for each in walk_statements(self.region.statements)
             if isinstance(each, For)
         }
-        used = dict.fromkeys(used_variables(self.region.statements, self.result))
+        variables_used = dict.fromkeys(used_variables(self.region.statements, self.result))
         counted = loop_variables - self._kept - self._assigned
-        inside_ = [
-            v for v in used
+        local_variables = [
+            v for v in variables_used
             if v in local and v not in counted and self._is_memory(v)
         ]  # fmt: skip
-        given = tuple(v for v in function.parameters if self.region.is_whole or v in used)
-        others = sorted(
-            (v for v in used if v not in local and v not in function.parameters
+        parameters = tuple(
+            v for v in function.parameters if self.region.is_whole or v in variables_used
+        )
+        other_inputs = sorted(
+            (v for v in variables_used if v not in local and v not in function.parameters
              and v not in counted),
             key=lambda v: (v.location.line, v.location.column),
         )  # fmt: skip
         extents = {
             access.variable
-            for v in (*given, *others, *inside_)
+            for v in (*parameters, *other_inputs, *local_variables)
             for extent in v.extents
             if extent is not None
             for access in walk_expression(extent)
             if isinstance(access, Access)
         }
-        missing = [v for v in extents if v not in given and v not in others and v not in local]
-        return (*given, *others, *missing), tuple(inside_)
+        missing = [
+            v for v in extents if v not in parameters and v not in other_inputs and v not in local
+        ]
+        return (*parameters, *other_inputs, *missing), tuple(local_variables)
 
     def _check_depth(self) -> None:
         for statement in walk_statements(self.region.statements):

@@ -54,24 +54,26 @@ class Names:
     """Unique names for isl, MLIR and RISE's notation."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = {*LOOP_NAMES}
-        self._known: dict[Variable, str] = {}
+        self._used_names: set[str] = {*LOOP_NAMES}
+        self._names: dict[Variable, str] = {}
 
     def name_of(self, variable: Variable) -> str:
-        if variable not in self._known:
-            self._known[variable] = self.make_fresh(variable.ascii_name)
-        return self._known[variable]
+        if variable not in self._names:
+            self._names[variable] = self.make_fresh(variable.ascii_name)
+        return self._names[variable]
 
     def make_fresh(self, wanted: str) -> str:
         name, number = wanted, 0
         while self.is_taken(name):
             number += 1
             name = f"{wanted}_{number}"
-        self._taken.add(name)
+        self._used_names.add(name)
         return name
 
     def is_taken(self, name: str) -> bool:
-        return name in self._taken or name in _NOTATION_KEYWORDS or name.lower() in _ISL_KEYWORDS
+        return (
+            name in self._used_names or name in _NOTATION_KEYWORDS or name.lower() in _ISL_KEYWORDS
+        )
 
 
 def parameter_prefix(names: Sequence[str]) -> str:
@@ -80,5 +82,5 @@ def parameter_prefix(names: Sequence[str]) -> str:
 
 
 def join_conditions(conditions: Sequence[str]) -> str:
-    given = [f"({each})" for each in conditions if each]
-    return " and ".join(given) or "0 = 0"
+    nonempty = [f"({each})" for each in conditions if each]
+    return " and ".join(nonempty) or "0 = 0"

@@ -65,8 +65,8 @@ def _start_condition(loop: For, iterator: str, outer: AffineReader) -> str:
 
 def _normalized_condition(loop: For) -> Expression:
     """Return the condition; `i != n` with a step of one means that i has not reached n."""
-    found = loop_bound(loop)
-    if found is None or found[0] != "!=" or abs(loop.step) != 1:
+    bound = loop_bound(loop)
+    if bound is None or bound[0] != "!=" or abs(loop.step) != 1:
         return loop.condition
     if not loop.variable.type.is_signed:
         return loop.condition
@@ -74,7 +74,7 @@ def _normalized_condition(loop: For) -> Expression:
     assert isinstance(condition, Binary)
     variable = Access(condition.location, loop.variable.type, loop.variable, ())
     operator = "<" if loop.step > 0 else ">"
-    return Binary(condition.location, INT, operator, _convert_like(variable, found[1]), found[1])
+    return Binary(condition.location, INT, operator, _convert_like(variable, bound[1]), bound[1])
 
 
 def _convert_like(expression: Expression, like: Expression) -> Expression:
@@ -141,25 +141,25 @@ def loop_bound(loop: For) -> tuple[str, Expression] | None:
         (condition.operator, condition.left, condition.right),
         (_MIRRORED[condition.operator], condition.right, condition.left),
     ):
-        plain = side
-        while isinstance(plain, Convert) and plain.operand.type.bits <= plain.type.bits:
-            plain = plain.operand
-        if isinstance(plain, Access) and plain.variable is loop.variable:
+        operand = side
+        while isinstance(operand, Convert) and operand.operand.type.bits <= operand.type.bits:
+            operand = operand.operand
+        if isinstance(operand, Access) and operand.variable is loop.variable:
             return operator, other
     return None
 
 
 def assign_final_value(loop: For) -> Statement:
     """Return an assignment of the value that the variable has after the loop."""
-    found = loop_bound(loop)
+    bound = loop_bound(loop)
     operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
-    if found is None or found[0] not in operators or abs(loop.step) != 1:
+    if bound is None or bound[0] not in operators or abs(loop.step) != 1:
         raise UnsupportedConstruct(
             loop.location,
             f"{loop.variable.name} is used after this loop, but its value there is not known",
             "use a different variable after the loop",
         )
-    operator, end = found
+    operator, end = bound
     location, type = loop.location, loop.variable.type
     end = end if end.type == type else Convert(location, type, end)
     if operator in ("<=", ">="):

@@ -58,8 +58,8 @@ class Linear:
         sums = dict(self.terms)
         for atom, factor in other.terms:
             sums[atom] = sums.get(atom, 0) + factor
-        kept = [(atom, factor) for atom, factor in sums.items() if factor]
-        return Linear(self.constant + other.constant, tuple(sorted(kept, key=_format_term)))
+        terms = [(atom, factor) for atom, factor in sums.items() if factor]
+        return Linear(self.constant + other.constant, tuple(sorted(terms, key=_format_term)))
 
     def __neg__(self) -> Linear:
         return self.times(-1)

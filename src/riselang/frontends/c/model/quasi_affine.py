@@ -64,9 +64,9 @@ class AffineReader:
         """Return the points of the nest where a condition holds, for all values of the
         parameters."""
         ranges = self._parameters.ranges
-        whole = join_conditions([*self.nest.conditions, condition, ranges])
+        conditions = join_conditions([*self.nest.conditions, condition, ranges])
         names = ", ".join(self.nest.names)
-        return isl().Set(f"{self._parameters.prefix}{{ [{names}] : {whole} }}")
+        return isl().Set(f"{self._parameters.prefix}{{ [{names}] : {conditions} }}")
 
     def is_impossible(self, condition: str) -> bool:
         return bool(self.points_where(condition).is_empty())
@@ -108,7 +108,7 @@ class AffineReader:
 
     def read_linear(self, expression: Expression) -> tuple[tuple[str, Linear], ...]:
         """Read a value without strides; products of parameters become parameters."""
-        found: list[tuple[str, Linear]] = []
+        pieces: list[tuple[str, Linear]] = []
         for condition, strided in self.read_value(expression):
             total = Linear()
             for strides, linear in strided.parts:
@@ -119,8 +119,8 @@ class AffineReader:
                     )
                 part = self._parameters.add_product(strides) if strides else None
                 total += linear if part is None else part.times(linear.constant)
-            found.append((condition, total))
-        return tuple(found)
+            pieces.append((condition, total))
+        return tuple(pieces)
 
     def read_value(self, expression: Expression) -> Pieces:
         if expression.type.is_float:

@@ -26,10 +26,10 @@ class Parameters:
 
     def __init__(self, names: Names):
         self._names = names
-        self._known: dict[object, Parameter] = {}
+        self._parameters: dict[object, Parameter] = {}
 
     def __iter__(self) -> Any:
-        return iter(self._known.values())
+        return iter(self._parameters.values())
 
     @property
     def prefix(self) -> str:
@@ -47,24 +47,24 @@ class Parameters:
         return self._add_parameter(variable, Parameter(name, variable, type.smallest, type.largest))
 
     def add_expression(self, expression: Expression) -> Linear:
-        if expression not in self._known:
+        if expression not in self._parameters:
             name, type = self._names.make_fresh("p"), expression.type
             self._add_parameter(
                 expression, Parameter(name, expression, type.smallest, type.largest)
             )
-        return Linear.of(self._known[expression].name)
+        return Linear.of(self._parameters[expression].name)
 
     def add_product(self, factors: tuple[Linear, ...]) -> Linear:
-        if factors not in self._known:
-            most = 1 << 63
+        if factors not in self._parameters:
+            limit = 1 << 63
             self._add_parameter(
-                factors, Parameter(self._names.make_fresh("p"), factors, -most, most - 1)
+                factors, Parameter(self._names.make_fresh("p"), factors, -limit, limit - 1)
             )
-        return Linear.of(self._known[factors].name)
+        return Linear.of(self._parameters[factors].name)
 
     def _add_parameter(self, key: object, parameter: Parameter) -> Linear:
-        self._known.setdefault(key, parameter)
-        return Linear.of(self._known[key].name)
+        self._parameters.setdefault(key, parameter)
+        return Linear.of(self._parameters[key].name)
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,8 @@ class ParsedFile:
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None or start.file.name != self.name:
             return False
-        at = (location.line, location.column)
-        return (start.line, start.column) < at < (end.line, end.column)
+        position = (location.line, location.column)
+        return (start.line, start.column) < position < (end.line, end.column)
 
     def tokens(self) -> list[tuple[str, SourceLocation]]:
         """Return the tokens of the file, except comments."""
@@ -130,10 +130,11 @@ def parse_c(
             "clang cannot read this file: it reports no reason", SourceLocation(name, 1)
         ) from None
     parsed = ParsedFile(name, text, unit)
-    for found in unit.diagnostics:
-        if found.severity >= _ERROR:
+    for diagnostic in unit.diagnostics:
+        if diagnostic.severity >= _ERROR:
             raise UserError(
-                f"clang refuses this: {found.spelling}", parsed.source_location(found.location)
+                f"clang refuses this: {diagnostic.spelling}",
+                parsed.source_location(diagnostic.location),
             )
     return parsed
 

@@ -23,24 +23,24 @@ def _scalar_types(long_bits: int) -> dict[str, CType]:
 
 def scalar_type(type: Any, location: SourceLocation) -> CType:
     """Return the arithmetic type that a clang type denotes."""
-    plain = type.get_canonical()
-    name = plain.kind.name
+    canonical = type.get_canonical()
+    name = canonical.kind.name
     if name == "ENUM":
-        plain = plain.get_declaration().enum_type.get_canonical()
-        name = plain.kind.name
-    if plain.is_volatile_qualified():
+        canonical = canonical.get_declaration().enum_type.get_canonical()
+        name = canonical.kind.name
+    if canonical.is_volatile_qualified():
         raise UnsupportedConstruct(
             location, f"{type.spelling} is volatile", "do not use volatile variables"
         )
-    bits = 8 * plain.get_size() if name in ("LONG", "ULONG") else 64
-    found = _scalar_types(bits).get(name)
-    if found is None:
+    bits = 8 * canonical.get_size() if name in ("LONG", "ULONG") else 64
+    result = _scalar_types(bits).get(name)
+    if result is None:
         raise UnsupportedConstruct(
             location,
             f"a value of type {type.spelling} cannot be modeled",
             "use float, double, or an integer type of at most 64 bits",
         )
-    return found
+    return result
 
 
 def make_variable(
@@ -106,21 +106,21 @@ def _array_extents(
     Clang gives the written lengths as children of the declaration, those of inner dimensions first;
     lengths in a typedef are not among them.
     """
-    written = [child for child in children(cursor) if child.kind.is_expression()]
-    found: list[Expression | None] = []
+    lengths = [child for child in children(cursor) if child.kind.is_expression()]
+    extents: list[Expression | None] = []
     for level in reversed(levels):
         name = level.kind.name
         if name == "CONSTANTARRAY":
-            if not is_named and written:
-                written.pop(0)
-            found.append(Literal(location, LONG, level.get_array_size()))
+            if not is_named and lengths:
+                lengths.pop(0)
+            extents.append(Literal(location, LONG, level.get_array_size()))
         elif name == "VARIABLEARRAY":
-            if is_named or not written:
+            if is_named or not lengths:
                 raise UnsupportedConstruct(
                     location, f"the lengths of {cursor.spelling} are in a typedef",
                     "write the lengths where the variable is declared",
                 )  # fmt: skip
-            found.append(value(written.pop(0)))
+            extents.append(value(lengths.pop(0)))
         else:
-            found.append(None)
-    return tuple(reversed(found))
+            extents.append(None)
+    return tuple(reversed(extents))

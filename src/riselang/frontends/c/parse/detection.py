@@ -47,34 +47,34 @@ class _RegionFinder:
 
     def search(self, statements: Sequence[Statement]) -> None:
         """Take the longest runs from left to right; search inside statements that are in none."""
-        at = 0
-        while at < len(statements):
-            found = self._longest_region(statements[at:])
-            if found is None:
-                self._search_inside(statements[at])
-                at += 1
+        position = 0
+        while position < len(statements):
+            region = self._longest_region(statements[position:])
+            if region is None:
+                self._search_inside(statements[position])
+                position += 1
                 continue
-            length, scop = found
+            length, scop = region
             if scop is not None:
                 self.scops.append(scop)
-            at += length
+            position += length
 
     def _longest_region(self, statements: Sequence[Statement]) -> tuple[int, Scop | None] | None:
         """Return how many of the first statements form one region, and its model if it has a
         loop."""
         best: tuple[int, Scop | None] | None = None
         for length in range(1, len(statements) + 1):
-            chosen = tuple(statements[:length])
+            candidate = tuple(statements[:length])
             if not _has_loop(statements[length - 1]) and best is not None and best[1] is None:
                 pass
             try:
                 name = f"{self._function.name}_scop{len(self.scops)}"
-                scop = self._model(detected_region(self._function, chosen, name))
+                scop = self._model(detected_region(self._function, candidate, name))
             except UnsupportedConstruct as refusal:
                 if length == 1:
                     self.refusals.append(refusal)
                 break
-            has_loop = any(_has_loop(each) for each in chosen)
+            has_loop = any(_has_loop(each) for each in candidate)
             best = (length, scop if has_loop else None)
         return best
 

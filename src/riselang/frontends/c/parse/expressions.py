@@ -67,8 +67,13 @@ class ExpressionReader:
 
     def find_variable(self, cursor: Cursor) -> Variable:
         """Return the variable of a declaration."""
-        at = cursor.location
-        key = (cursor.spelling, at.file.name if at.file else "", at.offset, cursor.hash)
+        position = cursor.location
+        key = (
+            cursor.spelling,
+            position.file.name if position.file else "",
+            position.offset,
+            cursor.hash,
+        )
         if key not in self.variables:
             self.variables[key] = make_variable(cursor, self.location_of(cursor), self.read_value)
         return self.variables[key]
@@ -105,9 +110,9 @@ class ExpressionReader:
             return Literal(location, INT, int(declared.enum_value))
         if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
             raise UnsupportedConstruct(location, f"{cursor.spelling} is not a variable")
-        known = self._constant_value(declared)
-        if known is not None:
-            return Literal(location, self.read_type(cursor), known)
+        constant = self._constant_value(declared)
+        if constant is not None:
+            return Literal(location, self.read_type(cursor), constant)
         variable = self.find_variable(declared)
         if variable.is_array:
             raise UnsupportedConstruct(
@@ -217,13 +222,13 @@ class ExpressionReader:
         return convert_to(self.read_value(inner), self.read_type(cursor))
 
     def _single_child(self, cursor: Cursor) -> list[Cursor]:
-        found = [child for child in children(cursor) if child.kind.is_expression()]
-        if len(found) != 1:
+        expressions = [child for child in children(cursor) if child.kind.is_expression()]
+        if len(expressions) != 1:
             raise UnsupportedConstruct(
                 self.location_of(cursor), "this kind of expression cannot be modeled",
                 "compute it outside the region",
             )  # fmt: skip
-        return found
+        return expressions
 
     def read_cast(self, cursor: Cursor) -> Expression:
         inner = children(cursor)[-1]

@@ -44,23 +44,25 @@ class Inliner:
 
     functions: Mapping[str, Function]
     _active: list[str] = field(default_factory=list[str])
-    _before: list[Statement] = field(default_factory=list[Statement])
+    _preceding: list[Statement] = field(default_factory=list[Statement])
     """The statements that have to run before the current one."""
     _depth: int = 0
     """The number of conditions that guard the current expression."""
     _count: int = 0
 
-    def inline_statements(self, given: Sequence[Statement]) -> tuple[Statement, ...]:
-        return tuple(made for statement in given for made in self.inline_statement(statement))
+    def inline_statements(self, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+        return tuple(
+            inlined for statement in statements for inlined in self.inline_statement(statement)
+        )
 
     def inline_statement(self, statement: Statement) -> list[Statement]:
         """Return the statements that replace a statement: its inlined calls, then itself."""
-        outer, self._before = self._before, []
+        outer, self._preceding = self._preceding, []
         try:
-            changed = self._rewrite_statement(statement)
-            return [*self._before, *([changed] if changed is not None else [])]
+            rewritten = self._rewrite_statement(statement)
+            return [*self._preceding, *([rewritten] if rewritten is not None else [])]
         finally:
-            self._before = outer
+            self._preceding = outer
 
     def _rewrite_statement(self, statement: Statement) -> Statement | None:
         match statement:
@@ -91,8 +93,8 @@ class Inliner:
                 return statement
 
     def _inline_block(self, statement: Statement) -> Statement:
-        made = self.inline_statement(statement)
-        return made[0] if len(made) == 1 else Block(statement.location, tuple(made))
+        inlined = self.inline_statement(statement)
+        return inlined[0] if len(inlined) == 1 else Block(statement.location, tuple(inlined))
 
     def _inline_loop(self, statement: For) -> For:
         # The loop head is evaluated in every iteration, so nothing may be moved out of it.
@@ -136,9 +138,9 @@ class Inliner:
         self._check_arrays(call, function, values)
         result = _function_value(function.body.statements, values)
         if result is not None:
-            found = self.inline_value(result)
+            value = self.inline_value(result)
             self._active.pop()
-            return convert_to(found, call.type)
+            return convert_to(value, call.type)
         if self._depth:
             raise UnsupportedConstruct(
                 call.location, f"{call.function} is called under a condition, but does more than "
@@ -186,10 +188,10 @@ class Inliner:
             if parameter.is_array:
                 values[parameter] = argument
                 continue
-            own = replace(parameter, is_parameter=False)
-            values[parameter] = Access(argument.location, own.type, own, ())
-            given = convert_to(argument, own.type)
-            self._before.append(Declare(argument.location, own, given))
+            local = replace(parameter, is_parameter=False)
+            values[parameter] = Access(argument.location, local.type, local, ())
+            initial_value = convert_to(argument, local.type)
+            self._preceding.append(Declare(argument.location, local, initial_value))
         self._check_arrays(
             call, function, dict(zip(function.parameters, call.arguments, strict=True))
         )
@@ -204,7 +206,7 @@ class Inliner:
         if not isinstance(last, Return):
             body.append(last)
         for statement in body:
-            self._before.extend(self.inline_statement(substitute_statement(statement, values)))
+            self._preceding.extend(self.inline_statement(substitute_statement(statement, values)))
         returned: Expression | None = None
         if isinstance(last, Return) and last.value is not None:
             returned = self.inline_value(substitute_expression(last.value, values))
@@ -226,10 +228,10 @@ class Inliner:
                 )
             theirs = argument.variable.extents[len(argument.indices) :]
             ours = parameter.extents
-            same = len(ours) == len(theirs) and all(
+            is_same = len(ours) == len(theirs) and all(
                 _is_same_length(a, b, scalars) for a, b in zip(ours[1:], theirs[1:], strict=True)
             )
-            if not same or argument.variable.type != parameter.type:
+            if not is_same or argument.variable.type != parameter.type:
                 raise UnsupportedConstruct(
                     argument.location,
                     f"{argument.variable.name} has rows of different lengths than "
@@ -243,10 +245,10 @@ def _copy_variable(variable: Variable, values: Mapping[Variable, Expression]) ->
     extents = tuple(
         None if e is None else substitute_expression(e, values) for e in variable.extents
     )
-    own = replace(variable, extents=extents)
-    if own.is_array:
-        return ArrayValue(own.location, own.type, own, ())
-    return Access(own.location, own.type, own, ())
+    copy = replace(variable, extents=extents)
+    if copy.is_array:
+        return ArrayValue(copy.location, copy.type, copy, ())
+    return Access(copy.location, copy.type, copy, ())
 
 
 def _is_same_length(
@@ -274,21 +276,21 @@ def _function_value(
 ) -> Expression | None:
     """Return the value of a function without side effects as one expression."""
     known = dict(values)
-    for at, statement in enumerate(statements):
-        rest = statements[at + 1 :]
+    for position, statement in enumerate(statements):
+        following = statements[position + 1 :]
         match statement:
             case Return(value=Expression() as value):
                 return substitute_expression(value, known)
             case Block():
-                return _function_value((*statement.statements, *rest), known)
+                return _function_value((*statement.statements, *following), known)
             case Declare(value=Expression() as value, variable=variable):
-                if variable.is_array or _is_assigned(variable, rest):
+                if variable.is_array or _is_assigned(variable, following):
                     return None
                 known[variable] = substitute_expression(value, known)
             case If():
-                first = _function_value((statement.then, *rest), known)
+                first = _function_value((statement.then, *following), known)
                 otherwise = () if statement.otherwise is None else (statement.otherwise,)
-                second = _function_value((*otherwise, *rest), known)
+                second = _function_value((*otherwise, *following), known)
                 if first is None or second is None:
                     return None
                 condition = substitute_expression(statement.condition, known)

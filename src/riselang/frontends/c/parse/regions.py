@@ -65,10 +65,10 @@ class MarkedRange:
 def find_marked_ranges(parsed: ParsedFile) -> list[MarkedRange]:
     """Return the marked regions of a file; raises an error if the pragmas do not enclose whole
     statements."""
-    found = list(_find_pragmas(parsed))
+    pragmas = list(_find_pragmas(parsed))
     pairs: list[MarkedRange] = []
     begin: ScopPragma | None = None
-    for mark in found:
+    for mark in pragmas:
         if mark.is_begin == (begin is not None):
             other = "endscop before the next scop" if mark.is_begin else "scop before this endscop"
             raise UserError(f"expected a #pragma {other}", mark.location)
@@ -104,18 +104,18 @@ def _pair_pragmas(parsed: ParsedFile, begin: ScopPragma, end: ScopPragma) -> Mar
 
 def _block_around(parsed: ParsedFile, mark: ScopPragma) -> SourceLocation:
     """Return the start of the block that encloses a pragma."""
-    around = parsed.unit.cursor
-    while inner := [each for each in children(around) if parsed.encloses(each, mark.location)]:
-        around = inner[-1]
-    if around == parsed.unit.cursor:
+    enclosing = parsed.unit.cursor
+    while inner := [each for each in children(enclosing) if parsed.encloses(each, mark.location)]:
+        enclosing = inner[-1]
+    if enclosing == parsed.unit.cursor:
         raise UserError(f"this #pragma {mark.name} is outside any function", mark.location)
-    if kind_name(around) != "COMPOUND_STMT":
+    if kind_name(enclosing) != "COMPOUND_STMT":
         raise UserError(
             f"this #pragma {mark.name} is in the middle of a statement; move it before "
             "the statement, or after it",
             mark.location,
         )
-    return parsed.location_of(around)
+    return parsed.location_of(enclosing)
 
 
 def whole_function(function: Function) -> Region:
@@ -141,8 +141,10 @@ def regions_from_pragmas(
         if _is_whole(function, parent, first, last):
             regions.append(whole_function(function))
             continue
-        chosen = parent.statements[first:last]
-        regions.append(_make_region(function, chosen, _region_name(function, regions), pair.begin))
+        statements = parent.statements[first:last]
+        regions.append(
+            _make_region(function, statements, _region_name(function, regions), pair.begin)
+        )
     return regions
 
 
@@ -166,8 +168,8 @@ def _is_whole(function: Function, parent: Block, first: int, last: int) -> bool:
     """Whether a function does nothing outside a region."""
     if parent is not function.body or function.unsupported is not None:
         return False
-    outside = (*parent.statements[:first], *parent.statements[last:])
-    return all(_does_nothing(inner) for each in outside for inner in walk_statement(each))
+    other_statements = (*parent.statements[:first], *parent.statements[last:])
+    return all(_does_nothing(inner) for each in other_statements for inner in walk_statement(each))
 
 
 def _does_nothing(statement: Statement) -> bool:
@@ -181,18 +183,20 @@ def _does_nothing(statement: Statement) -> bool:
 def _make_region(
     function: Function, statements: tuple[Statement, ...], name: str, location: SourceLocation
 ) -> Region:
-    chosen = set(map(id, (inner for each in statements for inner in walk_statement(each))))
-    outside = [each for each in walk_statement(function.body) if id(each) not in chosen]
-    declarations = [each for each in outside if isinstance(each, Declare)]
+    region_ids = set(map(id, (inner for each in statements for inner in walk_statement(each))))
+    other_statements = [
+        each for each in walk_statement(function.body) if id(each) not in region_ids
+    ]
+    declarations = [each for each in other_statements if isinstance(each, Declare)]
     declared = {each.variable for each in declarations}
-    given = {each.variable for each in declarations if each.value is not None}
-    used = {variable for each in outside for variable in _statement_variables(each)}
-    if any(isinstance(each, UnsupportedStatement) for each in outside):
+    initialized = {each.variable for each in declarations if each.value is not None}
+    used = {variable for each in other_statements for variable in _statement_variables(each)}
+    if any(isinstance(each, UnsupportedStatement) for each in other_statements):
         # Statements that could not be read may use any variable.
         used |= declared
     return Region(
         name, location, function, statements, is_whole=False,
-        outer_locals=frozenset(declared - used - given), live_after=frozenset(used),
+        outer_locals=frozenset(declared - used - initialized), live_after=frozenset(used),
     )  # fmt: skip
 
 

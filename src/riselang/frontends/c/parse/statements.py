@@ -64,13 +64,13 @@ class StatementReader:
 
     def read_functions(self) -> list[Function]:
         """Return the functions that the file defines, in source order."""
-        found: list[Function] = []
+        result: list[Function] = []
         for cursor in children(self._parsed.unit.cursor):
             is_function = kind_name(cursor) == "FUNCTION_DECL" and cursor.is_definition()
             if is_function and cursor.location.file is not None:
                 function = self._read_function(cursor)
-                found += [function] if function is not None else []
-        return found
+                result += [function] if function is not None else []
+        return result
 
     def _read_function(self, cursor: Cursor) -> Function | None:
         location = self._parsed.location_of(cursor)
@@ -138,22 +138,22 @@ class StatementReader:
         )
 
     def read_return(self, cursor: Cursor) -> Statement:
-        found = children(cursor)
-        value = self._expressions.read_value(found[0]) if found else None
+        values = children(cursor)
+        value = self._expressions.read_value(values[0]) if values else None
         return Return(self._parsed.location_of(cursor), value)
 
     # Declarations and assignments
 
     def read_declarations(self, cursor: Cursor) -> Statement:
-        found: list[Statement] = []
+        result: list[Statement] = []
         for each in children(cursor):
             if kind_name(each) == "VAR_DECL":
-                found.append(self._read_declaration(each))
+                result.append(self._read_declaration(each))
             elif kind_name(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
                 raise UnsupportedConstruct(
                     self._parsed.location_of(each), "this declaration cannot be modeled"
                 )
-        return Block(self._parsed.location_of(cursor), tuple(found))
+        return Block(self._parsed.location_of(cursor), tuple(result))
 
     def _read_declaration(self, cursor: Cursor) -> Statement:
         location = self._parsed.location_of(cursor)
@@ -169,15 +169,17 @@ class StatementReader:
             return _make_foreign(refusal)
 
     def _read_initializer(self, cursor: Cursor, variable: Variable) -> Expression | None:
-        found = [child for child in children(cursor) if child.kind.is_expression()]
+        expressions = [child for child in children(cursor) if child.kind.is_expression()]
         if variable.is_array:
-            if any(kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in found):
+            if any(
+                kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in expressions
+            ):
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} has an initializer list",
                     "assign the elements one by one, or pass the array as a parameter",
                 )  # fmt: skip
             return None
-        return self._expressions.read_value(found[-1]) if found else None
+        return self._expressions.read_value(expressions[-1]) if expressions else None
 
     def read_assignment(self, cursor: Cursor) -> Statement:
         """Read `a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
@@ -249,14 +251,14 @@ class StatementReader:
 
     def read_for(self, cursor: Cursor) -> Statement:
         location = self._parsed.location_of(cursor)
-        found = children(cursor)
-        if len(found) != 4:
+        parts = children(cursor)
+        if len(parts) != 4:
             # Clang omits missing parts, and does not say which ones are missing.
             raise UnsupportedConstruct(
                 location, "the loop lacks an initialization, a condition or an update",
                 "write for (i = first; i < end; i += step)",
             )  # fmt: skip
-        start, condition, increment, body = found
+        start, condition, increment, body = parts
         variable, is_own, first = self._read_loop_start(start)
         if any(isinstance(e, Access) and e.variable is variable for e in walk_expression(first)):
             raise UnsupportedConstruct(

@@ -69,29 +69,29 @@ def map_operands(expression: Expression, change: Callable[[Expression], Expressi
 
 def substitute_expression(expression: Expression, values: Substitution) -> Expression:
     """Substitute values for variables in an expression."""
-    changed = map_operands(expression, lambda inner: substitute_expression(inner, values))
-    if not isinstance(changed, Access | ArrayValue) or changed.variable not in values:
-        return changed
-    value = values[changed.variable]
-    if not changed.variable.is_array:
-        return convert_to(value, changed.type)
+    substituted = map_operands(expression, lambda inner: substitute_expression(inner, values))
+    if not isinstance(substituted, Access | ArrayValue) or substituted.variable not in values:
+        return substituted
+    value = values[substituted.variable]
+    if not substituted.variable.is_array:
+        return convert_to(value, substituted.type)
     assert isinstance(value, ArrayValue)
-    return _substitute_access(changed, value)
+    return _substitute_access(substituted, value)
 
 
-def _substitute_access(access: Access | ArrayValue, whole: ArrayValue) -> Expression:
+def _substitute_access(access: Access | ArrayValue, array: ArrayValue) -> Expression:
     """Rewrite an access to a parameter as one to the array that was passed."""
     indices = list(access.indices)
     offset = access.offset if isinstance(access, ArrayValue) else None
-    if whole.offset is not None:
+    if array.offset is not None:
         if indices:
-            indices[0] = _add_indices(whole.offset, indices[0])
+            indices[0] = _add_indices(array.offset, indices[0])
         else:
-            offset = whole.offset if offset is None else _add_indices(whole.offset, offset)
-    together = (*whole.indices, *indices)
+            offset = array.offset if offset is None else _add_indices(array.offset, offset)
+    all_indices = (*array.indices, *indices)
     if isinstance(access, Access):
-        return Access(access.location, access.type, whole.variable, together)
-    return ArrayValue(access.location, access.type, whole.variable, together, offset)
+        return Access(access.location, access.type, array.variable, all_indices)
+    return ArrayValue(access.location, access.type, array.variable, all_indices, offset)
 
 
 def _add_indices(left: Expression, right: Expression) -> Expression:

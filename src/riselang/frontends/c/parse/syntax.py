@@ -216,8 +216,8 @@ def direct_operands(expression: Expression) -> tuple[Expression, ...]:
         case Call():
             return expression.arguments
         case ArrayValue():
-            rest = () if expression.offset is None else (expression.offset,)
-            return (*expression.indices, *rest)
+            offsets = () if expression.offset is None else (expression.offset,)
+            return (*expression.indices, *offsets)
         case Fma():
             return (expression.first, expression.second, expression.third)
         case _:
@@ -228,18 +228,18 @@ def walk_expression(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all of its subexpressions, from left to right."""
     stack = [expression]
     while stack:
-        found = stack.pop()
-        yield found
-        stack.extend(reversed(direct_operands(found)))
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(direct_operands(current)))
 
 
 def expression_depth(expression: Expression) -> int:
     """Return the nesting depth of operations."""
     deepest, stack = 0, [(expression, 1)]
     while stack:
-        found, level = stack.pop()
+        current, level = stack.pop()
         deepest = max(deepest, level)
-        stack.extend((inner, level + 1) for inner in direct_operands(found))
+        stack.extend((inner, level + 1) for inner in direct_operands(current))
     return deepest
 
 
@@ -247,9 +247,9 @@ def walk_statement(statement: Statement) -> Iterator[Statement]:
     """Yield a statement and all nested statements, in source order."""
     stack = [statement]
     while stack:
-        found = stack.pop()
-        yield found
-        stack.extend(reversed(_child_statements(found)))
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(_child_statements(current)))
 
 
 def _child_statements(statement: Statement) -> tuple[Statement, ...]:
@@ -257,8 +257,8 @@ def _child_statements(statement: Statement) -> tuple[Statement, ...]:
         case Block():
             return statement.statements
         case If():
-            rest = () if statement.otherwise is None else (statement.otherwise,)
-            return (statement.then, *rest)
+            else_branch = () if statement.otherwise is None else (statement.otherwise,)
+            return (statement.then, *else_branch)
         case For():
             return (statement.body,)
         case UnsupportedStatement():

@@ -73,17 +73,17 @@ def loop_variables_live_after(region: Region) -> frozenset[Variable]:
     """Return the loop variables whose values are read after their loops."""
     loops = {each.variable for each in walk_statements(region.statements) if isinstance(each, For)
              and not each.declares_variable}  # fmt: skip
-    found = {variable for variable in loops if variable in region.live_after}
+    result = {variable for variable in loops if variable in region.live_after}
     for statement in region.statements:
-        found |= _variables_read_outside(statement, loops, frozenset())
-    return frozenset(found)
+        result |= _variables_read_outside(statement, loops, frozenset())
+    return frozenset(result)
 
 
 def _variables_read_outside(
     statement: Statement, loops: set[Variable], running: frozenset[Variable]
 ) -> set[Variable]:
     """Return those of the variables that are read outside their loops."""
-    found = {
+    result = {
         part.variable
         for expression in direct_expressions(statement)
         for part in walk_expression(expression)
@@ -96,12 +96,12 @@ def _variables_read_outside(
         case Block():
             children: tuple[Statement, ...] = statement.statements
         case If():
-            rest = () if statement.otherwise is None else (statement.otherwise,)
-            children = (statement.then, *rest)
+            else_branch = () if statement.otherwise is None else (statement.otherwise,)
+            children = (statement.then, *else_branch)
         case For():
             children = (statement.body,)
         case _:
             children = ()
     for child in children:
-        found |= _variables_read_outside(child, loops, running)
-    return found
+        result |= _variables_read_outside(child, loops, running)
+    return result

@@ -35,13 +35,13 @@ def preserves_dependences(
     """Whether no instance runs before one that it depends on; if `strictly`, nor at the same
     time."""
     when = schedule_map(scop, times)
-    between = pairs.apply_domain(when).apply_range(when)
-    if between.is_empty():
+    scheduled_pairs = pairs.apply_domain(when).apply_range(when)
+    if scheduled_pairs.is_empty():
         return True
-    found = isl().Map.from_union_map(between)
-    space = found.get_space().domain()
+    pair_map = isl().Map.from_union_map(scheduled_pairs)
+    space = pair_map.get_space().domain()
     later = isl().Map.lex_lt(space) if strictly else isl().Map.lex_le(space)
-    return bool(found.is_subset(later))
+    return bool(pair_map.is_subset(later))
 
 
 def is_parallel(scop: Scop, pairs: Any, times: ScheduleVectors) -> bool:
@@ -52,39 +52,41 @@ def is_parallel(scop: Scop, pairs: Any, times: ScheduleVectors) -> bool:
 
 def dependence_edges(pairs: Any) -> set[tuple[str, str]]:
     """Return the edges of the dependence graph of statements."""
-    found: set[tuple[str, str]] = set()
+    edges: set[tuple[str, str]] = set()
     dims = isl().dim_type
 
     def add(pair: Any) -> None:
         source, target = pair.get_tuple_name(dims.in_), pair.get_tuple_name(dims.out)
         if source != target and not pair.is_empty():
-            found.add((source, target))
+            edges.add((source, target))
 
     pairs.foreach_map(add)
-    return found
+    return edges
 
 
 def strongly_connected_components(
-    names: Sequence[str], known: set[tuple[str, str]]
+    names: Sequence[str], edges: set[tuple[str, str]]
 ) -> list[list[str]]:
     """Return the strongly connected components of the dependence graph, in topological order."""
     reached = {name: {name} for name in names}
     changed = True
     while changed:
         changed = False
-        for source, target in known:
+        for source, target in edges:
             if source in reached and target in reached:
-                more = reached[target] - reached[source]
-                reached[source] |= more
-                changed = changed or bool(more)
-    left = list(names)
+                new_targets = reached[target] - reached[source]
+                reached[source] |= new_targets
+                changed = changed or bool(new_targets)
+    remaining = list(names)
     ordered: list[list[str]] = []
-    while left:
+    while remaining:
         first = next(
-            name for name in left
-            if all(other in reached[name] or name not in reached[other] for other in left)
+            name for name in remaining
+            if all(other in reached[name] or name not in reached[other] for other in remaining)
         )  # fmt: skip
-        circle = [name for name in left if name in reached[first] and first in reached[name]]
-        ordered.append(circle)
-        left = [name for name in left if name not in circle]
+        component = [
+            name for name in remaining if name in reached[first] and first in reached[name]
+        ]
+        ordered.append(component)
+        remaining = [name for name in remaining if name not in component]
     return ordered

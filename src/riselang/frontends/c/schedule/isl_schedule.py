@@ -62,19 +62,19 @@ def choose_order(scop: Scop, schedule: str) -> LoopOrder:
         )
     if schedule == SOURCE:
         return LoopOrder(source)
-    found = within_limits(lambda: (_optimized_loops(scop),), MAX_OPERATIONS)
-    if found is None:
+    result = within_limits(lambda: (_optimized_loops(scop),), MAX_OPERATIONS)
+    if result is None:
         return LoopOrder(
             source, f"the search for another took more than {MAX_OPERATIONS} operations"
         )
-    (other,) = found
-    if other is None:
+    (optimized,) = result
+    if optimized is None:
         return LoopOrder(source, "isl finds no other that preserves all dependences")
-    is_right = has_same_data_flow(scop, source, other) and (
-        within_limits(lambda: is_faithful(scop, other), MAX_PROOF_OPERATIONS) is not False
+    is_right = has_same_data_flow(scop, source, optimized) and (
+        within_limits(lambda: is_faithful(scop, optimized), MAX_PROOF_OPERATIONS) is not False
     )
     return (
-        LoopOrder(other)
+        LoopOrder(optimized)
         if is_right
         else LoopOrder(source, "isl's loops for another are not proved")
     )
@@ -95,8 +95,8 @@ def _source_order_loops(scop: Scop) -> Any:
 
 
 def _optimized_loops(scop: Scop) -> Any:
-    found = find_schedule(scop)
-    return None if found is None else _generate_ast(scop, found)
+    optimized_schedule = find_schedule(scop)
+    return None if optimized_schedule is None else _generate_ast(scop, optimized_schedule)
 
 
 def _generate_ast(scop: Scop, schedule: Any, *, is_marked: bool = True) -> Any:

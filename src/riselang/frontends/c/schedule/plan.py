@@ -50,11 +50,11 @@ def build_plan_schedule(scop: Scop, plan: Plan) -> Any:
 def _build_tree(scop: Scop, plan: Plan) -> Any:
     match plan:
         case PlanSequence():
-            whole = None
+            tree = None
             for part in plan.parts:
-                found = _build_tree(scop, part)
-                whole = found if whole is None else whole.sequence(found)
-            return whole
+                part_tree = _build_tree(scop, part)
+                tree = part_tree if tree is None else tree.sequence(part_tree)
+            return tree
         case SharedLoops():
             body = _build_tree(scop, plan.body)
             return body.insert_partial_schedule(_make_band(scop, plan.rows))
@@ -115,9 +115,9 @@ def _with_options(scop: Scop, schedule: Any, plan: Plan) -> Any:
 
 def _unroll_options(scop: Scop, run: StatementLoops, outer: Rows) -> Any:
     full = _full_tile_instances(scop, run, outer)
-    around = isl().Map.from_union_map(schedule_map(scop, {run.statement: outer}))
+    outer_map = isl().Map.from_union_map(schedule_map(scop, {run.statement: outer}))
     band = isl().Map.from_union_map(schedule_map(scop, {run.statement: run.rows}))
-    points = full.apply(around.range_product(band)).set_tuple_name("isolate")
+    points = full.apply(outer_map.range_product(band)).set_tuple_name("isolate")
     options = isl().UnionSet.from_set(points)
     count = len(run.rows)
     for position in range(count - len(run.tiles), count):
@@ -131,6 +131,6 @@ def _full_tile_instances(scop: Scop, run: StatementLoops, outer: Rows) -> Any:
     fixed = [*outer, *run.rows[: len(run.rows) - len(run.tiles)]]
     fixed += [row.floor_divide(size) for row, size in run.tiles]
     when = isl().Map.from_union_map(schedule_map(scop, {run.statement: fixed}))
-    together = when.apply_range(when.reverse())
-    missing = together.intersect_range(statement.domain.complement())
+    same_tile = when.apply_range(when.reverse())
+    missing = same_tile.intersect_range(statement.domain.complement())
     return statement.domain.subtract(missing.domain())

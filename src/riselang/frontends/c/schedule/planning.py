@@ -37,8 +37,8 @@ class NoPlan(Exception):
 def plan_schedule(scop: Scop, pairs: Dependences) -> Any:
     """Return an optimized schedule tree; None if isl gives no rows to build it from."""
     try:
-        found = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
-        plan = _plan_nests(scop, found, pairs.all)
+        nests = schedule_nests(scop, _compute_isl_schedule(scop, pairs))
+        plan = _plan_nests(scop, nests, pairs.all)
     except (NoRows, NoPlan):
         return None
     return build_plan_schedule(scop, plan)
@@ -75,13 +75,13 @@ class _PlanPart:
     """The dependences within one iteration of the outer loops."""
 
 
-def _plan_nests(scop: Scop, found: Sequence[ScheduledNest], pairs: Any) -> Plan:
+def _plan_nests(scop: Scop, nests: Sequence[ScheduledNest], pairs: Any) -> Plan:
     parts: list[Plan] = []
-    for nest in found:
+    for nest in nests:
         names = tuple(nest.rows)
-        inside = _dependences_among(scop, names, pairs)
+        inner_pairs = _dependences_among(scop, names, pairs)
         outer: dict[str, Rows] = dict.fromkeys(names, ())
-        parts.append(_plan_part(_PlanPart(scop, names, nest.rows, nest.shared, outer, inside)))
+        parts.append(_plan_part(_PlanPart(scop, names, nest.rows, nest.shared, outer, inner_pairs)))
     return parts[0] if len(parts) == 1 else PlanSequence(tuple(parts))
 
 
@@ -95,8 +95,8 @@ def _dependences_among(scop: Scop, names: Sequence[str], pairs: Any) -> Any:
 
 def _plan_part(part: _PlanPart) -> Plan:
     """Plan a sequence of statements, with shared loops around those that cannot be split."""
-    circles = strongly_connected_components(part.names, dependence_edges(part.pairs))
-    plans = tuple(_plan_cycle(_restrict_part(part, tuple(circle))) for circle in circles)
+    cycles = strongly_connected_components(part.names, dependence_edges(part.pairs))
+    plans = tuple(_plan_cycle(_restrict_part(part, tuple(cycle))) for cycle in cycles)
     return plans[0] if len(plans) == 1 else PlanSequence(plans)
 
 
@@ -113,9 +113,9 @@ def _plan_cycle(part: _PlanPart) -> Plan:
         rows = remaining_rows(part.rows[name], outer, statement)
         return choose_loops(SingleStatement(part.scop, statement, outer, rows, part.pairs))
     for choice in _shared_loop_choices(part):
-        found = _plan_under_loops(part, choice)
-        if found is not None:
-            return found
+        plan = _plan_under_loops(part, choice)
+        if plan is not None:
+            return plan
     raise NoPlan
 
 
@@ -132,7 +132,7 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
             along = [alone.is_contiguous(alone.rows[inner]) for alone in deepest]
             if sum(along) * 2 > len(along):
                 yield from _tiled_choices(inner, shared, UNROLL_AND_JAM)
-                yield tuple((at, 1) for at in range(shared) if at != inner)
+                yield tuple((position, 1) for position in range(shared) if position != inner)
         for inner in range(shared):
             if all(alone.reads_contiguously(alone.rows[inner]) for alone in deepest):
                 yield from _tiled_choices(inner, shared, INTERLEAVED_REDUCTIONS)
@@ -142,9 +142,9 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
 
 def _tiled_choices(inner: int, shared: int, size: int) -> Iterator[SharedLoopChoice]:
     """Yield all rows but the innermost, one of them tiled."""
-    others = [at for at in range(shared) if at != inner]
-    for tiled in others:
-        yield ((tiled, size), *((at, 1) for at in others if at != tiled))
+    other_levels = [position for position in range(shared) if position != inner]
+    for tiled in other_levels:
+        yield ((tiled, size), *((position, 1) for position in other_levels if position != tiled))
 
 
 def _deepest_statements(part: _PlanPart) -> list[SingleStatement]:
@@ -161,13 +161,13 @@ def _deepest_statements(part: _PlanPart) -> list[SingleStatement]:
 def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
     """Return the plan with some shared loops; None if it is invalid or gains nothing."""
     added = {
-        name: tuple(part.rows[name][at].floor_divide(size) for at, size in choice)
+        name: tuple(part.rows[name][position].floor_divide(size) for position, size in choice)
         for name in part.names
     }
     if not preserves_dependences(part.scop, part.pairs, added, strictly=False):
         return None
     pairs = simultaneous_dependences(part.scop, part.pairs, added)
-    fixed = {at for at, size in choice if size == 1}
+    fixed = {position for position, size in choice if size == 1}
     inner = _PlanPart(
         part.scop,
         part.names,
@@ -182,10 +182,10 @@ def _plan_under_loops(part: _PlanPart, choice: SharedLoopChoice) -> Plan | None:
     ) < len(part.names):
         return None
     rows: list[Mapping[str, Linear]] = [
-        {name: added[name][at] for name in part.names} for at in range(len(choice))
+        {name: added[name][position] for name in part.names} for position in range(len(choice))
     ]
     return SharedLoops(tuple(rows), _plan_part(inner))
 
 
 def _drop_rows(rows: Rows, positions: set[int]) -> Rows:
-    return tuple(row for at, row in enumerate(rows) if at not in positions)
+    return tuple(row for position, row in enumerate(rows) if position not in positions)

@@ -40,7 +40,9 @@ def has_same_data_flow(scop: Scop, first: Any, second: Any) -> bool:
     flow = _DataFlow(scop, variables)
     left = MAX_INSTANCES
     for values in PARAMETER_VALUES:
-        sizes = {p.name: values[at % len(values)] for at, p in enumerate(scop.parameters)}
+        sizes = {
+            p.name: values[position % len(values)] for position, p in enumerate(scop.parameters)
+        }
         found: list[Any] = []
         for run in runs:
             instances = _take_up_to(run(sizes), left)
@@ -151,8 +153,8 @@ def _emit_lines(node: Any, indent: int, lines: list[str], variables: _Variables)
     kind = node.get_type()
     if kind == types.block:
         children = node.block_get_children()
-        for at in range(children.n_ast_node()):
-            _emit_lines(children.get_at(at), indent, lines, variables)
+        for position in range(children.n_ast_node()):
+            _emit_lines(children.get_at(position), indent, lines, variables)
     elif kind == types.for_:
         name = variables[node.for_get_iterator().get_id().get_name()]
         first = _format_expression(node.for_get_init(), variables)
@@ -178,8 +180,8 @@ def _emit_lines(node: Any, indent: int, lines: list[str], variables: _Variables)
         call = node.user_get_expr()
         name = call.get_op_arg(0).get_id().get_name()
         arguments = [
-            _format_expression(call.get_op_arg(at), variables)
-            for at in range(1, call.get_op_n_arg())
+            _format_expression(call.get_op_arg(position), variables)
+            for position in range(1, call.get_op_n_arg())
         ]
         lines.append(f"{space}yield {name!r}, ({''.join(f'{each}, ' for each in arguments)})")
 
@@ -192,8 +194,8 @@ def _format_expression(expression: Any, variables: _Variables) -> str:
         return str(read_number(expression))
     kind = operation_name(expression)
     arguments = [
-        _format_expression(expression.get_op_arg(at), variables)
-        for at in range(expression.get_op_n_arg())
+        _format_expression(expression.get_op_arg(position), variables)
+        for position in range(expression.get_op_n_arg())
     ]
     if kind in ("cond", "select"):
         return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"

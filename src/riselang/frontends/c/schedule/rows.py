@@ -40,7 +40,9 @@ def _collect_nests(scop: Scop, node: Any) -> list[ScheduledNest]:
         return _collect_nests(scop, node.child(0))
     if kind in (types.sequence, types.set):
         return [
-            nest for at in range(node.n_children()) for nest in _collect_nests(scop, node.child(at))
+            nest
+            for position in range(node.n_children())
+            for nest in _collect_nests(scop, node.child(position))
         ]
     shared = node.band_n_member() if kind == types.band else 0
     return [ScheduledNest(_collect_rows(scop, node), shared)]
@@ -144,13 +146,17 @@ def _matrix_rank(matrix: Sequence[Sequence[Fraction]]) -> int:
     rows = [list(row) for row in matrix]
     rank = 0
     for column in range(len(rows[0]) if rows else 0):
-        pivot = next((at for at in range(rank, len(rows)) if rows[at][column]), None)
+        pivot = next(
+            (position for position in range(rank, len(rows)) if rows[position][column]), None
+        )
         if pivot is None:
             continue
         rows[rank], rows[pivot] = rows[pivot], rows[rank]
-        for at in range(rank + 1, len(rows)):
-            factor = rows[at][column] / rows[rank][column]
-            rows[at] = [a - factor * b for a, b in zip(rows[at], rows[rank], strict=True)]
+        for position in range(rank + 1, len(rows)):
+            factor = rows[position][column] / rows[rank][column]
+            rows[position] = [
+                a - factor * b for a, b in zip(rows[position], rows[rank], strict=True)
+            ]
         rank += 1
     return rank
 
@@ -160,13 +166,15 @@ def _solve_system(matrix: list[list[Fraction]], goal: list[Fraction]) -> list[Fr
     size = len(goal)
     rows = [[*row, value] for row, value in zip(matrix, goal, strict=True)]
     for column in range(size):
-        pivot = next((at for at in range(column, size) if rows[at][column]), None)
+        pivot = next((position for position in range(column, size) if rows[position][column]), None)
         if pivot is None:
             return None
         rows[column], rows[pivot] = rows[pivot], rows[column]
         rows[column] = [value / rows[column][column] for value in rows[column]]
-        for at in range(size):
-            if at != column and rows[at][column]:
-                factor = rows[at][column]
-                rows[at] = [a - factor * b for a, b in zip(rows[at], rows[column], strict=True)]
+        for position in range(size):
+            if position != column and rows[position][column]:
+                factor = rows[position][column]
+                rows[position] = [
+                    a - factor * b for a, b in zip(rows[position], rows[column], strict=True)
+                ]
     return [row[-1] for row in rows]

@@ -34,7 +34,7 @@ class _AstReader:
     iterators: list[str] = field(default_factory=list[str])
     conditions: list[str] = field(default_factory=list[str])
     time: list[str] = field(default_factory=list[str])
-    found: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    relations: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """For each statement in the loops: its relation, and its schedule vector."""
 
     def visit_node(self, node: Any) -> None:
@@ -42,9 +42,9 @@ class _AstReader:
         kind = node.get_type()
         if kind == types.block:
             children = node.block_get_children()
-            for at in range(children.n_ast_node()):
-                self.time.append(str(at))
-                self.visit_node(children.get_at(at))
+            for position in range(children.n_ast_node()):
+                self.time.append(str(position))
+                self.visit_node(children.get_at(position))
                 self.time.pop()
         elif kind == types.for_:
             self._visit_for(node)
@@ -80,22 +80,24 @@ class _AstReader:
         branches = [(condition, node.if_get_then_node())]
         if node.if_has_else_node():
             branches.append((f"not ({condition})", node.if_get_else_node()))
-        for at, (holds, branch) in enumerate(branches):
+        for position, (holds, branch) in enumerate(branches):
             self.conditions.append(holds)
-            self.time.append(str(at))
+            self.time.append(str(position))
             self.visit_node(branch)
             self.time.pop()
             self.conditions.pop()
 
     def _visit_user(self, call: Any) -> None:
         name = call.get_op_arg(0).get_id().get_name()
-        arguments = [read_value(call.get_op_arg(at)) for at in range(1, call.get_op_n_arg())]
+        arguments = [
+            read_value(call.get_op_arg(position)) for position in range(1, call.get_op_n_arg())
+        ]
         source = f"[{', '.join(self.iterators)}]"
         for combination in product(*arguments):
             holds = join_conditions([*self.conditions, *(guard for guard, _ in combination)])
             target = ", ".join(text for _, text in combination)
             relation = f"{self.scop.prefix}{{ {source} -> {name}[{target}] : {holds} }}"
-            self.found.append((relation, f"{source}|{', '.join(self.time)}"))
+            self.relations.append((relation, f"{source}|{', '.join(self.time)}"))
 
 
 def _exists(text: str, guard: str) -> str:
@@ -110,7 +112,7 @@ def read_value(expression: Any) -> Alternatives:
     if expression.get_type() == types.int:
         return [("", str(read_number(expression)))]
     kind = operation_name(expression)
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     if kind in ("cond", "select"):
         condition = read_condition(arguments[0])
         return [
@@ -134,7 +136,7 @@ def read_condition(expression: Any) -> str:
     if expression.get_type() == isl().ast_expr_type.int:
         return "0 = 0" if read_number(expression) else "1 = 0"
     kind = operation_name(expression)
-    arguments = [expression.get_op_arg(at) for at in range(expression.get_op_n_arg())]
+    arguments = [expression.get_op_arg(position) for position in range(expression.get_op_n_arg())]
     if kind in ("and_", "and_then"):
         return " and ".join(f"({read_condition(each)})" for each in arguments)
     if kind in ("or_", "or_else"):
@@ -150,7 +152,7 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     """Whether isl's loops run each instance once, and after all instances that it depends on."""
     reader = _AstReader(scop)
     reader.visit_node(tree)
-    order = _schedule_relation(scop, reader.found)
+    order = _schedule_relation(scop, reader.relations)
     domain = scop.schedule.get_domain()
     if not order.is_single_valued() or not order.domain().is_equal(domain):
         return False
@@ -160,20 +162,20 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     pairs = known.all.apply_domain(order).apply_range(order)
     if pairs.is_empty():
         return True
-    between = isl().Map.from_union_map(pairs)
-    later = isl().Map.lex_lt(between.get_space().domain())
-    return bool(between.is_subset(later))
+    pair_map = isl().Map.from_union_map(pairs)
+    later = isl().Map.lex_lt(pair_map.get_space().domain())
+    return bool(pair_map.is_subset(later))
 
 
-def _schedule_relation(scop: Scop, found: list[tuple[str, str]]) -> Any:
+def _schedule_relation(scop: Scop, relations: list[tuple[str, str]]) -> Any:
     """Return the schedule of each instance; vectors are padded to the longest one."""
-    length = max((time.count(",") + 1 for _, time in found), default=0)
-    whole = isl().UnionMap(f"{scop.prefix}{{ }}")
-    for relation, time in found:
+    length = max((time.count(",") + 1 for _, time in relations), default=0)
+    union = isl().UnionMap(f"{scop.prefix}{{ }}")
+    for relation, time in relations:
         source, _, point = time.partition("|")
         entries = [each for each in point.split(", ") if each]
         padded = ", ".join(f"({each})" for each in [*entries, *["0"] * (length - len(entries))])
         when = isl().Map(f"{scop.prefix}{{ {source} -> [{padded}] }}")
         part = isl().Map(relation).reverse().apply_range(when)
-        whole = whole.union(isl().UnionMap.from_map(part))
-    return whole
+        union = union.union(isl().UnionMap.from_map(part))
+    return union

@@ -53,21 +53,21 @@ class SingleStatement:
 
     def is_contiguous(self, row: Linear) -> bool:
         """Whether vectors of iterations of a row write and read contiguous elements."""
-        found = self.strides_along(row)
-        writes = [found[access] for access in self.statement.writes if access in found]
+        strides = self.strides_along(row)
+        writes = [strides[access] for access in self.statement.writes if access in strides]
         return (
             bool(writes)
             and all(stride is Stride.NEXT for stride in writes)
-            and all(stride in (Stride.STAYS, Stride.NEXT) for stride in found.values())
+            and all(stride in (Stride.STAYS, Stride.NEXT) for stride in strides.values())
         )
 
     def reads_contiguously(self, row: Linear) -> bool:
         """Whether iterations of a row read contiguous elements, and write the same one."""
-        found = self.strides_along(row)
+        strides = self.strides_along(row)
         return (
-            bool(found)
-            and Stride.FAR not in found.values()
-            and all(found.get(access) is Stride.STAYS for access in self.statement.writes)
+            bool(strides)
+            and Stride.FAR not in strides.values()
+            and all(strides.get(access) is Stride.STAYS for access in self.statement.writes)
         )
 
     def uses_whole_cache_lines(self, row: Linear, other: Linear) -> bool:
@@ -86,14 +86,14 @@ class SingleStatement:
 
     def writes_distinct_elements(self, row: Linear) -> bool:
         """Whether each iteration of a row writes a different element."""
-        found = self.strides_along(row)
-        return any(found.get(access) is not Stride.STAYS for access in self.statement.writes)
+        strides = self.strides_along(row)
+        return any(strides.get(access) is not Stride.STAYS for access in self.statement.writes)
 
     def reuses_reads(self, row: Linear) -> bool:
         """Whether iterations of a row read an array element in common."""
-        found = self.strides_along(row)
+        strides = self.strides_along(row)
         return any(
-            read.indices and found.get(read) is Stride.STAYS for read in self.statement.reads
+            read.indices and strides.get(read) is Stride.STAYS for read in self.statement.reads
         )
 
     def reuses_elements(self, row: Linear) -> bool:
@@ -128,27 +128,30 @@ def _vectorized_candidates(alone: SingleStatement) -> Iterator[Candidate]:
     if not is_vectorizable(alone.statement):
         return
     for row in reversed(alone.rows):
-        others = [each for each in alone.rows if each != row]
+        other_rows = [each for each in alone.rows if each != row]
         # The written elements change slowest, so that they stay in the cache.
-        others.sort(key=lambda each: not alone.writes_distinct_elements(each))
-        if not alone.is_contiguous(row) or not alone.is_parallel((*others, row)):
+        other_rows.sort(key=lambda each: not alone.writes_distinct_elements(each))
+        if not alone.is_contiguous(row) or not alone.is_parallel((*other_rows, row)):
             continue
-        shared = [each for each in others if alone.reuses_elements(each)]
+        shared = [each for each in other_rows if alone.reuses_elements(each)]
         for count in (2, 1):
             if len(shared) >= count:
                 tiles = tuple((each, UNROLL_AND_JAM) for each in shared[-count:])
-                yield from _tiled_candidates(others, row, tiles)
-        yield (*others, row), ()
+                yield from _tiled_candidates(other_rows, row, tiles)
+        yield (*other_rows, row), ()
 
 
 def _tiled_candidates(
-    others: Sequence[Linear], row: Linear, tiles: tuple[tuple[Linear, int], ...]
+    other_rows: Sequence[Linear], row: Linear, tiles: tuple[tuple[Linear, int], ...]
 ) -> Iterator[Candidate]:
     sizes = dict(tiles)
-    loops = [each.floor_divide(sizes[each]) if each in sizes else each for each in others]
+    loops = [each.floor_divide(sizes[each]) if each in sizes else each for each in other_rows]
     unrolled = [each for each, _ in tiles]
-    if len(others) > 1:
-        strips = [row.floor_divide(CACHE_TILE_COLUMNS), others[-1].floor_divide(CACHE_TILE_ROWS)]
+    if len(other_rows) > 1:
+        strips = [
+            row.floor_divide(CACHE_TILE_COLUMNS),
+            other_rows[-1].floor_divide(CACHE_TILE_ROWS),
+        ]
         yield (*strips, *loops, row, *unrolled), tiles
     yield (*loops, row, *unrolled), tiles
 
@@ -156,25 +159,35 @@ def _tiled_candidates(
 def _reduction_candidates(alone: SingleStatement) -> Iterator[Candidate]:
     """Yield candidates whose innermost row is a reduction, several of them interleaved."""
     pairs = [
-        (inner, beside)
-        for inner, beside in permutations(alone.rows, 2)
-        if alone.writes_distinct_elements(beside) and alone.uses_whole_cache_lines(inner, beside)
+        (inner, unrolled_row)
+        for inner, unrolled_row in permutations(alone.rows, 2)
+        if alone.writes_distinct_elements(unrolled_row)
+        and alone.uses_whole_cache_lines(inner, unrolled_row)
     ]
     pairs.sort(key=lambda pair: alone.reads_non_contiguously(pair[0]))
-    for inner, beside in pairs:
-        size = INTERLEAVED_REDUCTIONS if alone.reuses_reads(beside) else INTERLEAVED_WITHOUT_REUSE
-        yield from _interleaved_candidates(alone, inner, beside, inner, size)
-    for inner, beside in pairs:
+    for inner, unrolled_row in pairs:
+        size = (
+            INTERLEAVED_REDUCTIONS
+            if alone.reuses_reads(unrolled_row)
+            else INTERLEAVED_WITHOUT_REUSE
+        )
+        yield from _interleaved_candidates(alone, inner, unrolled_row, inner, size)
+    for inner, unrolled_row in pairs:
         if not alone.reads_non_contiguously(inner):
-            yield from _interleaved_candidates(alone, inner, beside, inner + beside, UNROLL_AND_JAM)
+            yield from _interleaved_candidates(
+                alone, inner, unrolled_row, inner + unrolled_row, UNROLL_AND_JAM
+            )
 
 
 def _interleaved_candidates(
-    alone: SingleStatement, inner: Linear, beside: Linear, innermost: Linear, size: int
+    alone: SingleStatement, inner: Linear, unrolled_row: Linear, innermost: Linear, size: int
 ) -> Iterator[Candidate]:
-    others = [each for each in alone.rows if each not in (inner, beside)]
-    if alone.is_parallel((*others, innermost, beside)):
-        yield (*others, beside.floor_divide(size), innermost, beside), ((beside, size),)
+    other_rows = [each for each in alone.rows if each not in (inner, unrolled_row)]
+    if alone.is_parallel((*other_rows, innermost, unrolled_row)):
+        yield (
+            (*other_rows, unrolled_row.floor_divide(size), innermost, unrolled_row),
+            ((unrolled_row, size),),
+        )
 
 
 def _plain_rows(alone: SingleStatement) -> Rows:

@@ -74,7 +74,7 @@ def _is_alone(axis: IndexAxis) -> bool:
 def is_fixed(axis: IndexAxis, structure: Structure) -> bool:
     """Whether an index has only remaining loops: then the part of the array is passed to the
     program."""
-    return not axis.loops and any(name in structure.around for name in axis.offset.names())
+    return not axis.loops and any(name in structure.outer_loops for name in axis.offset.names())
 
 
 def element_at(builder: Builder, position: int, xs: Node) -> Node:
@@ -95,17 +95,17 @@ class ViewBuilder:
         loops: list[str] = []
         windows: list[tuple[int, int]] = []
         extents = self._structure.extents[group[0].array]
-        for at, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
+        for position, axes in enumerate(zip(*(each.axes for each in group), strict=True)):
             if is_fixed(axes[0], self._structure):
                 continue
-            if extents[at] is None:
+            if extents[position] is None:
                 raise NotLifted(f"the length of {group[0].array.name} is not declared")
             ordered = sorted(axes, key=lambda axis: axis.offset.constant)
             width = 1 + (ordered[-1].offset - ordered[0].offset).constant
             step, found = self._split_axis(ordered[0], width)
             steps.append((len(loops), step))
-            loops += [each if each else f"window{at}" for each in found]
-            windows += [(at, width)] if width > 1 else []
+            loops += [each if each else f"window{position}" for each in found]
+            windows += [(position, width)] if width > 1 else []
 
         def make() -> Node:
             node = array
@@ -120,7 +120,7 @@ class ViewBuilder:
         """Return the function that splits one dimension into those of its loops; a window has no
         name."""
         for name in axis.offset.names():
-            if name in self._structure.around:
+            if name in self._structure.outer_loops:
                 raise NotLifted("a subscript combines loops that remain sequential with others")
         if not axis.loops:
             builder, first = self._builder, axis.offset.to_nat()
@@ -197,7 +197,7 @@ def window_offsets(
     """Yield the index of each read in its windows."""
     for operand in group:
         found: list[int] = []
-        for at, _ in view.windows:
-            offsets = [each.axes[at].offset - operand.axes[at].offset for each in group]
+        for position, _ in view.windows:
+            offsets = [each.axes[position].offset - operand.axes[position].offset for each in group]
             found.append(-min(offset.constant for offset in offsets))
         yield operand.access, tuple(found)

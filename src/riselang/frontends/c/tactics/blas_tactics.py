@@ -51,8 +51,8 @@ def find_routine(scop: Scop, statement: ModelStatement) -> Routine | None:
     operands = [reads[each] for each in elements]
     if not _are_vectors(scop, structure, operands):
         return None
-    found = _match_routine(structure, operands)
-    return None if found is None else Routine(found[0], structure, found[1], scale)
+    routine = _match_routine(structure, operands)
+    return None if routine is None else Routine(routine[0], structure, routine[1], scale)
 
 
 def _are_invariant(structure: Structure, parts: Sequence[Expression]) -> bool:
@@ -120,8 +120,8 @@ def find_long_length(scop: Scop, structure: Structure) -> str:
             return str(length.to_nat())
     for operand in (structure.target, *structure.reads):
         declared = operand.array.extents
-        for at, extent in enumerate(structure.extents[operand.array][1:], 1):
-            expression = declared[at] if at < len(declared) else None
+        for position, extent in enumerate(structure.extents[operand.array][1:], 1):
+            expression = declared[position] if position < len(declared) else None
             is_int = expression is not None and expression.type.bits <= BLAS_INTEGER_BITS
             if extent is not None and not is_int and not _is_short(scop, extent):
                 return str(extent.to_nat())

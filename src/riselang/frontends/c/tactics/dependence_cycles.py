@@ -27,7 +27,7 @@ from riselang.frontends.c.tactics.structures import (
 class DependenceCycle:
     """The remaining loops, outermost first, and the structures that run in each iteration."""
 
-    around: Mapping[str, LoopRange]
+    outer_loops: Mapping[str, LoopRange]
     structures: tuple[Structure, ...]
 
 
@@ -35,41 +35,45 @@ def find_cycle_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle:
     """Return the structures of a dependence cycle, or of one statement; raises NotLifted with the
     reason."""
     statements = [scop.find_statement(name) for name in names]
-    around = _remaining_loops(scop, statements)
-    outer = outer_ranges(scop, statements[0], len(around))
-    if around and any(outer_ranges(scop, each, len(around)) != outer for each in statements):
+    outer_loops = _remaining_loops(scop, statements)
+    outer_loop_ranges = outer_ranges(scop, statements[0], len(outer_loops))
+    if outer_loops and any(
+        outer_ranges(scop, each, len(outer_loops)) != outer_loop_ranges for each in statements
+    ):
         raise NotLifted("the sequential loops are not the same for all statements")
-    if around and not _is_upward(scop, names, len(around)):
+    if outer_loops and not _is_upward(scop, names, len(outer_loops)):
         raise NotLifted("the sequential loops run downward")
-    order = _topological_order(scop, statements, len(around))
-    return DependenceCycle(outer, tuple(read_structure(scop, each, around) for each in order))
+    order = _topological_order(scop, statements, len(outer_loops))
+    return DependenceCycle(
+        outer_loop_ranges, tuple(read_structure(scop, each, outer_loops) for each in order)
+    )
 
 
 def _remaining_loops(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:
     """Return the remaining loops: those that one of the statements needs around it."""
     depth = max(count_remaining_loops(scop, each) for each in statements)
-    found = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
-    if len(found) > 1 or any(len(each.iterators) <= depth for each in statements):
+    loop_nests = {tuple(name for _, name in each.iterators[:depth]) for each in statements}
+    if len(loop_nests) > 1 or any(len(each.iterators) <= depth for each in statements):
         raise NotLifted("the sequential loops do not enclose all statements")
-    return found.pop()
+    return loop_nests.pop()
 
 
 def _is_upward(scop: Scop, names: Sequence[str], count: int) -> bool:
     """Whether all dependences are satisfied in increasing order of the outer loop variables."""
     pairs = dependences(scop)
-    found: list[bool] = []
+    upward: list[bool] = []
     dims = isl().dim_type
 
-    def look(pair: Any) -> None:
+    def check_pair(pair: Any) -> None:
         if pair.get_tuple_name(dims.in_) in names and pair.get_tuple_name(dims.out) in names:
             outer = pair.project_out(dims.in_, count, pair.dim(dims.in_) - count)
             outer = outer.project_out(dims.out, count, outer.dim(dims.out) - count)
             outer = outer.reset_tuple_id(dims.in_).reset_tuple_id(dims.out)
-            found.append(bool(outer.is_subset(isl().Map.lex_le(outer.get_space().domain()))))
+            upward.append(bool(outer.is_subset(isl().Map.lex_le(outer.get_space().domain()))))
 
     if pairs is not None:
-        pairs.all.foreach_map(look)
-    return pairs is not None and all(found)
+        pairs.all.foreach_map(check_pair)
+    return pairs is not None and all(upward)
 
 
 def _topological_order(

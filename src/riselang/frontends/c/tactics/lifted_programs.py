@@ -54,11 +54,13 @@ def lift_structure(scop: Scop, structure: Structure) -> LiftedProgram:
     return _StatementBuilder(scop, structure).build()
 
 
-def lift_recognized(scop: Scop, found: Recognition) -> LiftedProgram:
+def lift_recognized(scop: Scop, recognition: Recognition) -> LiftedProgram:
     """Return the program of a recognized statement."""
-    if found.tactic is None:
+    if recognition.tactic is None:
         raise NotLifted("it is not recognized")
-    return lift_structure(scop, read_structure(scop, found.statement, found.around))
+    return lift_structure(
+        scop, read_structure(scop, recognition.statement, recognition.outer_loops)
+    )
 
 
 class _StatementBuilder:

@@ -40,13 +40,13 @@ class RegionPart:
 @lru_cache(maxsize=64)
 def split_region(scop: Scop) -> tuple[RegionPart, ...]:
     """Return the parts of a region; a single one if nothing is a product, or it cannot be split."""
-    whole = (RegionPart(tuple(each.name for each in scop.statements)),)
+    region_part = (RegionPart(tuple(each.name for each in scop.statements)),)
     pairs = dependences(scop)
     if pairs is None or not is_separable(scop):
-        return whole
+        return region_part
     parts = merge_loop_parts(separate_parts(scop), lambda part: part.product is not None)
     is_apart = not shares_local_variables(scop, parts, lambda part: part.product is not None)
-    return parts if is_apart and any(part.product for part in parts) else whole
+    return parts if is_apart and any(part.product for part in parts) else region_part
 
 
 def separate_parts(scop: Scop) -> list[RegionPart]:
@@ -73,37 +73,39 @@ def dependence_cycles(scop: Scop) -> list[list[str]]:
     )
 
 
-def _make_part(scop: Scop, circle: Sequence[str]) -> RegionPart:
-    statements = [scop.find_statement(name) for name in circle]
+def _make_part(scop: Scop, cycle: Sequence[str]) -> RegionPart:
+    statements = [scop.find_statement(name) for name in cycle]
     if len(statements) > 1:
-        return RegionPart(tuple(circle), find_row_product(scop, statements))
+        return RegionPart(tuple(cycle), find_row_product(scop, statements))
     try:
         return RegionPart(
-            tuple(circle), read_product(scop, statements[0], read_updates(statements[0]))
+            tuple(cycle), read_product(scop, statements[0], read_updates(statements[0]))
         )
     except (NoMatch, NoProduct):
-        return RegionPart(tuple(circle))
+        return RegionPart(tuple(cycle))
 
 
 def _absorb_zero_fills(scop: Scop, parts: Sequence[RegionPart]) -> list[RegionPart]:
     """Let a product start from zero if its target was set to zero just before."""
-    made: list[RegionPart] = []
+    absorbed_parts: list[RegionPart] = []
     for part in parts:
-        before = made[-1] if made else None
-        is_product = before is not None and isinstance(part.product, MatrixProduct)
-        if before is not None and is_product and _sets_to_zero(scop, before, part):
+        previous = absorbed_parts[-1] if absorbed_parts else None
+        is_product = previous is not None and isinstance(part.product, MatrixProduct)
+        if previous is not None and is_product and _sets_to_zero(scop, previous, part):
             assert isinstance(part.product, MatrixProduct)
-            made[-1] = RegionPart((*before.names, *part.names), part.product.with_zero_start())
+            absorbed_parts[-1] = RegionPart(
+                (*previous.names, *part.names), part.product.with_zero_start()
+            )
         else:
-            made.append(part)
-    return made
+            absorbed_parts.append(part)
+    return absorbed_parts
 
 
-def _sets_to_zero(scop: Scop, before: RegionPart, part: RegionPart) -> bool:
+def _sets_to_zero(scop: Scop, previous: RegionPart, part: RegionPart) -> bool:
     """Whether a part sets exactly the elements that the next one adds to to zero."""
-    if len(before.names) != 1 or before.product is not None:
+    if len(previous.names) != 1 or previous.product is not None:
         return False
-    fill = scop.find_statement(before.names[0])
+    fill = scop.find_statement(previous.names[0])
     assert isinstance(part.product, MatrixProduct)
     body = fill.body
     if not isinstance(body, Assign) or not is_zero(body.value) or not fill.has_must_writes:
@@ -123,14 +125,14 @@ def merge_loop_parts(
     parts: Sequence[RegionPart], is_other: Callable[[RegionPart], bool]
 ) -> tuple[RegionPart, ...]:
     """Merge consecutive loops into one part; lifted parts stay separate."""
-    made: list[tuple[RegionPart, bool]] = []
+    merged: list[tuple[RegionPart, bool]] = []
     for part in parts:
         is_alone = is_other(part)
-        if made and not is_alone and not made[-1][1]:
-            made[-1] = RegionPart((*made[-1][0].names, *part.names)), False
+        if merged and not is_alone and not merged[-1][1]:
+            merged[-1] = RegionPart((*merged[-1][0].names, *part.names)), False
         else:
-            made.append((part, is_alone))
-    return tuple(part for part, _ in made)
+            merged.append((part, is_alone))
+    return tuple(part for part, _ in merged)
 
 
 def shares_local_variables(

@@ -40,7 +40,7 @@ class Recognition:
 
     statement: ModelStatement
     tactic: str | None
-    around: tuple[str, ...] = ()
+    outer_loops: tuple[str, ...] = ()
     """The loops that remain around it."""
     reason: str = ""
     """If it is not recognized: the nearest tactic and the condition that fails."""
@@ -57,49 +57,49 @@ def recognize_statements(scop: Scop) -> tuple[Recognition, ...]:
 
 def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
     depth = count_remaining_loops(scop, statement)
-    around = tuple(name for _, name in statement.iterators[:depth])
+    outer_loops = tuple(name for _, name in statement.iterators[:depth])
     try:
-        update, *others = read_updates(statement)
-        if others:
-            return _recognize_symmetric(scop, statement, around, (update, *others))
+        update, *other_updates = read_updates(statement)
+        if other_updates:
+            return _recognize_symmetric(scop, statement, outer_loops, (update, *other_updates))
     except NoMatch as reason:
-        return _recognize_map(scop, statement, around, str(reason))
+        return _recognize_map(scop, statement, outer_loops, str(reason))
     inner = [name for _, name in statement.iterators[depth:]]
     used = {name for factor in (update.target, *update.factors) for name in factor.loops}
-    name = _tactic_name(update, around)
+    name = _tactic_name(update, outer_loops)
     idle = [loop for loop in inner if loop not in used]
     if idle:
         reason = f"the closest tactic is {name}, but the loop over {idle[0]} repeats it"
-        return Recognition(statement, None, around, reason)
-    if _is_box(statement, around):
-        return Recognition(statement, name, around)
+        return Recognition(statement, None, outer_loops, reason)
+    if _is_box(statement, outer_loops):
+        return Recognition(statement, name, outer_loops)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
-        return Recognition(statement, "syrk", around)
+        return Recognition(statement, "syrk", outer_loops)
     reason = f"the closest tactic is {name}, but {NOT_A_BOX}"
-    return Recognition(statement, None, around, reason)
+    return Recognition(statement, None, outer_loops, reason)
 
 
 def _recognize_symmetric(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], updates: tuple[Update, ...]
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], updates: tuple[Update, ...]
 ) -> Recognition:
     """Recognize two products that are added: the second with swapped factors."""
     try:
-        if not around and read_product(scop, statement, updates).is_both:
-            return Recognition(statement, "syr2k", around)
+        if not outer_loops and read_product(scop, statement, updates).is_both:
+            return Recognition(statement, "syr2k", outer_loops)
         reason = "enclosing loops remain sequential"
     except NoProduct as found:
         reason = str(found)
     assert isinstance(statement.body, Assign)
-    kind, _ = _prove_structure(scop, statement, around, statement.body)
+    kind, _ = _prove_structure(scop, statement, outer_loops, statement.body)
     if kind is not None:
-        return Recognition(statement, kind, around)
-    return Recognition(statement, None, around, f"the closest tactic is syr2k, but {reason}")
+        return Recognition(statement, kind, outer_loops)
+    return Recognition(statement, None, outer_loops, f"the closest tactic is syr2k, but {reason}")
 
 
-def _tactic_name(update: Update, around: tuple[str, ...]) -> str:
+def _tactic_name(update: Update, outer_loops: tuple[str, ...]) -> str:
     """Return the tactic of an update, without the loops around it."""
-    plain = _strip_outer_loops(update, around)
+    plain = _strip_outer_loops(update, outer_loops)
     factors = plain.factors
     if len(factors) == 2 and factors[0].array is factors[1].array:
         shared = set(factors[0].loops) & set(factors[1].loops)
@@ -118,26 +118,30 @@ def _sorted_ranks(update: Update) -> list[int]:
     return [len(factor.loops) for factor in (update.target, *update.factors)]
 
 
-def _strip_outer_loops(update: Update, around: tuple[str, ...]) -> Update:
+def _strip_outer_loops(update: Update, outer_loops: tuple[str, ...]) -> Update:
     """Return an update as one iteration of the loops around it sees it: rows instead of arrays."""
 
     def strip(factor: Factor) -> Factor:
-        return Factor(factor.access, tuple(loop for loop in factor.loops if loop not in around))
+        return Factor(
+            factor.access, tuple(loop for loop in factor.loops if loop not in outer_loops)
+        )
 
     return Update(strip(update.target), tuple(map(strip, update.factors)), update.parts)
 
 
-def _is_box(statement: ModelStatement, around: tuple[str, ...]) -> bool:
+def _is_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
     """Whether the bounds of inner loops do not depend on each other."""
     domain = statement.domain
     box = isl().Set.universe(domain.get_space())
     dims = isl().dim_type
     count = domain.dim(dims.set)
-    for position in range(len(around), count):
-        others = [at for at in range(len(around), count) if at != position]
+    for position in range(len(outer_loops), count):
+        other_dimensions = [
+            dimension for dimension in range(len(outer_loops), count) if dimension != position
+        ]
         part = domain
-        for at in others:
-            part = part.eliminate(dims.set, at, 1)
+        for dimension in other_dimensions:
+            part = part.eliminate(dims.set, dimension, 1)
         box = box.intersect(part)
     return bool(box.is_equal(domain)) and _is_dense(statement)
 
@@ -186,70 +190,71 @@ def _points_below_diagonal(points: Any, row: int, column: int) -> Any:
 
 
 def _recognize_map(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], nearest: str
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], nearest: str
 ) -> Recognition:
     """Recognize a map, a copy, a transposition or a stencil; else say why it is not a product."""
 
     def not_recognized(reason: str) -> Recognition:
-        return Recognition(statement, None, around, reason)
+        return Recognition(statement, None, outer_loops, reason)
 
     body = statement.body
     if not isinstance(body, Assign):
         return not_recognized("it is data-dependent")
-    kind, failed = _prove_structure(scop, statement, around, body)
+    kind, failed = _prove_structure(scop, statement, outer_loops, body)
     if kind is not None:
-        return Recognition(statement, kind, around)
+        return Recognition(statement, kind, outer_loops)
     if not body.target.indices:
         return not_recognized("it assigns a scalar variable")
     try:
         target = read_factor(body.target, statement)
     except NoMatch:
         return not_recognized(f"the closest tactic is a map, but {failed}")
-    inner = [name for _, name in statement.iterators if name not in around]
+    inner = [name for _, name in statement.iterators if name not in outer_loops]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
         return not_recognized(f"{nearest}; the loop over {idle[0]} repeats it")
-    if _depends_on_itself(scop, statement, around):
+    if _depends_on_itself(scop, statement, outer_loops):
         return not_recognized(
             f"{nearest}; it also reads elements that it writes in other iterations"
         )
-    if not _is_box(statement, around):
+    if not _is_box(statement, outer_loops):
         return not_recognized(f"the closest tactic is a map, but {NOT_A_BOX}")
-    return Recognition(statement, _map_kind(body, statement, target.loops), around)
+    return Recognition(statement, _map_kind(body, statement, target.loops), outer_loops)
 
 
 def _prove_structure(
-    scop: Scop, statement: ModelStatement, around: tuple[str, ...], body: Assign
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], body: Assign
 ) -> tuple[str | None, str]:
     """Return the tactic of a statement over a box, if all that patterns require is proved; else why
     not."""
     try:
-        found = read_structure(scop, statement, around)
+        structure = read_structure(scop, statement, outer_loops)
     except NotLifted as reason:
         return None, str(reason)
-    if not found.reduction_loops:
-        return _map_kind(body, statement, found.target.loops), ""
-    is_sum = _is_sum(found)
-    if not is_sum and not _is_min_or_max(found):
+    if not structure.reduction_loops:
+        return _map_kind(body, statement, structure.target.loops), ""
+    is_sum = _is_sum(structure)
+    if not is_sum and not _is_min_or_max(structure):
         return (
             None,
-            f"the loop over {found.reduction_loops[0]} computes neither a sum nor an extremum",
+            f"the loop over {structure.reduction_loops[0]} computes neither a sum nor an extremum",
         )
-    if not any(len(axis.loops) > 1 for read in found.reads for axis in read.axes):
+    if not any(len(axis.loops) > 1 for read in structure.reads for axis in read.axes):
         return "reduction", ""
     # A sliding window: its elements are weighted, or not.
-    is_weighted = is_sum and len({read.array for read in found.reads}) > 1
+    is_weighted = is_sum and len({read.array for read in structure.reads}) > 1
     return "convolution" if is_weighted else "pooling", ""
 
 
-def _is_sum(found: Structure) -> bool:
+def _is_sum(structure: Structure) -> bool:
     """Match `target = target + e`, for any e."""
-    value = found.value
+    value = structure.value
     if not isinstance(value, Binary) or value.operator != "+":
         return False
     sides = [
         side for side in (value.left, value.right)
-        if any(isinstance(part, Access) and found.is_target(part) for part in walk_expression(side))
+        if any(isinstance(part, Access) and structure.is_target(part)
+               for part in walk_expression(side))
     ]  # fmt: skip
     return len(sides) == 1 and isinstance(sides[0], Access)
 
@@ -293,19 +298,19 @@ def _is_min_or_max(found: Structure) -> bool:
     return is_choice and len(targets) == 1
 
 
-def _depends_on_itself(scop: Scop, statement: ModelStatement, around: tuple[str, ...]) -> bool:
-    found: list[bool] = []
+def _depends_on_itself(scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
+    has_dependence: list[bool] = []
     dims = isl().dim_type
 
-    def look(pair: Any) -> None:
+    def check_pair(pair: Any) -> None:
         source = pair.get_tuple_name(dims.in_)
         target = pair.get_tuple_name(dims.out)
         if source == target == statement.name:
-            for position in range(len(around)):
+            for position in range(len(outer_loops)):
                 pair = pair.equate(dims.in_, position, dims.out, position)
-            found.append(not pair.is_empty())
+            has_dependence.append(not pair.is_empty())
 
     pairs = dependences(scop)
     assert pairs is not None
-    pairs.all.foreach_map(look)
-    return any(found)
+    pairs.all.foreach_map(check_pair)
+    return any(has_dependence)

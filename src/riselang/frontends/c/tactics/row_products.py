@@ -80,9 +80,9 @@ def _match_statements(
     if start.array is not row.array or not is_zero(fill.body.value):
         return None
     target, read = read_factor(copy.body.target, copy), read_factor(source, copy)
-    around = _common_loops(fill, add, copy)
+    common_loops = _common_loops(fill, add, copy)
     row_indices = {
-        each.name: (*around, *factor.loops)
+        each.name: (*common_loops, *factor.loops)
         for each, factor in ((fill, start), (add, row), (copy, read))
     }
     if sorted(target.loops) != sorted(row_indices[copy.name]):
@@ -95,7 +95,7 @@ def _match_statements(
         scop, add, (Update(whole, update.factors, update.parts),)
     ).with_zero_start()
     is_row = product.columns == row.loops and not product.batch and not product.half
-    return RowProduct(product, row) if is_row and product.rows == around else None
+    return RowProduct(product, row) if is_row and product.rows == common_loops else None
 
 
 def _common_loops(*statements: ModelStatement) -> tuple[str, ...]:
@@ -145,13 +145,13 @@ def _last_accesses(
     With `is_anti`, return the last readers of what the statement writes.
     """
 
-    def accesses(statement: ModelStatement, chosen: frozenset[Access]) -> Any:
-        found = isl().UnionMap(f"{scop.prefix}{{ }}")
-        for access in chosen:
+    def accesses(statement: ModelStatement, kind: frozenset[Access]) -> Any:
+        result = isl().UnionMap(f"{scop.prefix}{{ }}")
+        for access in kind:
             if access.variable in arrays:
                 relation = statement.access_relations[access].relation
-                found = found.union(isl().UnionMap.from_map(relation))
-        return found
+                result = result.union(isl().UnionMap.from_map(relation))
+        return result
 
     sink = accesses(reader, reader.writes if is_anti else reader.reads)
     source = isl().UnionMap(f"{scop.prefix}{{ }}")

@@ -61,7 +61,7 @@ class Structure:
     """A statement as an operation on arrays."""
 
     statement: ModelStatement
-    around: tuple[str, ...]
+    outer_loops: tuple[str, ...]
     """The remaining loops: the structure is what one of their iterations does."""
     target: Operand
     reads: tuple[Operand, ...]
@@ -91,7 +91,9 @@ class Structure:
         )
 
 
-def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] = ()) -> Structure:
+def read_structure(
+    scop: Scop, statement: ModelStatement, outer_loops: Sequence[str] = ()
+) -> Structure:
     """Return the structure of a statement inside remaining loops; raises NotLifted with the
     reason."""
     body = statement.body
@@ -99,7 +101,7 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
         raise NotLifted("it is data-dependent")
     if statement.checked_accesses:
         raise NotLifted("its accesses are checked at run time")
-    inner = [name for _, name in statement.iterators if name not in around]
+    inner = [name for _, name in statement.iterators if name not in outer_loops]
     if not inner:
         raise NotLifted("all its loops remain sequential")
     read = list(dict.fromkeys(_value_accesses(body.value)))
@@ -108,25 +110,27 @@ def read_structure(scop: Scop, statement: ModelStatement, around: Sequence[str] 
         raise NotLifted("its value depends on a loop variable")
     target = _read_operand(statement, body.target, inner)
     _check_target(target)
-    found = Structure(
-        statement, tuple(around), target, (), (), _loop_ranges(scop, statement, around),
+    structure = Structure(
+        statement, tuple(outer_loops), target, (), (), _loop_ranges(scop, statement, outer_loops),
         {}, body.value, is_updated=False,
     )  # fmt: skip
-    others = [access for access in read if not found.is_target(access)]
-    reads = tuple(_read_operand(statement, access, inner) for access in others if access.indices)
+    other_reads = [access for access in read if not structure.is_target(access)]
+    reads = tuple(
+        _read_operand(statement, access, inner) for access in other_reads if access.indices
+    )
     for read_ in reads:
         if len(set(read_.loops)) != len(read_.loops):
             raise NotLifted(f"a loop indexes two dimensions of {read_.array.name}")
     extents = {each.array: declared_extents(scop, each.array) for each in (target, *reads)}
-    found = Structure(
-        statement, found.around, target, reads,
-        tuple(access for access in others if not access.indices),
-        found.ranges, extents, body.value, is_updated=len(others) < len(read),
+    structure = Structure(
+        statement, structure.outer_loops, target, reads,
+        tuple(access for access in other_reads if not access.indices),
+        structure.ranges, extents, body.value, is_updated=len(other_reads) < len(read),
     )  # fmt: skip
-    _check_dependences(scop, found)
+    _check_dependences(scop, structure)
     for operand in (target, *reads):
-        _check_bounds(scop, found, operand)
-    return found
+        _check_bounds(scop, structure, operand)
+    return structure
 
 
 def _value_accesses(expression: Expression) -> Iterator[Access]:
@@ -174,14 +178,14 @@ def _check_target(target: Operand) -> None:
 
 
 def _loop_ranges(
-    scop: Scop, statement: ModelStatement, around: Sequence[str]
+    scop: Scop, statement: ModelStatement, outer_loops: Sequence[str]
 ) -> dict[str, LoopRange]:
     """Return the range of each loop; raises NotLifted if the iteration domain is not a box."""
     dims = isl().dim_type
     count = len(statement.iterators)
-    outer = statement.domain.eliminate(dims.set, len(around), count - len(around))
-    inner = statement.domain.eliminate(dims.set, 0, len(around))
-    ranges = _box_ranges(scop, statement, inner, range(len(around), count))
+    outer = statement.domain.eliminate(dims.set, len(outer_loops), count - len(outer_loops))
+    inner = statement.domain.eliminate(dims.set, 0, len(outer_loops))
+    ranges = _box_ranges(scop, statement, inner, range(len(outer_loops), count))
     if not inner.intersect(outer).is_equal(statement.domain):
         raise NotLifted("its bounds depend on loops that remain sequential")
     return ranges
@@ -234,46 +238,46 @@ def _read_bound(bound: Any) -> Linear:
 # Self-dependences
 
 
-def _check_dependences(scop: Scop, found: Structure) -> None:
-    own = _self_dependences(scop, found)
-    array = found.target.array
-    if not found.reduction_loops:
-        if not own.is_empty():
+def _check_dependences(scop: Scop, structure: Structure) -> None:
+    self_pairs = _self_dependences(scop, structure)
+    array = structure.target.array
+    if not structure.reduction_loops:
+        if not self_pairs.is_empty():
             raise NotLifted("it reads elements that it writes in other iterations")
         return
-    if not found.is_updated:
-        raise NotLifted(f"the loop over {found.reduction_loops[0]} repeats it")
-    if any(each.array is array for each in found.reads):
+    if not structure.is_updated:
+        raise NotLifted(f"the loop over {structure.reduction_loops[0]} repeats it")
+    if any(each.array is array for each in structure.reads):
         raise NotLifted(f"{array.name} is also read by the reduction that accumulates into it")
-    if not own.is_subset(isl().Map.lex_lt(own.get_space().domain())):
+    if not self_pairs.is_subset(isl().Map.lex_lt(self_pairs.get_space().domain())):
         raise NotLifted("its reduction runs downward")
 
 
-def _self_dependences(scop: Scop, found: Structure) -> Any:
+def _self_dependences(scop: Scop, structure: Structure) -> Any:
     """Return pairs of instances of a statement in one iteration of the loops around it."""
     pairs = dependences(scop)
     if pairs is None:
         raise NotLifted("analyzing the dependences of the region takes too long")
-    space = found.statement.domain.get_space()
+    space = structure.statement.domain.get_space()
     own = pairs.all.extract_map(space.map_from_domain_and_range(space))
     dims = isl().dim_type
-    for position in range(len(found.around)):
+    for position in range(len(structure.outer_loops)):
         own = own.equate(dims.in_, position, dims.out, position)
     return own
 
 
-def _check_bounds(scop: Scop, found: Structure, operand: Operand) -> None:
+def _check_bounds(scop: Scop, structure: Structure, operand: Operand) -> None:
     """Check that there are sizes for which all accesses are within bounds.
 
     Passing such sizes is up to the caller, as in C. An element that is read only under a condition
     is always read once it is lifted, so it must be within bounds for all sizes.
     """
-    statement = found.statement
+    statement = structure.statement
     sizes = possible = statement.domain.params()
     is_certain = operand.access in statement.must_accesses
     known = {each.name for each in scop.parameters}
     names = ", ".join(name for _, name in statement.iterators)
-    for axis, extent in zip(operand.axes, found.extents[operand.array], strict=True):
+    for axis, extent in zip(operand.axes, structure.extents[operand.array], strict=True):
         if extent is None or not set(extent.names()) <= known:
             if not is_certain:
                 raise NotLifted(f"what is read of {operand.array.name} depends on a condition")

@@ -88,8 +88,11 @@ class ValueBuilder:
         with self._builder.at_location(test.location):
             operands = self.build_value(test.left), self.build_value(test.right)
             condition = self._builder.compare(_COMPARISONS[test.operator], *operands)
-        chosen, other = self.build_value(expression.first), self.build_value(expression.second)
-        return self._builder.select(condition, chosen, other)
+        then_value, else_value = (
+            self.build_value(expression.first),
+            self.build_value(expression.second),
+        )
+        return self._builder.select(condition, then_value, else_value)
 
     def _build_conversion(self, expression: Convert) -> Node:
         operand, target = expression.operand, expression.type

@@ -167,7 +167,7 @@ class SplitBody(ModelBody):
         return self._lowering_error(foreign[0], reason)
 
     def _lowering_error(self, section: Section, reason: str) -> LimitationError:
-        operations = [self._graph.body.operations[at] for at in section.positions]
+        operations = [self._graph.body.operations[position] for position in section.positions]
         operations = [op for op in operations if op.name != CONSTANT] or operations
         names = ", ".join(dict.fromkeys(map(op_name, operations)))
         why = self._foreign.get(operations[0], "it has no patterns")
@@ -177,8 +177,8 @@ class SplitBody(ModelBody):
         )
 
     def _raise_unsupported(self, error: NotLegalized) -> NoReturn:
-        at = [why for op, why in self._foreign.items() if op.location == error.location]
-        reason = at[0] if at and error.location is not None else "it has no patterns"
+        position = [why for op, why in self._foreign.items() if op.location == error.location]
+        reason = position[0] if position and error.location is not None else "it has no patterns"
         raise LimitationError(
             f"{error.op} is not supported: {reason}, and stablehlo-legalize-to-linalg does not "
             "support it",

@@ -139,7 +139,7 @@ def module_part(function: GraphFunction, section: Section) -> Part:
 
 def section_function(function: GraphFunction, section: Section, name: str) -> GraphFunction:
     """Return a unit as a separate function."""
-    operations = [function.body.operations[at] for at in section.positions]
+    operations = [function.body.operations[position] for position in section.positions]
     end = GraphOp("func.return", section.outputs, (), {}, (), function.location)
     body = GraphBlock(section.inputs, (*operations, end))
     return GraphFunction(name, body, (), function.location)

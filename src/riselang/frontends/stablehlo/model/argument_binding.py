@@ -1,6 +1,6 @@
-"""Models with bound arguments: what depends only on these is computed once.
+"""Models with bound arguments: computations that depend only on these run once.
 
-An example is the packing of weights into the layout that matrix multiplication reads.
+An example is the packing of weights into the layout that a matrix multiplication reads.
 """
 
 from __future__ import annotations
@@ -17,66 +17,72 @@ from riselang.runtime.cache import KernelCache
 from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
 
 _KIND = "stages of a model"
-FIRST_STAGE_NAME = "known"
+PRECOMPUTATION_NAME = "known"
 """The name of the function that computes the values that depend only on bound arguments."""
 
 
 @dataclass(frozen=True)
 class BoundCode:
-    """The two stages of a program as machine code."""
+    """The two parts of a program with bound arguments, as machine code."""
 
-    first_stage: Compiled
+    precomputation: Compiled
     """Takes the bound arguments."""
-    second_stage: Compiled
-    """Takes all arguments and constants, then the results of the first stage."""
+    main_program: Compiled
+    """Takes all arguments and constants, followed by the precomputed values."""
 
-    def run_first_stage(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the results of the first stage for the bound arguments."""
-        result = self.first_stage.run(arrays)
+    def precompute(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the values that depend only on the bound arguments."""
+        result = self.precomputation.run(arrays)
         return list(result) if isinstance(result, tuple) else [result]
 
 
 def compile_bound(lowered: Lowered, parameters: int, known: frozenset[int]) -> BoundCode | None:
-    """Compile the stages of a program; None if it has only one."""
-    stages = lowered.split_stages(FIRST_STAGE_NAME, parameters, known)
-    return None if stages is None else BoundCode(*(each.compile() for each in stages))
+    """Compile the two parts of a program; None if nothing can be precomputed."""
+    programs = lowered.split_by_known_parameters(PRECOMPUTATION_NAME, parameters, known)
+    return None if programs is None else BoundCode(*(each.compile() for each in programs))
 
 
 def store_bound_code(cache: KernelCache, key: str, code: BoundCode | None) -> None:
-    """Store the locations of the stages in the cache, or that there is only one."""
-    stages = (
+    """Store the cache keys of the two parts, or that nothing can be precomputed."""
+    metadata = (
         None
         if code is None
-        else [_stage_metadata(each) for each in (code.first_stage, code.second_stage)]
+        else [_program_metadata(each) for each in (code.precomputation, code.main_program)]
     )
-    cache.write(key, seal(_KIND, json.dumps(stages).encode()))
+    cache.write(key, seal(_KIND, json.dumps(metadata).encode()))
 
 
-def _stage_metadata(stage: Compiled) -> dict[str, Any]:
-    assert stage.origin is not None
-    return {"key": stage.origin.key, "name": stage.function.name, "groups": stage.groups}
+def _program_metadata(program: Compiled) -> dict[str, Any]:
+    assert program.origin is not None
+    return {"key": program.origin.key, "name": program.function.name, "groups": program.groups}
 
 
 def load_bound_code(cache: KernelCache, key: str) -> tuple[bool, BoundCode | None]:
-    """Return whether the stages are in the cache, and the stages."""
+    """Return whether the parts are in the cache, and the parts."""
     data = cache.read(key)
     if data is None:
         return False, None
     try:
         with as_value_errors("two stages"):
-            facts = json.loads(unseal(_KIND, data))
-            if facts is None:
+            metadata = json.loads(unseal(_KIND, data))
+            if metadata is None:
                 return True, None
-            first, rest = (_load_stage(each) for each in facts)
+            precomputation, main_program = (_load_program(each) for each in metadata)
     except ValueError:
         return False, None
-    return (False, None) if first is None or rest is None else (True, BoundCode(first, rest))
+    return (
+        (False, None)
+        if precomputation is None or main_program is None
+        else (True, BoundCode(precomputation, main_program))
+    )
 
 
-def _load_stage(facts: Mapping[str, Any]) -> Compiled | None:
-    name = check_json_type(facts["name"], str)
-    artifact = find_cached(check_json_type(facts["key"], str), name, {name: None})
+def _load_program(metadata: Mapping[str, Any]) -> Compiled | None:
+    name = check_json_type(metadata["name"], str)
+    artifact = find_cached(check_json_type(metadata["key"], str), name, {name: None})
     if artifact is None:
         return None
     functions = artifact.load_executables(lambda _: [])
-    return Compiled(functions[name], tuple(check_json_type(each, int) for each in facts["groups"]))
+    return Compiled(
+        functions[name], tuple(check_json_type(each, int) for each in metadata["groups"])
+    )

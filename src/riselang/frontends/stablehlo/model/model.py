@@ -136,7 +136,7 @@ class Model:
         if self._bound_code is None:
             return expected, self.body.bind_arrays(fixed)
         code, values = self._bound_code
-        return expected, code.second_stage.prepare_call_with([*fixed, *values])
+        return expected, code.main_program.prepare_call_with([*fixed, *values])
 
     @cached_property
     def _bound_code(self) -> tuple[BoundCode, list[Any]] | None:
@@ -146,10 +146,12 @@ class Model:
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
         known = {
-            at: reinterpret_as_signed(array) for at, array in enumerate(arrays) if array is not None
+            position: reinterpret_as_signed(array)
+            for position, array in enumerate(arrays)
+            if array is not None
         }
         code = self.body.bound_code(frozenset(known))
-        return None if code is None else (code, code.run_first_stage(list(known.values())))
+        return None if code is None else (code, code.precompute(list(known.values())))
 
     def _checked_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
         given = self._bind_names(arguments, named)
@@ -170,14 +172,14 @@ class Model:
         if self._bound_code is None:
             return self.body.run(arrays)
         code, values = self._bound_code
-        return code.second_stage.run([*arrays, *values])
+        return code.main_program.run([*arrays, *values])
 
     def _run_into(self, arrays: Sequence[Any], out: Any) -> None:
         if self._bound_code is None:
             self.body.run_into(arrays, out)
         else:
             code, values = self._bound_code
-            code.second_stage.run_into([*arrays, *values], out)
+            code.main_program.run_into([*arrays, *values], out)
 
     def _all_arrays(self, given: Mapping[str, Any]) -> list[Array]:
         """Return everything that the program takes: arguments, then constants."""

@@ -65,8 +65,8 @@ def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> 
         yes, no = builder.literal(1, i1), builder.literal(0, i1)
 
         def is_bad(i: Node) -> Node:
-            at = builder.clamp_idx(size, i)
-            pivot = builder.at(at, builder.at(at, matrix))
+            position = builder.clamp_idx(size, i)
+            pivot = builder.at(position, builder.at(position, matrix))
             # NaN is not positive either.
             return builder.select(builder.compare("gt", pivot, zero), no, yes)
 

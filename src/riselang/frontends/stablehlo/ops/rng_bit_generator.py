@@ -86,8 +86,8 @@ def _pair_dimension(shape: Sequence[int]) -> tuple[int, int, int]:
     if not shape:
         return 1, 1, 1
     even = [k for k, length in enumerate(shape) if length % 2 == 0]
-    at = even[0] if even else shape.index(max(shape))
-    return prod(shape[:at]), shape[at], prod(shape[at + 1 :])
+    position = even[0] if even else shape.index(max(shape))
+    return prod(shape[:position]), shape[position], prod(shape[position + 1 :])
 
 
 def philox_bits(

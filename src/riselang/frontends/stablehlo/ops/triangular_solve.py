@@ -47,17 +47,17 @@ def _lower_cholesky_factor(builder: Builder, scalar: ScalarType, matrix: Node) -
     positions = index_array(builder, size)
 
     def column(found: Node, j: Node) -> Node:
-        at = builder.clamp_idx(size, j)
-        own = builder.at(at, found)
+        position = builder.clamp_idx(size, j)
+        own = builder.at(position, found)
         diagonal = builder.operation(
             "math.sqrt",
-            [_subtract_products(builder, scalar, builder.at(at, matrix), at, own, own)],
+            [_subtract_products(builder, scalar, builder.at(position, matrix), position, own, own)],
             scalar,
         )
 
         def row(parts: Node) -> Node:
             i, given, known = builder.unpack_tuple(parts, 3)
-            rest = _subtract_products(builder, scalar, given, at, known, own)
+            rest = _subtract_products(builder, scalar, given, position, known, own)
             quotient = builder.operation("arith.divf", [rest, diagonal], scalar)
             below = builder.select(
                 builder.compare("gt", i, j), quotient, builder.literal(0.0, scalar)

@@ -1,4 +1,4 @@
-"""No module imports another one that imports it, also not for types or inside a function."""
+"""No modules import each other, not even for type checking or inside a function."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import riselang
 
 ROOT = Path(riselang.__file__).parent
 RECURSIVE = {
-    "riselang.api",
     "riselang.dialects.rise",
     "riselang.dsl",
     "riselang.nat",
     "riselang.rewrite",
     "riselang.term",
 }
-"""Packages whose modules define one recursive thing together."""
+"""Packages whose modules define mutually recursive functions or types."""
 
 
 def module_name(path: Path) -> str:
@@ -26,7 +25,7 @@ def module_name(path: Path) -> str:
 
 
 def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What is imported anywhere in a module, and from where."""
+    """Yield the imports anywhere in a module, as a module and a name from it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
@@ -36,44 +35,46 @@ def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Each module with those that it imports."""
+    """Return each module with the modules that it imports."""
     files = {module_name(path): path for path in ROOT.rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for module, path in files.items():
         names = imported_names(ast.parse(path.read_text(encoding="utf-8")))
-        found = {f"{source}.{name}" if f"{source}.{name}" in files else source
+        imported = {f"{source}.{name}" if f"{source}.{name}" in files else source
                  for source, name in names}  # fmt: skip
-        graph[module] = (found & files.keys()) - {module}
+        graph[module] = (imported & files.keys()) - {module}
     return graph
 
 
 def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    found: set[str] = set()
+    modules: set[str] = set()
     waiting = [start]
     while waiting:
-        new = graph[waiting.pop()] - found
-        found |= new
+        new = graph[waiting.pop()] - modules
+        modules |= new
         waiting += new
-    return found
+    return modules
 
 
-def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Modules that reach each other."""
+def module_cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the groups of modules that import each other, directly or indirectly."""
     reached = {module: reachable(graph, module) for module in graph}
-    found = {
+    cycles = {
         tuple(sorted(each for each in reached[module] if module in reached[each]))
         for module in graph
         if module in reached[module]
     }
-    return sorted(map(list, found))
+    return sorted(map(list, cycles))
 
 
-def test_circles_are_found() -> None:
+def test_cycles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set[str]()}
-    assert circles(graph) == [["b", "c"]]
+    assert module_cycles(graph) == [["b", "c"]]
 
 
 def test_modules_import_in_one_direction() -> None:
-    found = circles(import_graph())
-    left = [circle for circle in found if {each.rpartition(".")[0] for each in circle} - RECURSIVE]
-    assert left == []
+    cycles = module_cycles(import_graph())
+    unexpected = [
+        cycle for cycle in cycles if {each.rpartition(".")[0] for each in cycle} - RECURSIVE
+    ]
+    assert unexpected == []

@@ -50,7 +50,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("body", CASES)
-def test_a_refusal_says_where_and_why(body: str) -> None:
+def test_a_rejection_reports_location_and_reason(body: str) -> None:
     parameters = (
         "int n, double *a"
         + (", double **p" if "p[" in body else "")
@@ -66,7 +66,7 @@ def test_a_refusal_says_where_and_why(body: str) -> None:
     assert "bad.c:" in str(caught.value)
 
 
-def test_functions_that_call_themselves_are_refused() -> None:
+def test_functions_that_call_themselves_are_rejected() -> None:
     text = "int f(int n) { return n < 2 ? 1 : n * f(n - 1); }"
     with pytest.raises(UnsupportedConstruct, match="f calls itself"):
         CFile.parse_text(text, "bad.c").model_function("f")
@@ -115,7 +115,7 @@ void f(int n, double a[n]) {
 """
 
 
-def test_a_marked_region_that_is_refused_is_a_failure(
+def test_a_marked_region_that_is_rejected_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mixed.c"
