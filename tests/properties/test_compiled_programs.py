@@ -1,7 +1,8 @@
-"""Random programs, compiled: equal to the interpreter bit for bit, and inside their buffers.
+"""Compiled random programs compute the same bits as the interpreter, and stay within their buffers.
 
-One module holds many programs, since a compilation costs more than a program. All of it runs in
-another process, with a protected page at each end of every buffer.
+Each module contains many programs, since a compilation has a high fixed cost. Modules are compiled
+and run in another process: once with a protected page directly after each buffer, and once with one
+directly before it.
 """
 
 from __future__ import annotations
@@ -35,18 +36,23 @@ CONFIGURATIONS = (
     ("polyhedral", "strict", 1, "stack"),
     ("polyhedral", "contract", 2, "heap"),
 )
-"""Loops, float permission, threads, and where small temporaries live; they take turns."""
+"""Loops, float permission, number of threads, and where small temporaries are stored.
+
+Each batch of programs uses the next configuration.
+"""
 
 
 @seeds(160, nightly=1008, fuzzed=20_000, batch=16)
 def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
-    turn = seeds.start // len(seeds) % len(CONFIGURATIONS)
+    configuration = CONFIGURATIONS[seeds.start // len(seeds) % len(CONFIGURATIONS)]
     batch = [seeded_program(seed, compiled=True) for seed in seeds]
-    all_hold(partial(agree, CONFIGURATIONS[turn], seeds.start), batch)
+    all_hold(partial(check_agreement, configuration, seeds.start), batch)
     ran("programs: interpreter = compiled", len(seeds))
 
 
-def agree(configuration: tuple[str, str, int, str], seed: int, batch: Sequence[Program]) -> None:
+def check_agreement(
+    configuration: tuple[str, str, int, str], seed: int, batch: Sequence[Program]
+) -> None:
     loops, permission, threads, memory = configuration
     inputs = [inputs_of(program, seed) for program in batch]
     calls = [
@@ -65,6 +71,8 @@ def agree(configuration: tuple[str, str, int, str], seed: int, batch: Sequence[P
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @seeds(24, nightly=36, fuzzed=600, batch=12)
 def test_unmodified_mlir_verifies_the_loops(seeds: range, loops: str, ran: Ran) -> None:
+    """The verifier of upstream MLIR accepts the output of riselang's passes."""
+
     def verify(batch: Sequence[Program]) -> None:
         mlir.verify(Compilation(module_of(batch), Options(loops)).native_text)
 

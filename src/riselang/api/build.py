@@ -1,4 +1,7 @@
-"""`rl.build`: emit a RISE program into a function that is being built (seed 000, listing 1)."""
+"""`rl.build`: emit a RISE program into a function that is being built.
+
+See Lücke et al., CC 2021, listing 1.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The compiler from top to bottom: trace -> rewrite -> lower -> emit.
 
 Each step is a function of immutable values. `watch` observes each stage, so a stage is printed
-exactly as it is compiled. Steps import what cached programs do not need.
+exactly as it is compiled. Imports that a cached program does not need are inside the steps.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def trace(
 def rewrite(
     program: Program, strategy: Strategy | None, options: Options, *, precompute: bool = False
 ) -> RewrittenProgram:
-    """Contract floats, then apply a strategy, so that no strategy changes a result.
+    """Contract floats before applying a strategy, so that no strategy changes a result.
 
-    With `precompute`, computations that depend only on some arguments are hoisted, to run once.
+    With `precompute`, assume that values that depend only on known arguments are computed once.
     """
     from riselang.term.contraction import contract
     from riselang.term.outline_repeats import outline
@@ -82,12 +82,12 @@ def rewrite(
         else:
             term = derivation.end
         program = prepare_for_lowering(replace(program, term=term), options)
-    is_decided = contracts or options.contracted or derivation is not None
-    return RewrittenProgram(program, replace(options, contracted=is_decided), derivation)
+    is_contracted = contracts or options.contracted or derivation is not None
+    return RewrittenProgram(program, replace(options, contracted=is_contracted), derivation)
 
 
 def should_rewrite(strategy: Strategy, term: Term, options: Options) -> bool:
-    """Return whether to rewrite a program; the default strategy only if that is worthwhile."""
+    """Return whether to apply a strategy; the default one is applied only if it pays off."""
     if strategy is not DEFAULT or options.loops == pipelines.GPU:
         return True
     if options.effort == "fast" or options.library != "none" or options.loops == "polyhedral":
@@ -120,7 +120,7 @@ def prepare_for_lowering(program: Program, options: Options) -> Program:
 def lower(
     source: Source, options: Options, watch: Watch = lambda stage, module: None
 ) -> LoweredModule:
-    """Lower programs to loops (`imperative`), to plain MLIR (`affine`), then for native MLIR."""
+    """Lower to loops (`imperative`), then to plain MLIR (`affine`); prepare it for native MLIR."""
     with time_span("import the compiler"):
         from riselang.compiler import lowering_steps
         from riselang.compiler.lowered_module import LoweredModule
@@ -158,11 +158,11 @@ def emit(lowered: LoweredModule, *, locations: bool = False) -> Job:
         polyhedral=options.loops == "polyhedral", debug_info=options.debug_info,
         has_descriptors=facts.has_descriptors,
     )  # fmt: skip
-    distinct = noalias_pointers(lowered.module) if facts.has_descriptors else {}
+    noalias_parameters = noalias_pointers(lowered.module) if facts.has_descriptors else {}
     text = native_text(lowered.module, locations=locations or options.debug_info)
     return Job(
-        text, passes, distinct, lowered.entry_functions_ir, options.debug_info, options.effort,
-        facts.has_short_floats, facts.may_end_early,
+        text, passes, noalias_parameters, lowered.entry_functions_ir, options.debug_info,
+        options.effort, facts.has_short_floats, facts.may_end_early,
     )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def emit_and_verify(lowered: LoweredModule) -> Job:
     try:
         assert job.llvm_ir
     except UserError:
-        # Try again with the locations of the ops; printing them is slow, so only after an error.
+        # Printing the locations of the ops is slow, so they are printed only after an error.
         job = emit(lowered, locations=True)
         assert job.llvm_ir
     return job

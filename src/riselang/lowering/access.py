@@ -1,8 +1,11 @@
-"""Phase 2: lower access paths to loads and stores (seed 000, section 4.2.2).
+"""Phase 2: lower access paths to loads and stores.
 
-Each scalar that is needed is followed from its definition back to a buffer, collecting a path of
-indices and tuple positions; at the buffer the path becomes one load or store. A value without
-arrays is resolved once, right after its definition, so nothing is loaded or computed twice.
+Section 4.2.2 of the paper "Integrating a Functional Pattern-Based IR into MLIR" describes this
+phase. For each scalar that is needed, the chain of views is followed back to a buffer, collecting a
+path of indices and tuple positions; at the buffer, the path becomes one load or store. A value that
+contains no array is resolved once, right after its definition, so nothing is loaded or computed
+twice. To resolve a RISE value is to replace it with *builtin* scalars or vectors, that is, with
+values of MLIR types such as `f32`.
 """
 
 from __future__ import annotations
@@ -78,7 +81,7 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
 
 
 def _can_sink_stores_past(op: Operation) -> bool:
-    """Whether vector stores may move past an op: it reads no memory."""
+    """Whether an op reads no memory, so that pending vector stores may move past it."""
     if isinstance(op, codegen.AssignOp):
         owner = op.value.owner
         return isinstance(owner, codegen.CastOp) and not isinstance(
@@ -105,7 +108,7 @@ class _Resolver(Stores):
     # Ops that need values
 
     def process(self, ops: Sequence[Operation]) -> None:
-        """Resolve the values that these ops store or pass to other dialects; skip unread views."""
+        """Resolve what these ops store or pass to other dialects; views are resolved where read."""
         for op in ops:
             if self.pending_columns and not _can_sink_stores_past(op):
                 self.store_columns()
@@ -125,7 +128,7 @@ class _Resolver(Stores):
             self.store_columns()
 
     def resolve_value(self, value: SSAValue, path: Path) -> SSAValue:
-        """Resolve the builtin scalar at `path`, which has only tuple positions, in `value`."""
+        """Return the builtin scalar at `path`, which contains only tuple positions, in `value`."""
         while True:
             owner = value.owner
             if isinstance(owner, (codegen.FstOp, codegen.SndOp)):
@@ -159,13 +162,13 @@ class _Resolver(Stores):
         return self.follow(value, path, value, self.builder_after(owner))
 
     def builder_after(self, op: Operation) -> Builder:
-        """Return the builder after an op; ops that it inserts keep their order."""
+        """Return the one builder that inserts after an op, so that inserted ops stay in order."""
         if op not in self.builders:
             self.builders[op] = builder_at(InsertPoint.after(op), op.location)
         return self.builders[op]
 
     def inline_embed(self, op: EmbedOp) -> SSAValue:
-        """Inline the ops of an embed before it, on builtin scalars."""
+        """Insert the ops of an embed before it, applied to builtin scalars; return their result."""
         mapping: dict[SSAValue, SSAValue] = {}
         body = self.body_of(op).block
         for argument, operand in zip(body.args, op.arguments, strict=True):
@@ -176,9 +179,9 @@ class _Resolver(Stores):
                 return mapping[inner.values[0]]
             if defined_arith.needs_replacement(inner):
                 operands = [mapping[operand] for operand in inner.operands]
-                position = builder_at(InsertPoint.before(op), inner.location)
+                located = builder_at(InsertPoint.before(op), inner.location)
                 mapping[inner.results[0]] = defined_arith.emit_total(
-                    inner, operands, lambda op, at=position: at.insert(op).results[0], self.helpers
+                    inner, operands, lambda new, to=located: to.insert(new).results[0], self.helpers
                 )
                 continue
             builder.insert(_clone_op(inner, mapping))
@@ -283,19 +286,19 @@ class _Resolver(Stores):
             if isinstance(op, codegen.CastOp):
                 return self.load_lanes(op, path, lane, read, builder)
             index = path[0] if path else None
-            is_same = isinstance(index, Nat) and not depends_on_lane((index,), lane)
+            is_uniform = isinstance(index, Nat) and not depends_on_lane((index,), lane)
             if isinstance(op, codegen.MapReadOp) and (source := self.look_through_map(op, path)):
                 value, path = source
-            elif isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_same:
+            elif isinstance(op, codegen.MapReadOp) and isinstance(index, Nat) and is_uniform:
                 value, path = self.compute_mapped(op, index, anchor, builder), path[1:]
-            elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_same:
+            elif isinstance(op, codegen.GenerateOp) and isinstance(index, Nat) and is_uniform:
                 value, path = self.compute_generated(op, index, anchor, builder), path[1:]
             elif isinstance(op, codegen.PrefetchOp):
                 self.prefetch_path(op, path_at_lane(path, lane, 0), builder)
                 value = op.source
-            elif isinstance(op, PaddedOp) and not is_same and not self.can_fail:
+            elif isinstance(op, PaddedOp) and not is_uniform and not self.can_fail:
                 return self.read_padded_lanes(op, path, lane, type, builder)
-            elif isinstance(op, codegen.ListOp) and not is_same:
+            elif isinstance(op, codegen.ListOp) and not is_uniform:
                 return self.gather_lanes(path, lane, builtin_type, read, builder)
             elif isinstance(op, codegen.ListOp) and not as_index(path[0]).is_constant:
 
@@ -345,18 +348,18 @@ class _Resolver(Stores):
 
         if not self.has_unit_stride(index, lane):
             return read_lane_by_lane(Block(), builder)
-        last = array_type_of(op.source).length - 1 - self.value_at_last_lane(index, lane)
+        gap_to_end = array_type_of(op.source).length - 1 - self.value_at_last_lane(index, lane)
 
         def read_vector(block: Block, inner: Builder) -> SSAValue:
             return self.follow_lanes(op.source, (index, *path[1:]), lane, type, inner, block)
 
-        def before_end(block: Block, inner: Builder) -> SSAValue:
-            return self.emit_choice(last, builtin_type, read_vector, read_lane_by_lane, inner)
+        def read_before_end(block: Block, inner: Builder) -> SSAValue:
+            return self.emit_choice(gap_to_end, builtin_type, read_vector, read_lane_by_lane, inner)
 
         return self.emit_choice(
             self.value_at_first_lane(index, lane),
             builtin_type,
-            before_end,
+            read_before_end,
             read_lane_by_lane,
             builder,
         )
@@ -403,7 +406,7 @@ class _Resolver(Stores):
     def emit_choice(
         self, gap: Nat, type: Attribute, then_branch: Branch, else_branch: Branch, builder: Builder
     ) -> SSAValue:
-        """Read in one branch if `gap >= 0`, else in the other; emit an if only where unknown."""
+        """Emit `then_branch` if `gap >= 0`, else `else_branch`; an if op if the sign is unknown."""
         gap = simplify(gap, self.facts(gap))
         if is_nonnegative(gap, self.facts(gap)):
             return then_branch(Block(), builder)
@@ -455,7 +458,7 @@ class _Resolver(Stores):
     def compute_mapped(
         self, op: codegen.MapReadOp, index: Nat, anchor: Anchor, builder: Builder
     ) -> SSAValue:
-        """Compute an element of a map that is only read: inline its function body here."""
+        """Compute an element of a map whose result is not stored: inline its function body."""
         index = simplify(index, self.facts(index))
         key = (anchor, op.result, index)
         if key in self.inlined_elements:

@@ -1,4 +1,6 @@
-"""Phase 1: lower a term to loops over `rise.codegen` access paths (seed 000, section 4.2.1).
+"""Phase 1: lower a term to loops over `rise.codegen` access paths.
+
+See Lücke et al., CC 2021, section 4.2.1.
 
 The rules of the patterns are in `rules`; read `translation.py` first.
 """

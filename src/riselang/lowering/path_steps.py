@@ -1,4 +1,7 @@
-"""Phase 2, path steps: from a value to the operands that it is made of (seed 000, figure 8)."""
+"""Phase 2, path steps: from a value to the operands that it is made of.
+
+See Lücke et al., CC 2021, figure 8.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ class PathSteps(LaneAccess):
         return op.source, (path[0], *inner)
 
     def follow_op(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
-        """Follow a path through an op, as in figure 8 of seed 000."""
+        """Follow a path through an op, as in figure 8 of Lücke et al., CC 2021."""
         if isinstance(op, ViewOp):
             if op.HEADROOM is not None:
                 self.guards.append(op.headroom(path))

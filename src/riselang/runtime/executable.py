@@ -77,7 +77,8 @@ def scalar_kind(type: ScalarType) -> _ScalarKind:
 
 
 FAILURE_SHAPE = (4,)
-"""The shape of the buffer for the first check that fails."""
+"""The shape of the failure buffer: the number of failed checks, and the number (from 1), the index
+and the bound of the first of them."""
 
 
 def entry_point_ir(
@@ -102,7 +103,7 @@ class Code(Protocol):
 
 
 def load_function(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
-    """Return a function that calls machine code; it returns why the call ended early, if it did."""
+    """Return a function that calls machine code; its result is the reason if a call ends early."""
     guarded = code.address(f"{GUARDED_PREFIX}{ENTRY_PREFIX}{name}")
     if guarded:
         return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
@@ -110,7 +111,7 @@ def load_function(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., 
 
 
 class Executable:
-    """A compiled function; buffers are passed in order and written in place."""
+    """A compiled function; arguments are passed in order, and outputs are written in place."""
 
     def __init__(
         self,
@@ -121,9 +122,9 @@ class Executable:
         checks: Sequence[SourceLocation | None] = (),
         function: Callable[..., int | None] | None = None,
     ):
-        """`checks` has the source location of each index check of the function.
+        """`checks` contains the source location of each index check of the function.
 
-        `function` is called instead of machine code at an address.
+        If `function` is passed, it is called instead of the machine code in `code`.
         """
         self._code = code  # keeps the machine code alive
         self.name = name
@@ -142,16 +143,16 @@ class Executable:
             and function is None
         )
         """Whether a call passes only addresses and lengths."""
-        kinds: list[Any] = []
+        argument_ctypes: list[Any] = []
         for parameter in parameters:
             if parameter.shape is None:
-                kinds.append(scalar_kind(parameter.type).ctype)
+                argument_ctypes.append(scalar_kind(parameter.type).ctype)
             else:
-                kinds.append(ctypes.c_void_p)
-                kinds += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
+                argument_ctypes.append(ctypes.c_void_p)
+                argument_ctypes += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
         if checks:
-            kinds.append(ctypes.c_void_p)
-        self._function = function or load_function(code, name, kinds)
+            argument_ctypes.append(ctypes.c_void_p)
+        self._function = function or load_function(code, name, argument_ctypes)
 
     @property
     def can_fail(self) -> bool:
@@ -160,7 +161,7 @@ class Executable:
 
     def leading_shapes(self, count: int, arrays: Sequence[Array]) -> list[tuple[int, ...]]:
         """Return the shapes of the first `count` parameters, given the arrays for all others."""
-        sizes = self.sizes({at: array.shape for at, array in enumerate(arrays, count)})
+        sizes = self.sizes({position: array.shape for position, array in enumerate(arrays, count)})
         return [self._parameter_shape(position, sizes) for position in range(count)]
 
     @property
@@ -243,11 +244,11 @@ class Executable:
     ) -> Call | None:
         """Return a fast call that allocates the results; None if calls need more checks.
 
-        `inputs` has the inputs that are fixed, and None for those that each call passes. `shapes`
-        has the shapes of all arrays, which is required if there are dynamic dimensions.
+        `inputs` contains the fixed inputs, and None for those that each call passes. `shapes`
+        contains the shapes of all arrays; it is required if there are dynamic dimensions.
         """
-        known_inputs = [each for each in inputs if each is not None]
-        if not self._is_plain or not all(each.flags.carray for each in known_inputs):
+        fixed_inputs = [each for each in inputs if each is not None]
+        if not self._is_plain or not all(each.flags.carray for each in fixed_inputs):
             return None
         declared = [parameter.shape or () for parameter in self.parameters]
         if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
@@ -257,11 +258,11 @@ class Executable:
             tuple(n for n, m in zip(*pair, strict=True) if m == DYNAMIC_INDEX)
             for pair in zip(used_shapes, declared, strict=True)
         ]
-        kinds = list(zip(used_shapes[:results], self._dtypes, strict=False))
-        return specialize_call(self._function, kinds, inputs, otherwise, pack, lengths)
+        result_specs = list(zip(used_shapes[:results], self._dtypes, strict=False))
+        return specialize_call(self._function, result_specs, inputs, otherwise, pack, lengths)
 
     def _call_checked(self, call_arguments: Sequence[Any]) -> None:
-        """Pass a buffer for the first failed check, and raise an error if there is one."""
+        """Call the function with a failure buffer, and raise an error if a check failed."""
         failure = np.zeros(FAILURE_SHAPE, np.int64)
         if reason := self._function(*call_arguments, failure.ctypes.data):
             raise_call_error(reason)

@@ -65,7 +65,7 @@ def _calls_named_functions(program: Term) -> bool:
 
 @dataclass(eq=False)
 class _Block:
-    """Runs of values that are computed in the same way; each becomes a call to one function."""
+    """Runs of values that are computed in the same way; all become calls to one function."""
 
     runs: list[range]
     outputs: list[int]
@@ -87,11 +87,11 @@ class _CommonFunction:
 
 def _choose_blocks(values: Sequence[ProgramValue], result: Term) -> list[_Block]:
     """The blocks to outline, those that save the most first; no value is in two blocks."""
-    numbers: dict[Term | None, int] = {}
-    forms = [numbers.setdefault(value.form, len(numbers)) for value in values]
+    numbering: dict[Term | None, int] = {}
+    form_numbers = [numbering.setdefault(value.form, len(numbering)) for value in values]
     sizes = [_code_size(value) for value in values]
     uses = _Uses(values, result)
-    repeats = Repeats(forms, sizes, MIN_SAVING)
+    repeats = Repeats(form_numbers, sizes, MIN_SAVING)
     blocks: list[_Block] = []
     for run in repeats:
         for block in _find_blocks(repeats.occurrences(run), values, uses):
@@ -125,8 +125,8 @@ def _code_size(value: ProgramValue) -> int:
 def _find_blocks(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> Iterator[_Block]:
-    """All runs that can be calls as one block; if they differ too much, one block for each group of
-    runs with the same dependences."""
+    """One block of all runs that can become calls; if they differ too much, one block for each
+    group of runs with the same dependences."""
     outputs = _outputs(runs, values, uses)
     runs = [run for run in runs if _can_be_called(run, outputs, values, uses)]
     if (block := _make_block(runs, values, uses)) is not None:
@@ -143,13 +143,13 @@ def _find_blocks(
 def _make_block(
     runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses
 ) -> _Block | None:
-    """The runs as a block, if they can become calls of one function."""
+    """The runs as a block, if they can become calls to one function."""
     if not runs:
         return None
     saved_runs = len(runs) - 1
-    if saved_runs * sum(_code_size(values[position]) for position in runs[0]) < MIN_SAVING:
+    if saved_runs * sum(_code_size(values[number]) for number in runs[0]) < MIN_SAVING:
         return None
-    if all(isinstance(values[position].form, Free) for position in runs[0]):
+    if all(isinstance(values[number].form, Free) for number in runs[0]):
         # These are only views, which compute nothing.
         return None
     outputs = _outputs(runs, values, uses)
@@ -158,7 +158,7 @@ def _make_block(
     if len(outputs) > 1 and any(
         values[each[position]].kind == "result" for each in runs for position in outputs
     ):
-        # They would have to be copied to the result buffers of the program.
+        # The outputs would have to be copied to the result buffers of the program.
         return None
     common = _common_function(runs, values)
     return None if common is None else _Block(list(runs), outputs, common)
@@ -170,12 +170,12 @@ def _common_function(
     """The common function of the runs; None if a difference cannot be passed as an argument."""
     inner_variables = _inner_variables(runs[0], values)
     forms = CommonForms(dict.fromkeys(inner_variables))
-    names = [_rename_inner(run, values, inner_variables) for run in runs]
+    renamings = [_rename_inner(run, values, inner_variables) for run in runs]
     terms: list[Term] = []
     for position, first in enumerate(runs[0]):
         rows = [
             [replace_variables(part, renaming) for part in values[run[position]].parts]
-            for run, renaming in zip(runs, names, strict=True)
+            for run, renaming in zip(runs, renamings, strict=True)
         ]
         parts = [forms.common_form(each) for each in zip(*rows, strict=True)]
         form = values[first].form
@@ -206,11 +206,13 @@ def _rename_inner(
 
 def _dependences(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]:
     """The parts of all values of a run, with variables numbered by first use."""
-    names = _rename_inner(run, values, _inner_variables(run, values))
+    renaming = _rename_inner(run, values, _inner_variables(run, values))
     for number in run:
-        for name in values[number].used_variables:
-            names.setdefault(name, Free(f"@{len(names)}", name.type))
-    return tuple(replace_variables(part, names) for number in run for part in values[number].parts)
+        for variable in values[number].used_variables:
+            renaming.setdefault(variable, Free(f"@{len(renaming)}", variable.type))
+    return tuple(
+        replace_variables(part, renaming) for number in run for part in values[number].parts
+    )
 
 
 def _outputs(runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses) -> list[int]:
@@ -240,7 +242,7 @@ def _can_be_called(
 
 
 def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], uses: _Uses) -> bool:
-    """Whether a loop outside the run, such as adding a bias, may be fused into a value's loop."""
+    """Whether a loop outside the run, such as a bias addition, may be fused into a value's loop."""
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return False
@@ -259,19 +261,19 @@ def _rebuild(program: FlatProgram, blocks: Sequence[_Block]) -> Term:
         function = outline(_outlined_function(program.values, block))
         variable = Free(f"${NAME}{number}", function.type)
         writer.bind(variable, function, NAME)
-        for position, run in enumerate(block.runs):
-            calls[run.start] = (block, position, variable)
+        for index, run in enumerate(block.runs):
+            calls[run.start] = (block, index, variable)
     position = 0
     while position < len(program.values):
         if position not in calls:
             writer.add(program.values[position], is_named=program.values[position].kind == "named")
             position += 1
             continue
-        block, number, function = calls[position]
+        block, index, variable = calls[position]
         call = apply_all(
-            function, [writer.inline_variables(each) for each in block.common.arguments[number]]
+            variable, [writer.inline_variables(each) for each in block.common.arguments[index]]
         )
-        run = block.runs[number]
+        run = block.runs[index]
         _write_call(writer, [program.values[run[each]] for each in block.outputs], call)
         position = run.stop
     return close_function(program.parameters, program.inputs, writer.to_lets(program.result))
@@ -297,8 +299,8 @@ def _outlined_function(values: Sequence[ProgramValue], block: _Block) -> Term:
         )
     results = [writer.result_term(value) for value in outputs]
     body = writer.to_lets(tuple_of(results))
-    names = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
-    return close_function(names, common.parameters, body)
+    lambdas = [Lambda(f"x{at}", each.type, each) for at, each in enumerate(common.parameters)]
+    return close_function(lambdas, common.parameters, body)
 
 
 def _write_call(writer: LetWriter, outputs: Sequence[ProgramValue], call: Term) -> None:

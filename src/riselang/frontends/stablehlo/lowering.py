@@ -1,5 +1,4 @@
-"""Lowering of a StableHLO function to a term: op by op, with clustered elementwise ops in one
-map."""
+"""Lower a StableHLO function to a term, op by op; a cluster of elementwise ops becomes one map."""
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ OP_MODULES = (
 
 @dataclass(frozen=True)
 class Program:
-    """A function as a term: its arguments first, then its constants."""
+    """A function as a term, whose parameters are the arguments followed by the constants."""
 
     name: str
     term: Term
@@ -80,9 +79,9 @@ _DEFECTS = (
     LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError,
     VerifyException,
 )  # fmt: skip
-"""The exceptions of a wrong lowering function."""
+"""The exceptions that indicate a bug in a lowering function."""
 IDENTITY_CALLS = ("Sharding", "annotate_device_placement")
-"""Custom calls without an effect."""
+"""Custom calls that return their operands unchanged."""
 
 
 def op_name(op: GraphOp) -> str:
@@ -104,7 +103,7 @@ def _tensor_rank(value: GraphValue) -> int:
 
 
 def check_supported(function: GraphFunction) -> None:
-    """Raise an error for a program with unsupported ops, located at the first of them."""
+    """Raise an error if a function contains unsupported ops, located at one of them."""
     known = {*TENSOR_LOWERINGS, *ELEMENTWISE_LOWERINGS, *STRUCTURAL_OPS}
     missing = [op for op in function.body.walk() if op_name(op) not in known]
     if not missing:
@@ -121,7 +120,7 @@ def check_supported(function: GraphFunction) -> None:
 
 
 class UnsupportedOp(LimitationError):
-    """An op of the body that is not supported in its form."""
+    """An op whose types, attributes or operands are not supported, although its name is."""
 
     def __init__(self, error: LimitationError, op: GraphOp):
         super().__init__(error.message, error.location or op.location, *error.notes)
@@ -129,15 +128,18 @@ class UnsupportedOp(LimitationError):
 
 
 def _unsupported_op(error: LimitationError, op: GraphOp) -> GraphOp:
-    """Return an op, or the unsupported one in its map; ops in its regions are a part of it."""
-    is_map = op_name(op) in ELEMENTWISE_LOWERINGS
-    return error.op if is_map and isinstance(error, UnsupportedOp) else op
+    """Return the op to report: the unsupported op of a cluster, otherwise `op` with its regions."""
+    is_cluster = op_name(op) in ELEMENTWISE_LOWERINGS
+    return error.op if is_cluster and isinstance(error, UnsupportedOp) else op
 
 
 def lower_function(
     function: GraphFunction, names: Sequence[str], whole_function: GraphFunction | None = None
 ) -> Program:
-    """Lower a function, or a part of a whole one, to a term; `names` are its parameter names."""
+    """Lower a function to a term; `names` are its parameter names.
+
+    If it is a part of a larger function, `whole_function` is that function.
+    """
     check_supported(function)
     lowering = FunctionLowering(_rng_streams(whole_function or function))
     types = [
@@ -167,8 +169,9 @@ def lower_function(
 
 
 def _rng_streams(function: GraphFunction) -> dict[GraphOp, int]:
-    draws = [op for op in function.body.operations if op.name == "stablehlo.rng"]
-    return {op: number for number, op in enumerate(draws)}
+    """Return the key of the random number generator for each `rng` op: its index among them."""
+    rng_ops = [op for op in function.body.operations if op.name == "stablehlo.rng"]
+    return {op: index for index, op in enumerate(rng_ops)}
 
 
 class FunctionLowering:
@@ -205,9 +208,9 @@ class FunctionLowering:
         return [self._values[each] for each in region.operations[-1].operands]
 
     def _lower_op(self, op: GraphOp) -> None:
-        outer, self.builder.location = self.builder.location, op.location
+        outer_location, self.builder.location = self.builder.location, op.location
         try:
-            found = self._lower_to_tensors(op)
+            tensors = self._lower_to_tensors(op)
         except LimitationError as error:
             raise UnsupportedOp(error, _unsupported_op(error, op)) from None
         except RiseError as error:
@@ -215,60 +218,61 @@ class FunctionLowering:
         except _DEFECTS as error:
             raise _defect(op, error) from error
         finally:
-            self.builder.location = outer
-        for value, tensor in zip(op.results, found, strict=True):
+            self.builder.location = outer_location
+        for value, tensor in zip(op.results, tensors, strict=True):
             self._values[value] = tensor
 
     def _lower_to_tensors(self, op: GraphOp) -> list[Tensor]:
-        read = replace(_make_op(op), stream=self._streams.get(op))
-        found = self._lower_typed_op(op, read)
-        _check_results(read, found)
-        return found
+        typed_op = replace(_typed_op(op), stream=self._streams.get(op))
+        tensors = self._lower_typed_op(op, typed_op)
+        _check_results(typed_op, tensors)
+        return tensors
 
-    def _lower_typed_op(self, op: GraphOp, read: TypedOp) -> list[Tensor]:
-        is_empty = bool(read.results) and all(0 in each.shape for each in read.results)
-        if is_empty and read.name != "stablehlo.while":
-            return [self._empty_tensor(each) for each in read.results]
-        if read.name in ELEMENTWISE_LOWERINGS:
-            return [self._lower_cluster(op, read)]
-        found = TENSOR_LOWERINGS[read.name](
-            self, read, [self._values[each] for each in op.operands]
+    def _lower_typed_op(self, op: GraphOp, typed_op: TypedOp) -> list[Tensor]:
+        is_empty = bool(typed_op.results) and all(0 in each.shape for each in typed_op.results)
+        if is_empty and typed_op.name != "stablehlo.while":
+            return [self._empty_tensor(each) for each in typed_op.results]
+        if typed_op.name in ELEMENTWISE_LOWERINGS:
+            return [self._lower_cluster(op, typed_op)]
+        lowered = TENSOR_LOWERINGS[typed_op.name](
+            self, typed_op, [self._values[each] for each in op.operands]
         )
-        return found if isinstance(found, list) else [found]
+        return lowered if isinstance(lowered, list) else [lowered]
 
     def _empty_tensor(self, type: TensorType) -> Tensor:
         """Return a tensor without elements; the op computes nothing."""
         return zero_tensor(self.builder, type.element, type.shape)
 
-    def _lower_cluster(self, root: GraphOp, read: TypedOp) -> Tensor:
-        """Build the map that computes an elementwise op and those that only it needs."""
+    def _lower_cluster(self, root: GraphOp, typed_root: TypedOp) -> Tensor:
+        """Build the map that computes an elementwise op and the other ops of its cluster."""
         members = self._cluster_members(root)
-        made = {op.results[0] for op in members}
-        operands = dict.fromkeys(each for op in members for each in op.operands)
-        leaves = [each for each in operands if each not in made]
-        tensors = [_broadcast_scalar(self._values[each], read.result.shape) for each in leaves]
+        internal = {op.results[0] for op in members}
+        used = dict.fromkeys(each for op in members for each in op.operands)
+        leaves = [each for each in used if each not in internal]
+        result = typed_root.result
+        tensors = [_broadcast_scalar(self._values[each], result.shape) for each in leaves]
 
-        def scalar(nodes: list[Node]) -> Node:
-            known = dict(zip(leaves, nodes, strict=True))
+        def compute_element(nodes: list[Node]) -> Node:
+            node_of = dict(zip(leaves, nodes, strict=True))
             for op in members:
                 self.builder.location = op.location
-                operands = [known[each] for each in op.operands]
-                known[op.results[0]] = self._lower_scalar(op, operands)
-            return known[root.results[0]]
+                operands = [node_of[each] for each in op.operands]
+                node_of[op.results[0]] = self._lower_scalar(op, operands)
+            return node_of[root.results[0]]
 
-        return map_elements(self.builder, tensors, read.result.shape, read.result.element, scalar)
+        return map_elements(self.builder, tensors, result.shape, result.element, compute_element)
 
     def _lower_scalar(self, op: GraphOp, operands: Sequence[Node]) -> Node:
         try:
-            named = _make_op(op)
-            return ELEMENTWISE_LOWERINGS[named.name](self.builder, named, operands)
+            typed_op = _typed_op(op)
+            return ELEMENTWISE_LOWERINGS[typed_op.name](self.builder, typed_op, operands)
         except LimitationError as error:
             raise UnsupportedOp(error, op) from None
         except _DEFECTS as error:
             raise _defect(op, error) from error
 
     def _cluster_members(self, root: GraphOp) -> list[GraphOp]:
-        """Return an op and the pending ops of its cluster, in topological order."""
+        """Return an op and the waiting ops of its cluster, in topological order."""
         found: dict[GraphOp, None] = {}
         stack = [root]
         while stack:
@@ -292,7 +296,7 @@ def _defect(op: GraphOp, error: Exception) -> InternalError:
 
 
 def _check_results(op: TypedOp, found: Sequence[Tensor]) -> None:
-    """Raise an error if the lowering of an op returns tensors of other types than it declares."""
+    """Raise an error if a lowering returns tensors of types other than those of its op."""
     returned = tuple(TensorType(each.shape, each.element) for each in found)
     if returned != op.results:
         raise InternalError(
@@ -324,7 +328,7 @@ def _broadcast_scalar(tensor: Tensor, shape: Sequence[int]) -> Tensor:
     return tensor
 
 
-def _make_op(op: GraphOp) -> TypedOp:
+def _typed_op(op: GraphOp) -> TypedOp:
     name = op_name(op)
     operands = tuple(
         tensor_type(each, f"operand {k + 1} of {name}", op.location)

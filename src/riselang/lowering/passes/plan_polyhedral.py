@@ -1,4 +1,6 @@
-"""Pass `plan-polyhedral`: plans MLIR's polyhedral passes for each function (seed 000, 5.2).
+"""Pass `plan-polyhedral`: plans MLIR's polyhedral passes for each function.
+
+See Lücke et al., CC 2021, section 5.2.
 
 MLIR's tiling and vectorization of affine loops do not check their preconditions: tiling accepts
 loops that are not permutable, and vectorization writes past the end of a loop whose trip count is

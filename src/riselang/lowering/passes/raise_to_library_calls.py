@@ -1,4 +1,6 @@
-"""Pass `raise-to-library-calls`: replaces loops by calls of BLAS routines (seed 000, 4.3).
+"""Pass `raise-to-library-calls`: replaces loops with calls to BLAS routines.
+
+See Lücke et al., CC 2021, section 4.3.
 
 It works on affine loops, where every formulation of a matrix multiplication is the same nest. A
 routine chooses the order of its additions, so the pass needs the relaxed float permission. The

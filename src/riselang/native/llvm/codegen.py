@@ -208,6 +208,7 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         if any(map(temporary_pool.is_pool_used, objects)):
             _redirect_functions(engine, temporary_pool.REPLACED_FUNCTIONS, _runtime_functions())
         elif any(GUARDED_PREFIX.encode() in code for code in objects):
+            # Define the functions that end a call early: see `guard`.
             _runtime_functions()
         _check_symbols(objects)
         for code in objects:
@@ -225,7 +226,7 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
 
 
 def _check_symbols(objects: Sequence[bytes]) -> None:
-    """Report undefined symbols: the engine would jump to address 0."""
+    """Raise an error if symbols are undefined; calls to them would jump to address 0."""
     missing = _undefined_symbols([read_symbols(code) for code in objects if is_elf64(code)])
     if missing:
         raise MissingSymbolsError(missing)
@@ -244,7 +245,7 @@ def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
 
 @cache
 def _runtime_functions() -> LoadedCode:
-    """Return the runtime functions that pool memory and end calls, shared by all loaded code."""
+    """Return the functions that pool memory and end calls early, shared by all loaded code."""
     # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
     machine = _target_machine(host(), jit=True, opt=0)
     text = temporary_pool.pool_ir()
@@ -263,11 +264,11 @@ def _runtime_functions() -> LoadedCode:
     return loaded
 
 
-def _redirect_functions(engine: Any, names: Mapping[str, str], code: LoadedCode) -> None:
-    """Redirect calls from the code of one engine to other functions."""
-    module = binding.parse_assembly("\n".join(names.values()))
+def _redirect_functions(engine: Any, declarations: Mapping[str, str], code: LoadedCode) -> None:
+    """Redirect an engine's calls to the declared functions to their `rise_` versions in `code`."""
+    module = binding.parse_assembly("\n".join(declarations.values()))
     engine.add_module(module)
-    for name in names:
+    for name in declarations:
         engine.add_global_mapping(module.get_function(name), code.address(f"rise_{name}"))
 
 
@@ -295,7 +296,7 @@ def _process_symbols() -> ctypes.CDLL:
 
 
 _LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
-"""Symbols that are defined when code is loaded."""
+"""Symbols that are not defined until code is loaded."""
 
 
 def add_symbol(name: str, address: int) -> None:

@@ -1,8 +1,10 @@
 """Stencils: values that are computed from the neighbors of each element.
 
-Neighbors are contiguous, so the windows of a line are read in vectors, shifted by one element for
-each position in a window. If a window is reduced, several vectors of windows are reduced together,
-in registers. Tiles are copied, with their border, into fast memory once.
+A line is the innermost dimension of a stencil's result, and a block is a group of vectors that are
+computed together. Neighbors are contiguous, so the windows of a line are read in vectors, shifted
+by one element for each position in a window. If windows are reduced, the reductions of a block are
+computed together, in registers. With overlapped tiles, each tile is copied once, with its border,
+into a buffer on the stack.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ MAX_UNROLLED = 32
 MAX_SEPARATE_VECTORS = 4
 """The maximum number of vectors in a block whose elements are not reductions."""
 SLICES = 2
-"""The number of slices of a volume that are computed together, and of vectors of each; more would
-be slower."""
+"""The number of slices of a volume, and of vectors in each slice, that are computed together; a
+larger number would be slower."""
 MIN_PARALLEL_ELEMENTS = 1 << 16
 """The minimum number of elements for which parallel loops are worth their overhead."""
 
@@ -117,13 +119,14 @@ class _InVectors(Strategy):
         )
 
     def _vectors_one_by_one(self, length: int) -> Strategy:
-        """Vectorizes a map without blocks or unrolling: a call saves all vector registers."""
-        rows = parallel() if self.in_parallel else sequential()
-        vectors = vectorize(self.lanes) >> rows @ loop(1)
-        divided_length = length - length % self.lanes
-        if divided_length in (0, length):
-            return vectors if divided_length else rows
-        return seq(peel_map(divided_length), function(argument(vectors)), argument(sequential()))
+        """Vectorizes a map without blocks or unrolling: any values in vector registers would be
+        spilled around each call to the math library."""
+        make_loop = parallel() if self.in_parallel else sequential()
+        vectors = vectorize(self.lanes) >> make_loop @ loop(1)
+        vectorized_length = length - length % self.lanes
+        if vectorized_length in (0, length):
+            return vectors if vectorized_length else make_loop
+        return seq(peel_map(vectorized_length), function(argument(vectors)), argument(sequential()))
 
     def vectors_per_block(self, length: int, max_vectors: int) -> int:
         """The number of vectors in a block: the one that leaves the fewest elements over."""
@@ -159,7 +162,7 @@ class LineInVectors(Strategy):
 
 @dataclass(frozen=True, repr=False)
 class _BlockInRegisters(Strategy):
-    """Computes a block of vectors: reductions become one reduction, other elements are unrolled."""
+    """Computes a block of vectors: reductions are merged into one, other elements are unrolled."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _reduction_of_elements(term) is None:
@@ -192,12 +195,12 @@ class _Stencil(Strategy):
             return _InVectors(lanes, max_vectors, is_large).run(term, setting)
         if (
             is_large
-            and _shares_slices(nest, lanes)
+            and _should_pair_slices(nest, lanes)
             and _reduction_of_elements(loop_at(term, 3)) is None
         ):
             return _two_slices(lanes).run(term, setting)
-        rows = parallel() if is_large else sequential()
-        return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), rows @ loop(1)).run(
+        outermost = parallel() if is_large else sequential()
+        return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), outermost @ loop(1)).run(
             term, setting
         )
 
@@ -205,12 +208,12 @@ class _Stencil(Strategy):
         return "stencil()"
 
 
-def _shares_slices(nest: ScalarNest, lanes: int) -> bool:
+def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
     """Whether slices of a volume can be paired, and are too large for the L1 cache."""
     if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
         return False
-    bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
-    return bytes > this_machine().cache_bytes(1)
+    slice_bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
+    return slice_bytes > this_machine().cache_bytes(1)
 
 
 def _two_slices(lanes: int) -> Strategy:
@@ -289,7 +292,7 @@ def calls_library(term: Term, permission: str) -> bool:
 
 
 def loop_at(term: Term, number: int) -> Term | None:
-    """Return one of several nested loops, counted from 1 from the outside in."""
+    """Return one of several nested loops, numbered from 1, outermost first."""
     match = loop(number).find(term)
     return None if match is None else match[1]
 

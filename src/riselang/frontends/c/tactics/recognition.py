@@ -41,7 +41,7 @@ class Recognition:
     statement: ModelStatement
     tactic: str | None
     outer_loops: tuple[str, ...] = ()
-    """The loops that remain around it."""
+    """The loops that remain around it after loop distribution."""
     reason: str = ""
     """If it is not recognized: the nearest tactic and the condition that fails."""
 
@@ -83,13 +83,13 @@ def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
 def _recognize_symmetric(
     scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], updates: tuple[Update, ...]
 ) -> Recognition:
-    """Recognize two products that are added: the second with swapped factors."""
+    """Recognize an update that adds two products, the second with swapped factors (syr2k)."""
     try:
         if not outer_loops and read_product(scop, statement, updates).is_both:
             return Recognition(statement, "syr2k", outer_loops)
         reason = "enclosing loops remain sequential"
-    except NoProduct as found:
-        reason = str(found)
+    except NoProduct as error:
+        reason = str(error)
     assert isinstance(statement.body, Assign)
     kind, _ = _prove_structure(scop, statement, outer_loops, statement.body)
     if kind is not None:
@@ -98,23 +98,23 @@ def _recognize_symmetric(
 
 
 def _tactic_name(update: Update, outer_loops: tuple[str, ...]) -> str:
-    """Return the tactic of an update, without the loops around it."""
+    """Return the name of the tactic that matches an update, ignoring the loops around it."""
     plain = _strip_outer_loops(update, outer_loops)
     factors = plain.factors
     if len(factors) == 2 and factors[0].array is factors[1].array:
         shared = set(factors[0].loops) & set(factors[1].loops)
-        if len(plain.target.loops) == 2 and len(shared) == 1 and _sorted_ranks(plain) == [2, 2, 2]:
+        if len(plain.target.loops) == 2 and len(shared) == 1 and _ranks(plain) == [2, 2, 2]:
             return "syrk"
     for tactic in TACTICS:
         if any(pattern.match(plain) is not None for pattern in tactic.patterns):
             return tactic.name
     if len(factors) == 1:
-        is_sum = set(factors[0].loops) - set(plain.target.loops)
-        return "reduction" if is_sum else "elementwise"
+        reduced_loops = set(factors[0].loops) - set(plain.target.loops)
+        return "reduction" if reduced_loops else "elementwise"
     return "tensor contraction"
 
 
-def _sorted_ranks(update: Update) -> list[int]:
+def _ranks(update: Update) -> list[int]:
     return [len(factor.loops) for factor in (update.target, *update.factors)]
 
 
@@ -147,12 +147,12 @@ def _is_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
 
 
 def _is_dense(statement: ModelStatement) -> bool:
-    """Whether all steps are one."""
+    """Whether all loops have step one."""
     return "mod" not in str(statement.domain) and "exists" not in str(statement.domain)
 
 
 def _is_triangle(statement: ModelStatement, update: Update) -> bool:
-    """Whether the domain is a box without one side of the diagonal of the target."""
+    """Whether the domain is the part of a box on one side of the target's diagonal, and on it."""
     names = [name for _, name in statement.iterators]
     first, second = (names.index(loop) for loop in update.target.loops)
     for row, column in ((first, second), (second, first)):
@@ -164,7 +164,7 @@ def _is_triangle(statement: ModelStatement, update: Update) -> bool:
 
 
 def _move_dimension(points: Any, source: int, target: int) -> Any:
-    """Move a condition on one dimension to another."""
+    """Impose the conditions on dimension `source` on dimension `target` instead."""
     dims = isl().dim_type
     space = points.get_space()
     relation = isl().Map.universe(space.map_from_set())
@@ -176,7 +176,7 @@ def _move_dimension(points: Any, source: int, target: int) -> Any:
 
 
 def _points_below_diagonal(points: Any, row: int, column: int) -> Any:
-    """Return the points at and below the diagonal."""
+    """Return the points on and below the diagonal."""
     dims = isl().dim_type
     space = points.get_space()
     local = isl().LocalSpace.from_space(space)
@@ -186,11 +186,11 @@ def _points_below_diagonal(points: Any, row: int, column: int) -> Any:
     return points.intersect(isl().Set.universe(space).add_constraint(gap))
 
 
-# Statements that set their target
+# Statements that do not add a product to their target
 
 
 def _recognize_map(
-    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], nearest: str
+    scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], mismatch: str
 ) -> Recognition:
     """Recognize a map, a copy, a transposition or a stencil; else say why it is not a product."""
 
@@ -200,7 +200,7 @@ def _recognize_map(
     body = statement.body
     if not isinstance(body, Assign):
         return not_recognized("it is data-dependent")
-    kind, failed = _prove_structure(scop, statement, outer_loops, body)
+    kind, failure = _prove_structure(scop, statement, outer_loops, body)
     if kind is not None:
         return Recognition(statement, kind, outer_loops)
     if not body.target.indices:
@@ -208,14 +208,14 @@ def _recognize_map(
     try:
         target = read_factor(body.target, statement)
     except NoMatch:
-        return not_recognized(f"the closest tactic is a map, but {failed}")
+        return not_recognized(f"the closest tactic is a map, but {failure}")
     inner = [name for _, name in statement.iterators if name not in outer_loops]
     idle = [loop for loop in inner if loop not in target.loops]
     if idle:
-        return not_recognized(f"{nearest}; the loop over {idle[0]} repeats it")
+        return not_recognized(f"{mismatch}; the loop over {idle[0]} repeats it")
     if _depends_on_itself(scop, statement, outer_loops):
         return not_recognized(
-            f"{nearest}; it also reads elements that it writes in other iterations"
+            f"{mismatch}; it also reads elements that it writes in other iterations"
         )
     if not _is_box(statement, outer_loops):
         return not_recognized(f"the closest tactic is a map, but {NOT_A_BOX}")
@@ -225,8 +225,8 @@ def _recognize_map(
 def _prove_structure(
     scop: Scop, statement: ModelStatement, outer_loops: tuple[str, ...], body: Assign
 ) -> tuple[str | None, str]:
-    """Return the tactic of a statement over a box, if all that patterns require is proved; else why
-    not."""
+    """Return the tactic of a statement whose domain is a box, if all requirements of the patterns
+    are proved; else None and the reason."""
     try:
         structure = read_structure(scop, statement, outer_loops)
     except NotLifted as reason:
@@ -273,20 +273,22 @@ def _map_kind(body: Assign, statement: ModelStatement, loops: tuple[str, ...]) -
         if source.loops == loops:
             return "copy"
         return "transpose" if sorted(source.loops) == sorted(loops) else "elementwise"
-    moved: dict[object, set[tuple[object, ...]]] = {}
+    offsets_by_array: dict[object, set[tuple[object, ...]]] = {}
     for read in reads:
         subscript = statement.access_relations[read].indices or ()
         offsets = tuple(loop_and_offset(index, names) for index in subscript)
-        moved.setdefault(read.variable, set()).add(offsets)
-    if not any(len(found) > 1 for found in moved.values()):
+        offsets_by_array.setdefault(read.variable, set()).add(offsets)
+    if not any(len(found) > 1 for found in offsets_by_array.values()):
         return "elementwise"
-    is_near = all(None not in offsets for found in moved.values() for offsets in found)
-    return "stencil" if is_near else "affine map"
+    has_constant_offsets = all(
+        None not in offsets for found in offsets_by_array.values() for offsets in found
+    )
+    return "stencil" if has_constant_offsets else "affine map"
 
 
-def _is_min_or_max(found: Structure) -> bool:
+def _is_min_or_max(structure: Structure) -> bool:
     """Match `t = t < e ? e : t` and similar: the maximum or minimum of two."""
-    match found.value:
+    match structure.value:
         case Conditional(condition=Binary(left=left, right=right), first=first, second=second):
             is_choice = {left, right} == {first, second}
         case Call(function="fmax" | "fmin" | "fmaxf" | "fminf", arguments=(first, second)):
@@ -294,7 +296,7 @@ def _is_min_or_max(found: Structure) -> bool:
         case _:
             return False
     targets = [each for each in (first, second) if isinstance(each, Access)
-               and found.is_target(each)]  # fmt: skip
+               and structure.is_target(each)]  # fmt: skip
     return is_choice and len(targets) == 1
 
 
