@@ -112,7 +112,10 @@ FAULTS = (
           case $mod($dividend, $divisor):
               $$body
           """),
-    Fault("clampIdx allows one more", IndexRules.read_clamp_idx, "$length - 1", "$length"),
+    Fault("clampIdx allows one more", IndexRules.read_clamp_idx,
+          "$emitter.length_value($length - 1)", "$emitter.length_value($length)"),
+    Fault("clampIdx of a literal allows one more", IndexRules.read_clamp_idx,
+          "$size.constant - 1", "$size.constant"),
     Fault("clampIdx does not clamp below", IndexRules.read_clamp_idx,
           "'arith.maxsi'", "'arith.addi'"),
     Fault("checkIdx accepts the bound", Checks.check_index, "'uge'", "'ugt'"),

@@ -75,5 +75,5 @@ def test_an_order_of_loops_is_compared_whatever_sizes_are_called(sizes: tuple[st
 
 
 def test_a_function_whose_name_is_not_ascii_is_rejected() -> None:
-    with pytest.raises(UnsupportedConstruct, match=r"<c>:1:6: error: the name é has letters"):
+    with pytest.raises(UnsupportedConstruct, match=r"<c>:1:6: error: the name é contains letters"):
         rl.from_c("void é(int n, double a[n]) { a[0] = 1; }")
