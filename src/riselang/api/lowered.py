@@ -124,7 +124,10 @@ class Lowered:
 
     @property
     def term(self) -> Term:
-        """The program that is lowered: contracted, rewritten, and with lets in normal form."""
+        """The program that is lowered: contracted, rewritten, and with lets in normal form.
+
+        `riselang.term.lets` defines this normal form.
+        """
         return self._rewrite_result.program.term
 
     @with_deep_stack

@@ -67,7 +67,7 @@ def _constant_result(op: Operation) -> bool | None:
 def emit_total(
     op: Operation, operands: Sequence[SSAValue], insert: InsertOp, helpers: Helpers
 ) -> SSAValue:
-    """Emit the replacement of `op`, which `needs_replacement`, on `operands`."""
+    """Emit the replacement of `op`, applied to `operands`; `needs_replacement(op)` must be true."""
     type = op.results[0].type
     if (constant := _constant_result(op)) is not None:
         return insert(arith.ConstantOp(IntegerAttr(int(constant), IntegerType(1))))
@@ -195,7 +195,10 @@ class _TotalOpBuilder:
         return self.emit("arith.select", too_high, self.integer_constant(highest), result)
 
     def _float_to_bit(self, value: SSAValue, *, signed: bool) -> SSAValue:
-        """Convert a float to i1 with a comparison; for GPUs, LLVM tests whether it is not 0."""
+        """Convert a float to i1 with a comparison.
+
+        LLVM's own conversion, for GPUs, returns 1 for every float that is not 0, such as 0.5.
+        """
         if signed:
             return self.integer_constant(0)  # between -1 and 1
         return self.emit_float_compare("oge", value, self.float_constant(1, value))

@@ -46,7 +46,7 @@ class LaneAccess(Memory):
     def load_lanes(
         self, op: codegen.CastOp, path: Path, lane: Nat, read: ReadLane, builder: Builder
     ) -> SSAValue:
-        """Load the vector whose lanes `path` addresses in the buffers that `op` casts."""
+        """Load a vector from the buffers that `op` casts; its lanes are at access path `path`."""
         buffer, indices = self.address(op, path)
         type = self.vector_type(buffer, lane)
         if not any(_depends_on(index, lane) for index in indices):
@@ -67,7 +67,7 @@ class LaneAccess(Memory):
         return self.gather_lanes(path, lane, type, read, builder)
 
     def is_clamped(self, indices: Sequence[Nat], lane: Nat) -> bool:
-        """Whether lanes are in one row, at indices that only min and max make not contiguous."""
+        """Whether the lanes are in one row, at indices with min or max, but without division."""
         *outer, last = indices
         if any(_depends_on(index, lane) for index in outer) or first_min_max(last) is None:
             return False
@@ -145,7 +145,10 @@ class LaneAccess(Memory):
         return substitute_lane(expression, lane, self.lane_count(lane) - 1)
 
     def is_uniform_over_lanes(self, guard: Nat, lane: Nat) -> bool:
-        """Whether a guard that decreases with the lane is negative for all lanes or for none."""
+        """Whether a guard that decreases with the lane is negative for all lanes or for none.
+
+        A guard is an expression that must not be negative for a store to run.
+        """
         count = Nat.const(self.lane_count(lane))
         remainder = (substitute_lane(guard, lane, 0) + 1) % count
         return simplify(remainder, self.facts(remainder)) == Nat.const(0)

@@ -135,7 +135,7 @@ _TERM_ENCODERS: dict[type, Callable[[_Writer, Any], Row]] = {
 
 
 class _Reader:
-    """Builds types and terms from rows, each from those of earlier rows."""
+    """Builds a type or term from each row; its parts have been built from earlier rows."""
 
     def __init__(self) -> None:
         self._decoded_rows: list[Any] = []

@@ -188,7 +188,7 @@ _next_prune = [0.0]
 
 
 def _claim_prune() -> bool:
-    """Return whether the caller should prune, at most once per interval: scanning is slow."""
+    """Return whether the caller should prune: True at most once per interval (scanning is slow)."""
     now = time.monotonic()
     if now < _next_prune[0]:
         return False

@@ -25,7 +25,7 @@ MAX_CALL_DEPTH = 1_000_000
 BYTES_PER_CALL = 2048
 """The C stack that a call through C uses; calls from Python to Python use none."""
 MIN_STACK_BYTES = 1_000_000
-"""The stack size below which a thread that cannot be started is an error."""
+"""If a thread cannot be started even with a stack smaller than this, an error is raised."""
 TOO_DEEP = f"the program nests too deeply: it takes more than {MAX_CALL_DEPTH:,} nested calls"
 
 P = ParamSpec("P")

@@ -216,7 +216,7 @@ def _dependences(run: range, values: Sequence[ProgramValue]) -> tuple[Term, ...]
 
 
 def _outputs(runs: Sequence[range], values: Sequence[ProgramValue], uses: _Uses) -> list[int]:
-    """The positions, in a run, of the values that some run needs outside of it."""
+    """The positions of the values that are needed outside of their run, in at least one run."""
     return [
         position
         for position in range(len(runs[0]) if runs else 0)

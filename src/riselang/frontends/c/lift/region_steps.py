@@ -48,7 +48,7 @@ Step = Any
 
 
 def steps_with_calls(region: Scop, contracted: Scop, options: Options, schedule: str) -> Any:
-    """Return the loops of a region, with library calls for products if calls are profitable.
+    """Return the loops of a region, with library calls for the parts for which they are profitable.
 
     `contracted` is the region after the contractions that the float permission allows; loops are
     generated from it. The result is a loop AST if there are no calls, else a tuple of steps.
@@ -136,7 +136,7 @@ def steps_with_structured_ops(scop: Scop, schedule: str) -> tuple[Step, ...]:
 
 
 def _find_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle | None:
-    """Return the dependence cycle of statements that all become structured ops, else None."""
+    """Return the dependence cycle if all its statements become structured ops, else None."""
     try:
         cycle = find_cycle_structures(scop, names)
     except NotLifted:
