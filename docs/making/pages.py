@@ -90,14 +90,16 @@ class Session:
         """Return the blocks with their actual output."""
         commands = "".join(block.text for block in found if block.language == "console")
         results: list[Block] = []
-        printed = ""
+        printed = None
         with contextlib.chdir(self.folder), default_settings(), own_rules(), own_modules():
             for block, following in zip(found, [*found[1:], None], strict=False):
-                if block.language == "text" and printed:
+                if block.language == "text" and printed is not None:
+                    if not printed:
+                        raise PageError(f"line {block.line}: the code before it prints nothing")
                     block = replace(block, text=shown(printed, block.text))
-                printed = self._python(block) if block.language == "python" else ""
+                printed = self._python(block) if block.language == "python" else None
                 is_shown = following is not None and following.language == "text"
-                if "error: " in printed and not is_shown:
+                if "error: " in (printed or "") and not is_shown:
                     raise PageError(f"line {block.line}: {printed}")
                 results.append(self._checked(block, commands))
         return results

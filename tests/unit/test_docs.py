@@ -13,7 +13,7 @@ import pytest
 
 from generate import DOCS, FILES, PICTURES, generated_with_pictures, page_paths, selected
 from making import pattern_reference, patterns, pictures, rules
-from making.pages import blocks
+from making.pages import PageError, blocks, render
 from riselang.rewrite.derivation_checks import law_status
 from riselang.rewrite.glossary import format_conditions, format_rule
 from riselang.rewrite.reports import LawStatus
@@ -41,6 +41,13 @@ def test_a_page_shows_what_is_printed(
     for name, picture in made.items():
         kept = (PICTURES / f"{name}.png").read_bytes()
         assert pictures.decoded(kept) == picture, f"{name}.png is out of date; run make docs-tables"
+
+
+def test_output_without_code_that_prints_it_is_rejected(tmp_path: Path) -> None:
+    page = "```python\n{code}\n```\n\n```text\n1\n```\n"
+    assert render(page.format(code="print(2)"), tmp_path).endswith("```text\n2\n```\n")
+    with pytest.raises(PageError, match="line 5: the code before it prints nothing"):
+        render(page.format(code="x = 1"), tmp_path)
 
 
 def status_on_the_page(rule: Rule) -> LawStatus:
