@@ -301,9 +301,10 @@ def test_a_failure_in_object_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failure.tolist() == [1, 1, 77, 6]
 
 
-@pytest.mark.parametrize("number", [-3, 0, 4, 5, 7])
-def test_a_literal_index_is_clamped_when_it_is_lowered(number: int) -> None:
-    text = f"fun(x : 5.f32, x |> at({number} |> clampIdx(5)))"
+@pytest.mark.parametrize("literal", ["-3", "0", "4", "5", "7", "true", "false"])
+def test_a_literal_index_is_clamped_when_it_is_lowered(literal: str) -> None:
+    text = f"fun(x : 5.f32, x |> at({literal} |> clampIdx(5)))"
+    number = ("false", "true").index(literal) if literal.isalpha() else int(literal)
     program: Any = rl.loads(text, name="p.rise")
     x = np.arange(5, dtype=np.float32)
     assert program.main(x) == x[min(max(number, 0), 4)]

@@ -15,6 +15,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     array,
+    i1,
     idx,
     uncurry,
 )
@@ -164,7 +165,9 @@ class IndexRules(Translation):
         number, size = arguments[0], size_argument(pattern, "n")
         is_known = size.is_constant and size.constant >= 1
         if is_known and isinstance(number, Delayed) and isinstance(number.term, Literal):
-            clamped = min(max(int(number.term.number), 0), size.constant - 1)
+            value = int(number.term.number)
+            value = abs(value) if pattern.argument("t") == i1 else value  # true is -1 in an i1
+            clamped = min(max(value, 0), size.constant - 1)
             return self.as_idx(self.emitter.length_value(Nat.const(clamped)), pattern)
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
