@@ -147,3 +147,11 @@ def test_a_run_time_index_reads_vectors_that_are_kept_in_registers(strategy: str
     expected = given.reshape(6, 2).copy()
     expected[[4, 1]] = kept.reshape(2, 2)
     assert np.array_equal(compiled.main(*arguments), expected.reshape(12))
+
+
+@pytest.mark.parametrize("loops", ["affine", "scf"])
+def test_an_index_that_is_the_largest_of_three_numbers(loops: Any) -> None:
+    text = "fun((x : 2.1.5.f32), x |> pad(0, 0) |> join |> padReflect(1, 0))"
+    program: Any = rl.loads(text, name="p.rise", loops=loops)
+    x = np.arange(10, dtype=np.float32).reshape(2, 1, 5)
+    assert np.array_equal(program.main(x), x[[1, 0, 1], 0])

@@ -235,13 +235,15 @@ class Memory:
                 properties={"map": map},
             )
             return builder.insert(load).results[0]
-        first, *other_arguments = choice.arguments
-        second = nat_min(*other_arguments) if isinstance(choice, Min) else nat_max(*other_arguments)
+        # The condition compares two arguments; the branches decide about the others.
+        first, second, *other_arguments = choice.arguments
+        extremum = nat_min if isinstance(choice, Min) else nat_max
         regions: list[Region] = []
         for argument in (first, second):
             block = Block()
             inner = builder_like(builder, InsertPoint.at_end(block))
-            branch_indices = [replace_atom(index, choice, argument) for index in indices]
+            result = extremum(argument, *other_arguments) if other_arguments else argument
+            branch_indices = [replace_atom(index, choice, result) for index in indices]
             branch_indices = [simplify(index, self.facts(index)) for index in branch_indices]
             value = self.affine_load(buffer, branch_indices, inner)
             block.add_op(affine.YieldOp.get(value))
