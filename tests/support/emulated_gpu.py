@@ -58,8 +58,10 @@ class EmulatedGpu:
         return EmulatedModule(self, kernel_module(self.code.module))
 
     def allocate(self, bytes: int) -> int:
-        C.malloc.restype = ctypes.c_void_p
-        address = C.malloc(ctypes.c_size_t(bytes))
+        # CUDA aligns memory to 256 bytes.
+        C.aligned_alloc.restype = ctypes.c_void_p
+        size = max(1, -(-bytes // 256)) * 256
+        address = C.aligned_alloc(ctypes.c_size_t(256), ctypes.c_size_t(size))
         ctypes.memset(address, 0xFF, bytes)  # what was never written is no number
         self.held.add(address)
         return int(address)
