@@ -11,6 +11,7 @@ from riselang.api.kernel import TermKernel
 from riselang.lowering.passes.approximate_math import APPROXIMATIONS
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
+from riselang.term.mathlib import APPROXIMATED_OPS
 
 NAMES = [name.removeprefix("math.") for name in APPROXIMATIONS]
 EVERY = 4093
@@ -83,3 +84,7 @@ def test_loops_are_vectorised() -> None:
         "relaxed",
     )
     assert "expf" not in softmax.lower().as_text("asm")
+
+
+def test_the_front_end_and_the_pass_approximate_the_same_operations() -> None:
+    assert APPROXIMATIONS.keys() == APPROXIMATED_OPS

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import riselang as rl
+from riselang.dialects.module import functions, parse_module
+from riselang.lowering.noalias import is_noalias, noalias_pointers
 from riselang.native.llvm.ir_text import mark_noalias_pointers
 
 PROGRAM = "fun((x : 64.f32, y : 64.f32), zip(x, y) |> map(mult))"
@@ -45,3 +47,14 @@ def test_only_named_functions_and_positions_are_marked() -> None:
     marked = mark_noalias_pointers(ir, {"f": [1]})
     assert "@f(ptr %0, ptr noalias %1, i64 %2)" in marked
     assert "@g(ptr %0)" in marked
+
+
+def test_parameters_without_the_attribute_may_overlap() -> None:
+    type = "memref<4xf32>"
+    module = parse_module(
+        f"func.func @f(%out : {type} {{llvm.noalias}}, %x : {type}, %y : {type} {{llvm.noalias}})"
+        " { func.return }"
+    )
+    (function,) = functions(module)
+    assert [is_noalias(each) for each in function.body.blocks[0].args] == [True, False, True]
+    assert noalias_pointers(module) == {"f": [1, 11]}

@@ -63,7 +63,7 @@ def both_ways(term: Term, inputs: Sequence[Array], result: ScalarType) -> tuple[
     length = len(inputs[0])
     module: ModuleOp = program_module(term, "program")
     verify_module(module)
-    out = np.zeros(length, numpy_dtype(result))
+    out = np.ones(length, numpy_dtype(result))
     Compilation(module).functions["program"](out, *inputs)
     values: list[Any] = []
     type = term.type
@@ -93,6 +93,20 @@ def test_integer_operations_on_the_edges(op: str, type: ScalarType) -> None:
     found, expected = both_ways(binary_program(op, type, len(xs)), [xs, ys], type)
     wrong = np.flatnonzero(found != expected)
     assert not wrong.size, [(xs[i], ys[i], found[i], expected[i]) for i in wrong[:5]]
+
+
+@pytest.mark.parametrize("type", [rl.i8, rl.i32], ids=lambda type: SCALAR_NAMES[type])
+@pytest.mark.parametrize("op", ["arith.shli", "arith.shrsi", "arith.shrui"])
+def test_a_shift_by_the_width_is_defined(op: str, type: ScalarType) -> None:
+    """LLVM drops the store of an undefined value where it sees the amount."""
+    width = np.iinfo(numpy_dtype(type)).bits
+    x = Bound(0, type)
+    shift = Lambda("x", type, Scalar(op, [x, Literal(literal(width, type))], type))
+    source = array(4, type)
+    body = apply_all(Pattern(MAP_SEQ, (Nat.const(4), type, type)), [shift, Bound(0, source)])
+    xs = np.array([-3, -1, 1, 5], numpy_dtype(type))
+    found, expected = both_ways(Lambda("xs", source, body), [xs], type)
+    assert list(found) == list(expected)
 
 
 def test_the_stated_results_of_partial_operations() -> None:
