@@ -446,6 +446,18 @@ _describe(
     "x : 4.i32", "x |> rotateValues(3, fun(e, e))",
     "[1, 2, 3, 4]", "[[1, 2, 3], [2, 3, 4]]",
 )  # fmt: skip
+_describe(
+    "mma",
+    [
+        Law(
+            "f : i32 -> (i32 x i32) -> i32, a : i32, x : m.(k * g).i32, y : n.(k * g).i32",
+            "mma(g, f, a, x, y |> transpose |> split(g) |> map(fun(r, r |> transpose |> join)))",
+            "x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))",
+        ),
+    ],
+    "x : 1.4.i32, y : 2.4.i32", "mma(2, fun((a, p), a + fst(p) * snd(p)), 0, x, y)",
+    "[[1, 2, 3, 4]]", "[[1, 1, 10, 10], [1, 1, 10, 10]]", "[[10, 100]]",
+)  # fmt: skip
 
 
 for _call in (

@@ -24,6 +24,7 @@ TARGETS: Mapping[str, Target] = {
     "AVX2": Target(X86, "haswell", ""),
     "AVX-512": Target(X86, "skylake-avx512", "-prefer-256-bit"),
     "Sapphire Rapids": Target(X86, "sapphirerapids", "-prefer-256-bit"),
+    "Neoverse V1": Target(ARM, "neoverse-v1", ""),
     "aarch64": Target(ARM, "generic", ""),
     "Neoverse N1": Target(ARM, "neoverse-n1", ""),
 }

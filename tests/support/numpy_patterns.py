@@ -323,6 +323,21 @@ def _windows(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Val
     return _view(_slide)({**sizes, "sp": 1}, batch, [mapped])
 
 
+def _mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
+    """The columns as they were before they were stored in groups, each beside each row."""
+    function, init, rows, columns = arguments
+    m, n, k, g = (sizes[name] for name in "mnkg")
+    axis, tile = len(batch), (*batch, m, n)
+    grouped = plain(columns).reshape(*batch, k, n, g)
+    columns = np.moveaxis(grouped, axis + 1, axis).reshape(*batch, n, k * g)
+    pairs = (
+        _repeated(plain(rows), axis + 1, n),
+        _repeated(columns, axis, m),
+    )
+    operands = [function, lift(init, tile), Data(len(tile), pairs)]
+    return Data(axis, data(_reduce({"n": k * g}, tile, operands)))
+
+
 PATTERNS: dict[str, Meaning] = {
     "map": _map,
     "mapSeq": _map,
@@ -381,4 +396,5 @@ PATTERNS: dict[str, Meaning] = {
     "scatterWith": _scatter_with,
     "circularBuffer": _windows,
     "rotateValues": _windows,
+    "mma": _mma,
 }

@@ -202,6 +202,8 @@ class Compilation:
         facts = description(functions, self.lowered_module.libraries, module_text(self.module))
         ir = make_internal(remove_polls(self.job.complete_ir), {each.name for each in functions})
         ir = "\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts])
+        if llvm.uses_amx(ir):
+            ir = f"{ir}\n{llvm.amx_permission()}"
         return llvm.object_code(ir, self.options.effort)
 
     def header(self, name: str) -> str:

@@ -30,6 +30,7 @@ map_seq: PatternFunction
 map_seq_unroll: PatternFunction
 map_thread: PatternFunction
 map_warp: PatternFunction
+mma: PatternFunction
 pad: PatternFunction
 pad_const: PatternFunction
 pad_reflect: PatternFunction
@@ -86,6 +87,7 @@ __all__ = [
     "map_seq_unroll",
     "map_thread",
     "map_warp",
+    "mma",
     "pad",
     "pad_const",
     "pad_reflect",

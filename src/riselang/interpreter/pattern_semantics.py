@@ -203,6 +203,19 @@ def _windows(pattern: Pattern, function: Function, xs: List) -> List:
     return [values[i : i + size] for i in range(_size_argument(pattern, "n"))]
 
 
+def _mma(pattern: Pattern, function: Function, init: Any, rows: List, columns: List) -> List:
+    group, count = _size_argument(pattern, "g"), _size_argument(pattern, "n")
+    return [[_dot(function, init, row, columns, group, j) for j in range(count)] for row in rows]
+
+
+def _dot(function: Function, init: Any, row: List, columns: List, group: int, column: int) -> Any:
+    accumulator = init
+    for k, element in enumerate(row):
+        other = columns[k // group][column * group + k % group]
+        accumulator = function(accumulator)((element, other))
+    return accumulator
+
+
 MEANINGS: Mapping[str, Callable[..., Any]] = {
     "map": _map,
     "reduce": _reduce,
@@ -259,4 +272,5 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "vectorFromScalar": lambda pattern, value: [value] * _size_argument(pattern, "k"),
     "circularBuffer": _windows,
     "rotateValues": _windows,
+    "mma": _mma,
 }

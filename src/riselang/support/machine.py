@@ -5,6 +5,7 @@ The results of a program never depend on them.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Generator
@@ -23,6 +24,16 @@ MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 """The memory limit of a container in bytes."""
 FALLBACK_MEMORY = 1 << 46
 """Bytes of memory to assume if the system does not report it: 64 TiB."""
+CPUINFO = Path("/proc/cpuinfo")
+DOT_INSTRUCTIONS = {
+    "tdpbssd": "amx_int8", "tdpbf16ps": "amx_bf16", "vpdpbusd": "avx512_vnni",
+    "vdpbf16ps": "avx512_bf16", "sdot": "asimddp", "bfdot": "bf16",
+}  # fmt: skip
+"""The CPU flag, as Linux reports it, of each instruction for dot products."""
+REQUEST_AMX = (158, 0x1023, 18)
+"""The system call arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) of Linux on x86-64."""
+CPU_FLAG_KEYS = ("flags", "Features")
+"""The key of the flags in `/proc/cpuinfo`, on x86-64 and on AArch64."""
 DEFAULT_CACHE_SIZES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Cache sizes in bytes by level, to assume if the system does not report them."""
 
@@ -39,6 +50,8 @@ class Machine:
     caches: tuple[tuple[int, int], ...] = field(default=tuple(DEFAULT_CACHE_SIZES.items()))
     """Cache levels, with the bytes per core of each."""
     cores: int = 1
+    dot_instructions: frozenset[str] = frozenset()
+    """The instructions for dot products of bytes and 16-bit floats: see `DOT_UNITS`."""
 
     def lanes(self, bytes: int) -> int:
         """Return the number of lanes of a vector, for elements of `bytes` bytes."""
@@ -70,11 +83,11 @@ _assumed_machines: list[Machine] = []
 def _detect_machine() -> Machine:
     """Return the properties of the host; conservative defaults for those that are unknown."""
     caches = tuple(sorted({**DEFAULT_CACHE_SIZES, **_detect_cache_sizes()}.items()))
-    cores = available_cores()
+    cores, dot_instructions = available_cores(), _detect_dot_instructions()
     if platform.machine().lower() in ("aarch64", "arm64"):
-        return Machine(16, 32, multiplies_by_lanes=True, caches=caches, cores=cores)
+        return Machine(16, 32, True, caches, cores, dot_instructions)
     if _has_cpu_feature("AVX512F"):
-        return Machine(64, 32, caches=caches, cores=cores)
+        return Machine(64, 32, False, caches, cores, dot_instructions)
     return Machine(32 if _has_cpu_feature("AVX2") else 16, 16, caches=caches, cores=cores)
 
 
@@ -135,6 +148,30 @@ def _has_cpu_feature(feature: str) -> bool:
     """Return whether the CPU has a feature, according to NumPy's detection."""
     features = import_module("numpy._core._multiarray_umath").__cpu_features__
     return bool(features[feature])
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """Return the flags of the CPU that Linux reports."""
+    try:
+        lines = (line.partition(":") for line in CPUINFO.read_text().splitlines())
+        return next(
+            (frozenset(value.split()) for key, _, value in lines if key.strip() in CPU_FLAG_KEYS),
+            frozenset(),
+        )
+    except OSError:
+        return frozenset()
+
+
+def _detect_dot_instructions() -> frozenset[str]:
+    flags = {flag for flag in _cpu_flags() if permit_amx() or not flag.startswith("amx")}
+    return frozenset(name for name, flag in DOT_INSTRUCTIONS.items() if flag in flags)
+
+
+@cache
+def permit_amx() -> bool:
+    """Ask Linux for the permission to use AMX tiles; return whether the CPU and Linux permit it."""
+    return "amx_tile" in _cpu_flags() and ctypes.CDLL(None).syscall(*REQUEST_AMX) == 0
 
 
 def _detect_cache_sizes() -> dict[int, int]:

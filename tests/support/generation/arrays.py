@@ -5,6 +5,7 @@ from __future__ import annotations
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
+    ScalarType,
     array,
     components,
     contains_array,
@@ -70,6 +71,24 @@ class Arrays(Maker):
             pattern = use("circularBuffer", buffer, size, n, s, t, to=self.target())
         function = self.term(fun(s, t), place.repeated(length))
         return apply_all(pattern, [function, self.term(array(length, s), place.deeper)])
+
+    def mma(self, type: RiseType, place: Place) -> Term:
+        """A tile of integers, so that the order of sums does not matter."""
+        m, n, s = length_of(type), length_of(element_of(type)), self.integer()
+        t = element_of(element_of(type))
+        assert isinstance(t, ScalarType)
+        g, k = 1 + self.choices.below(4), self.choices.below(3)
+        repeated = place.repeated(max(1, m * n * k * g))
+        step = self.term(fun(t, pair(s, s), t), repeated)
+        if self.choices.one_in(2):
+            a, p = self.variable(t, "a"), self.variable(pair(s, s), "p")
+            parts = [Apply(use(name, s, s), p) for name in ("fst", "snd")]
+            factors = [self.scalars.converted(part, t) for part in parts]
+            total = Scalar("arith.addi", [a, Scalar("arith.muli", factors, t)], t)
+            step = Lambda(a.name, t, Lambda(p.name, p.type, total))
+        sources = [array(m, array(k * g, s)), array(k, array(n * g, s))]
+        arguments = [self.term(each, place.deeper) for each in (t, *sources)]
+        return apply_all(use("mma", g, m, n, k, s, t), [step, *arguments])
 
     def sort(self, type: RiseType, place: Place) -> Term:
         """Sorted by a key, since a function that is no order sorts in no particular way."""

@@ -24,7 +24,7 @@ from support.generation.functions import Functions
 from support.generation.indices import Indices
 from support.generation.loops import Loops
 from support.generation.mixing import Mixing
-from support.generation.place import Place, Producer, use
+from support.generation.place import Place, Producer, is_integer, use
 from support.generation.values import Values
 from support.generation.vectors import Vectors
 from support.generation.views import Views
@@ -126,6 +126,8 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
             options.append((3, self.array_reduction))
         if is_matrix(type):
             options += [(3, self.transpose), (3, self.slide), (2, self.split)]
+            if is_integer(element_of(element)) and self.allows("mma"):
+                options.append((2, self.mma))
             if self.allows("rotateValues") or self.allows("circularBuffer"):
                 options.append((2, self.windows))
         return options

@@ -156,6 +156,12 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
         lambda x, y, m: x | rl.circular_buffer(4, 3, lambda v: v * 2),
         2 * np.lib.stride_tricks.sliding_window_view(X, 3),
     ),
+    "mma": (
+        lambda x, y, m: rl.mma(
+            2, lambda a, p: a + rl.fst(p) * rl.snd(p), 1, m, m | rl.take(2)
+        ),
+        1 + M @ np.array([[0, 2], [1, 3], [4, 6], [5, 7]]),
+    ),
     "rotateValues": (
         lambda x, y, m: x | rl.rotate_values(3, lambda v: v),
         np.lib.stride_tricks.sliding_window_view(X, 3),

@@ -77,6 +77,14 @@ def _check_scalar(arguments: Mapping[str, Argument]) -> str | None:
     return None
 
 
+def _check_tiles(arguments: Mapping[str, Argument]) -> str | None:
+    for name in TYPE_PARAMETERS:
+        type = arguments[name]
+        if isinstance(type, RiseType) and not isinstance(type, ScalarType | TypeVariable):
+            return f"a tile consists of scalars, but {format_type(type)} is not one"
+    return None
+
+
 def _reflect_index(l: Nat, n: Nat, i: Nat) -> Nat:
     distance = nat_max(i - l, l - i)
     return nat_min(distance, (n - 1) * 2 - distance)
@@ -84,7 +92,7 @@ def _reflect_index(l: Nat, n: Nat, i: Nat) -> Nat:
 
 _LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
-_l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
+_l, _r, _k, _g = Nat.var("l"), Nat.var("r"), Nat.var("k"), Nat.var("g")
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
@@ -377,6 +385,18 @@ ROTATE_VALUES = pattern(
     "windows of a mapped array, whose elements rotate through registers",
     explicit="sz", check=at_least(1, "sz"),
     applications=_n + _size - 1,
+)  # fmt: skip
+MMA = pattern(
+    "mma", "g m n k s t",
+    fun(
+        fun(_t, pair(_s, _s), _t), _t, array(_m, array(_k * _g, _s)),
+        array(_k, array(_n * _g, _s)), array(_m, array(_n, _t)),
+    ),
+    Role.LOOP,
+    "reduces the pairs of elements of each row and each column of a tile; columns are stored in "
+    "groups of g elements; if the CPU has an instruction for it, floats are added in any order",
+    explicit="g", check=all_of(at_least(1, "g"), _check_tiles),
+    applications=_m * _n * _k * _g,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

@@ -18,6 +18,7 @@ from riselang.native.llvm import guard, temporary_pool
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.support.errors import InternalError, MissingSymbolsError
 from riselang.support.forking import acquire_for_forks, hold_forks
+from riselang.support.machine import permit_amx
 from riselang.support.profiling import time_span
 
 DEBUG_LINE_SECTION = b".debug_line"
@@ -109,6 +110,17 @@ def _parse(ir: str, target: Target) -> Any:
 def float_conversions() -> str:
     """Return the LLVM IR of the functions that LLVM calls to convert 16-bit floats."""
     return resources.files("riselang.native.llvm").joinpath("float_conversions.ll").read_text()
+
+
+def uses_amx(ir: str) -> bool:
+    """Whether code uses AMX tiles, for which Linux requires a permission."""
+    return "@llvm.x86.ldtilecfg" in ir
+
+
+@cache
+def amx_permission() -> str:
+    """Return the LLVM IR of a constructor that asks for the permission to use AMX tiles."""
+    return resources.files("riselang.native.llvm").joinpath("amx.ll").read_text()
 
 
 @dataclass(frozen=True)
@@ -211,6 +223,7 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
             # Define the functions that end a call early: see `guard`.
             _runtime_functions()
         _check_symbols(objects)
+        permit_amx()
         for code in objects:
             # The engine registers the code with gdb.
             engine.add_object_file(binding.ObjectFileRef.from_data(code))

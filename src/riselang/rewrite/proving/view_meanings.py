@@ -95,6 +95,20 @@ def _windows(pattern: Pattern, function: Value, array: Value) -> Value:
     return Array(lambda i: Array(lambda j: apply(function, element(array, i + j))))
 
 
+def _mma(pattern: Pattern, function: Value, init: Value, rows: Value, columns: Value) -> Value:
+    group = size_argument(pattern, "g")
+
+    def dot(i: Nat, j: Nat) -> Value:
+        def step(k: Nat, accumulator: Value) -> Value:
+            other = element(element(columns, k // group), j * group + k % group)
+            pair = Pair(element(element(rows, i), k), other)
+            return apply(apply(function, accumulator), pair)
+
+        return reduction(_type(pattern, "t"), size_argument(pattern, "k") * group, init, step)
+
+    return Array(lambda i: Array(lambda j: dot(i, j)))
+
+
 def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
     length = size_argument(pattern, "n")
     return Array(lambda i: choose(less(i, length), element(left, i), element(right, i - length)))
@@ -193,6 +207,7 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("scan", "scanSeq"), _scan),
     **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
+    "mma": _mma,
     "zip": _zip,
     "tuple": lambda pattern, one, other: Pair(one, other),
     "join": lambda pattern, array: _join(array, size_argument(pattern, "m")),

@@ -21,6 +21,7 @@ from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusio
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
+from riselang.rewrite.strategies.dot_products import choose_dot_tiles
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
 from riselang.rewrite.strategies.kernel_fission import KernelFission
 from riselang.rewrite.strategies.matmul_shapes import (
@@ -93,6 +94,9 @@ def _recognize_matmul(term: Term, setting: Setting) -> tuple[str, str, Strategy]
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return description, str(panels), panels.strategy(this_machine())
+    with_dot_products = choose_dot_tiles(term, shape, setting, this_machine())
+    if with_dot_products is not None:
+        return description, *with_dot_products
     tiles = choose_tiles(shape, this_machine(), ahead=setting.precompute)
     return description, str(tiles), strategy_for_tiles(tiles)
 

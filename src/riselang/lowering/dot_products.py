@@ -1,0 +1,272 @@
+"""Emits the instructions of the CPU for dot products: AMX tiles, or vectors.
+
+    for k = 0 to depth step group:
+        accumulators[i][j] += dot(rows[i][k : k + group], columns[k / group][j])
+
+The accumulators of a register tile stay in registers during the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, llvm, memref, vector
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+
+from riselang.dialects.rise import types
+from riselang.dialects.rise.dot_units import DotUnit
+from riselang.dialects.rise.types import RiseType, array
+from riselang.lowering.loop_emitter import Emitter
+
+INTRINSICS = {
+    "tdpbssd": "llvm.x86.tdpbssd",
+    "tdpbf16ps": "llvm.x86.tdpbf16ps",
+    "vpdpbusd": "llvm.x86.avx512.vpdpbusd.512",
+    "vdpbf16ps": "llvm.x86.avx512bf16.dpbf16ps.512",
+    "sdot": "llvm.aarch64.neon.sdot.v4i32.v16i8",
+    "bfdot": "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
+}
+"""LLVM's intrinsic for each unit."""
+SIGN = -128
+"""Added to a signed byte, it makes the byte that is larger by 128 if read as unsigned."""
+TILE_BYTES = 64
+"""The bytes of a row of an AMX tile."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix that is a contiguous part of a buffer: the one at some indices."""
+
+    value: SSAValue
+    """The matrix as a value of its RISE type."""
+    buffer: SSAValue
+    indices: tuple[SSAValue, ...]
+
+    @property
+    def buffer_type(self) -> MemRefType:
+        assert isinstance(self.buffer.type, MemRefType)
+        return self.buffer.type
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.buffer_type.get_shape()[-2:]
+        return rows, columns
+
+
+Allocate = Callable[[RiseType], list[SSAValue]]
+"""Allocates temporary buffers for a value of a type."""
+
+
+def emit_dot_products(
+    emitter: Emitter,
+    allocate: Allocate,
+    unit: DotUnit,
+    accumulators: Operand,
+    rows: Operand,
+    columns: Operand,
+) -> None:
+    """Add the dot products of rows and columns to accumulators in memory."""
+    builder = _TileBuilder if unit.has_tiles else _VectorBuilder
+    builder(emitter, allocate, unit).emit(accumulators, rows, columns)
+
+
+class _DotProductBuilder:
+    def __init__(self, emitter: Emitter, allocate: Allocate, unit: DotUnit):
+        self.emitter = emitter
+        self.allocate = allocate
+        self.unit = unit
+
+    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
+        raise NotImplementedError
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.emitter.add(op).results[0]
+
+    def call(self, intrinsic: str, operands: Sequence[SSAValue]) -> None:
+        self.emitter.add(llvm.CallIntrinsicOp(intrinsic, operands, []))
+
+    def index(self, number: int) -> SSAValue:
+        return self.emitter.constant(number)
+
+    def loop(
+        self, count: int, inits: Sequence[SSAValue], body: Callable[..., Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        zero, end, one = self.index(0), self.index(count), self.index(1)
+        return self.emitter.range_loop(zero, end, one, inits, body)
+
+
+class _TileBuilder(_DotProductBuilder):
+    """Four AMX tiles of accumulators, 2 x 2, in the registers 0 to 3.
+
+    Registers 4 and 5 hold rows, registers 6 and 7 columns.
+    """
+
+    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
+        self.configure()
+        for register in range(4):
+            self.move("tileloadd64", register, accumulators, *self.corner(register))
+        depth = rows.shape[1]
+        lanes, group = self.unit.lanes, self.unit.group
+
+        def step(k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first_group = self.add(arith.MuliOp(k, self.index(lanes)))
+            first_product = self.add(arith.MuliOp(k, self.index(lanes * group)))
+            for half in range(2):
+                self.move("tileloadd64", 4 + half, rows, self.index(half * lanes), first_product)
+                self.move(
+                    "tileloadd64", 6 + half, columns, first_group, self.index(half * lanes * group)
+                )
+            for register in range(4):
+                operands = (register, 4 + register // 2, 6 + register % 2)
+                self.call(INTRINSICS[self.unit.name], [self.byte(each) for each in operands])
+            return ()
+
+        self.loop(depth // (lanes * group), (), step)
+        for register in range(4):
+            self.move("tilestored64", register, accumulators, *self.corner(register))
+        self.call("llvm.x86.tilerelease", [])
+
+    def corner(self, register: int) -> tuple[SSAValue, SSAValue]:
+        """The first element of a tile of accumulators."""
+        row, column = divmod(register, 2)
+        return self.index(row * self.unit.lanes), self.index(column * self.unit.lanes)
+
+    def byte(self, number: int) -> SSAValue:
+        return self.add(arith.ConstantOp(IntegerAttr(number, i8)))
+
+    def configure(self) -> None:
+        """Set the shapes of all tile registers: 16 rows of 64 bytes."""
+        (table,) = self.allocate(array(64, types.i8))
+        content = [1] + [0] * 15 + [TILE_BYTES, 0] * 8 + [0] * 16 + [16] * 8 + [0] * 8
+        for position, number in enumerate(content):
+            self.emitter.add(memref.StoreOp.get(self.byte(number), table, [self.index(position)]))
+        self.call("llvm.x86.ldtilecfg", [self.pointer(table, self.index(0))])
+
+    def pointer(self, buffer: SSAValue, offset: SSAValue) -> SSAValue:
+        """The address that is `offset` bytes behind the start of a buffer."""
+        start = self.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
+        address = self.add(arith.IndexCastOp(self.add(arith.AddiOp(start, offset)), i64))
+        return self.add(llvm.IntToPtrOp(address))
+
+    def move(
+        self, intrinsic: str, register: int, operand: Operand, row: SSAValue, column: SSAValue
+    ) -> None:
+        """Load or store a tile whose first element is at a row and a column of a matrix."""
+        shape, offset = operand.buffer_type.get_shape(), self.index(0)
+        for length, index in zip(shape, (*operand.indices, row, column), strict=True):
+            offset = self.add(
+                arith.AddiOp(self.add(arith.MuliOp(offset, self.index(length))), index)
+            )
+        element = operand.buffer_type.element_type
+        assert isinstance(element, FixedBitwidthType)
+        width = element.bitwidth // 8
+        address = self.add(arith.MuliOp(offset, self.index(width)))
+        stride = self.add(arith.ConstantOp(IntegerAttr(shape[-1] * width, i64)))
+        operands = [self.byte(register), self.pointer(operand.buffer, address), stride]
+        self.call(f"llvm.x86.{intrinsic}", operands)
+
+
+class _VectorBuilder(_DotProductBuilder):
+    """Vectors of accumulators, several for each row."""
+
+    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
+        count, width = accumulators.shape
+        lanes, group = self.unit.lanes, self.unit.group
+        starts = range(0, width, lanes)
+        has_unsigned_rows = self.unit.name == "vpdpbusd"
+        if has_unsigned_rows:
+            rows = self.bias(rows)
+        positions = [(row, start) for row in range(count) for start in starts]
+        inits = [self.load(accumulators, row, start, lanes) for row, start in positions]
+        if has_unsigned_rows:
+            inits += [self.splat(0, i32, lanes)] * len(starts)
+        bias = self.splat(SIGN, i8, lanes * group)
+
+        def step(k: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            vectors = [
+                self.load_at(columns, k, self.index(start * group), lanes * group)
+                for start in starts
+            ]
+            first = self.add(arith.MuliOp(k, self.index(group)))
+            results: list[SSAValue] = []
+            for row in range(count):
+                factor = self.broadcast_group(rows, row, first)
+                for column in vectors:
+                    results.append(self.dot(carried[len(results)], factor, column))
+            if has_unsigned_rows:
+                for column in vectors:
+                    results.append(self.dot(carried[len(results)], bias, column))
+            return results
+
+        totals = list(self.loop(rows.shape[1] // group, inits, step))
+        corrections = totals[len(positions) :]
+        for number, (row, start) in enumerate(positions):
+            total = totals[number]
+            if has_unsigned_rows:
+                total = self.add(arith.SubiOp(total, corrections[number % len(starts)]))
+            self.store(total, accumulators, row, start)
+
+    def dot(self, accumulator: SSAValue, rows: SSAValue, columns: SSAValue) -> SSAValue:
+        operands = [accumulator, rows, columns]
+        return self.add(
+            llvm.CallIntrinsicOp(INTRINSICS[self.unit.name], operands, [accumulator.type])
+        )
+
+    def bias(self, rows: Operand) -> Operand:
+        """Return a copy of rows whose bytes are larger by 128, and unsigned.
+
+        The instruction multiplies unsigned by signed bytes. The sums of 128 times the elements of
+        each column are subtracted afterwards.
+        """
+        count, depth = rows.shape
+        (buffer,) = self.allocate(array(count, array(depth, types.i8)))
+        offset = self.add(arith.ConstantOp(IntegerAttr(SIGN, i8)))
+
+        def copy_row(i: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def copy(k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                byte = self.add(memref.LoadOp.get(rows.buffer, [*rows.indices, i, k]))
+                biased = self.add(arith.AddiOp(byte, offset))
+                self.emitter.add(memref.StoreOp.get(biased, buffer, [i, k]))
+                return ()
+
+            self.loop(depth, (), copy)
+            return ()
+
+        self.loop(count, (), copy_row)
+        return Operand(buffer, buffer, ())
+
+    def splat(self, number: int, type: IntegerType, lanes: int) -> SSAValue:
+        scalar = self.add(arith.ConstantOp(IntegerAttr(number, type)))
+        return self.add(vector.BroadcastOp(scalar, VectorType(type, [lanes])))
+
+    def load(self, operand: Operand, row: int, column: int, lanes: int) -> SSAValue:
+        return self.load_at(operand, self.index(row), self.index(column), lanes)
+
+    def load_at(self, operand: Operand, row: SSAValue, column: SSAValue, lanes: int) -> SSAValue:
+        type = VectorType(operand.buffer_type.element_type, [lanes])
+        return self.add(vector.LoadOp(operand.buffer, [*operand.indices, row, column], type))
+
+    def store(self, value: SSAValue, operand: Operand, row: int, column: int) -> None:
+        indices = [*operand.indices, self.index(row), self.index(column)]
+        self.emitter.add(vector.StoreOp(value, operand.buffer, indices))
+
+    def broadcast_group(self, rows: Operand, row: int, first: SSAValue) -> SSAValue:
+        """Repeat a group of elements of a row in all lanes."""
+        lanes, group = self.unit.lanes, self.unit.group
+        element = rows.buffer_type.element_type
+        part = self.load_at(rows, self.index(row), first, group)
+        word = self.add(vector.BitcastOp(part, VectorType(i32, [1])))
+        scalar = self.add(vector.ExtractOp(word, [0], i32))
+        words = self.add(vector.BroadcastOp(scalar, VectorType(i32, [lanes])))
+        return self.add(vector.BitcastOp(words, VectorType(element, [lanes * group])))

@@ -1,0 +1,156 @@
+"""Lowers `mma` to the dot-product instructions of the CPU, or to loops if there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.dot_units import DotUnit, dot_units_of
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.lowering.dot_products import Operand, emit_dot_products
+from riselang.lowering.rule_registry import reads
+from riselang.lowering.translation import (
+    Closure,
+    Lazy,
+    Translation,
+    Value,
+    data_type,
+    result_type,
+    size_argument,
+)
+from riselang.support.machine import this_machine
+from riselang.term.multiply_add import is_multiply_add
+from riselang.term.nodes import Pattern
+
+
+class MmaRules(Translation):
+    """The rule for mma."""
+
+    @reads("mma")
+    def read_mma(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        function = self.force(arguments[0])
+        unit = None if self.for_gpu else _select_unit(pattern, function)
+        rows, columns = self.contiguous_buffer(arguments[2]), self.contiguous_buffer(arguments[3])
+        init = self.read_data(arguments[1])
+        if unit is None:
+            return self.materialize(
+                result_type(pattern),
+                lambda target: self.store_dot_products(
+                    pattern, function, init, rows.value, columns.value, target
+                ),
+            )
+        (result,) = self.allocate_buffers(result_type(pattern))
+        target = self.add(codegen.CastOp([result], result_type(pattern)))
+        self.fill(init, target)
+        accumulators = Operand(target, result, ())
+        emit_dot_products(self.emitter, self.allocate_buffers, unit, accumulators, rows, columns)
+        return self.add(codegen.CastOp([result], result_type(pattern)))
+
+    def fill(self, value: SSAValue, target: SSAValue) -> None:
+        """Store a scalar in all elements of an array."""
+        type = data_type(target)
+        if not isinstance(type, ArrayType):
+            self.copy(value, target)
+            return
+        self.emit_loop(
+            type.length,
+            self.loops,
+            lambda index: self.fill(value, self.add(codegen.IdxOp(target, index))),
+        )
+
+    def store_dot_products(
+        self,
+        pattern: Pattern,
+        function: Value,
+        init: SSAValue,
+        rows: SSAValue,
+        columns: SSAValue,
+        target: SSAValue,
+    ) -> None:
+        """Store the results, one element after the other."""
+        group = self.emitter.length_value(size_argument(pattern, "g"))
+        depth = size_argument(pattern, "k") * size_argument(pattern, "g")
+        type = pattern.argument("t")
+        assert isinstance(type, ScalarType)
+        (first,) = self.unwrap(init)
+
+        def store_row(i: SSAValue) -> None:
+            row = self.add(codegen.IdxOp(rows, i))
+            target_row = self.add(codegen.IdxOp(target, i))
+
+            def store_element(j: SSAValue) -> None:
+                start = self.add(arith.MuliOp(j, group))
+
+                def step(k: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                    quotient = self.add(arith.DivUIOp(k, group))
+                    remainder = self.add(arith.RemUIOp(k, group))
+                    column = self.add(codegen.IdxOp(columns, quotient))
+                    position = self.add(arith.AddiOp(start, remainder))
+                    pair = self.add(
+                        codegen.TupleOp(
+                            self.add(codegen.IdxOp(row, k)),
+                            self.add(codegen.IdxOp(column, position)),
+                        )
+                    )
+                    accumulator = self.add(codegen.CastOp([carried[0]], type))
+                    return self.unwrap(self.read_application(function, [accumulator, pair]))
+
+                zero, one = self.emitter.constant(0), self.emitter.constant(1)
+                end = self.emitter.length_value(depth)
+                (total,) = self.emitter.range_loop(zero, end, one, [first], step)
+                self.copy(
+                    self.add(codegen.CastOp([total], type)),
+                    self.add(codegen.IdxOp(target_row, j)),
+                )
+
+            self.emit_loop(size_argument(pattern, "n"), "scf", store_element)
+
+        self.emit_loop(size_argument(pattern, "m"), "scf", store_row)
+
+    def contiguous_buffer(self, lazy: Lazy) -> Operand:
+        """Return a matrix as a contiguous part of a buffer, into which it is copied if needed."""
+        value = self.store_if_computed(lazy)
+        operand = _find_buffer(value)
+        if operand is not None:
+            return operand
+        type = data_type(value)
+        (buffer,) = self.allocate_buffers(type)
+        stored = self.add(codegen.CastOp([buffer], type))
+        self.copy(value, stored)
+        return Operand(self.add(codegen.CastOp([buffer], type)), buffer, ())
+
+
+def _find_buffer(value: SSAValue) -> Operand | None:
+    """Return a matrix that is a buffer, or an element of an array in a buffer."""
+    part, indices = value, list[SSAValue]()
+    while isinstance(part.owner, codegen.IdxOp):
+        indices.append(part.owner.index)
+        part = part.owner.array
+    if not isinstance(part.owner, codegen.CastOp) or len(part.owner.sources) != 1:
+        return None
+    (buffer,) = part.owner.sources
+    is_matrix = isinstance(buffer.type, MemRefType) and buffer.type.get_num_dims() == 2 + len(
+        indices
+    )
+    return Operand(value, buffer, tuple(reversed(indices))) if is_matrix else None
+
+
+def _select_unit(pattern: Pattern, function: Value) -> DotUnit | None:
+    """Return the first unit of this machine for the types and sizes of a pattern."""
+    if not isinstance(function, Closure) or not is_multiply_add(function.function):
+        return None
+    sizes = [size_argument(pattern, name) for name in ("m", "n", "k", "g")]
+    if not all(size.is_constant for size in sizes):
+        return None
+    rows, columns, groups, group = (size.constant for size in sizes)
+    types = (pattern.argument("s"), pattern.argument("t"), group)
+    for unit in dot_units_of(this_machine()):
+        if (unit.source, unit.accumulator, unit.group) == types and unit.fits(
+            rows, columns, groups * group
+        ):
+            return unit
+    return None

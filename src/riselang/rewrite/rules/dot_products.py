@@ -1,0 +1,39 @@
+"""Laws that compute tiles of a matrix multiplication with `mma`, and pack its columns for it."""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.types import is_float
+from riselang.rewrite.core import Setting
+from riselang.rewrite.law_matching import Match
+from riselang.rewrite.rule import Condition, Unmet, law
+from riselang.term.nodes import scalar_type
+
+
+def any_order(name: str) -> Condition:
+    """A condition: products may be added to the accumulators in any order."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if is_float(scalar_type(match.term(name))) and setting.float != "relaxed":
+            raise Unmet('instructions may add floats in any order only with float="relaxed"')
+
+    return Condition(f"{name} is an integer, or floats may be reordered", check, (name,), True)
+
+
+@law(
+    "f : t -> (s x s) -> t, a : t, x : m.(k * g).s, y : n.(k * g).s", any_order("a"), choose="g",
+)  # fmt: skip
+def multiply_tile() -> None:
+    """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
+    ~> mma(g, f, a, x, y |> transpose |> split(g) |> map(fun(rows, rows |> transpose |> join)))
+
+    The columns are read in groups of g elements, as CPU instructions for dot products expect."""
+
+
+@law("x : p.n.(k * g).t", choose="g")
+def pack_groups() -> None:
+    """x ~> x |> map(fun(block, block |> transpose |> split(g)
+        |> map(fun(rows, rows |> transpose
+          |> mapSeq(fun(group, group |> mapSeqUnroll(fun(e, e)))) |> join)))) |> toMem(heap)
+      |> map(fun(block, block |> map(fun(row, row |> split(g) |> transpose)) |> join |> transpose))
+
+    Blocks of columns are contiguous in memory, in groups of g elements."""
