@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import ABCMeta
-from typing import Any, ClassVar
-from weakref import WeakValueDictionary
+from typing import Any, TypeVar
 
 
 class PlainClass(ABCMeta):
@@ -24,11 +24,47 @@ class InternedClass(PlainClass):
     memory, so comparing two types must not walk both.
     """
 
-    _interned: ClassVar[WeakValueDictionary[tuple[Any, ...], Any]] = WeakValueDictionary()
-
     def __call__(cls, *parameters: Any) -> Any:
         key = (cls, *parameters)
-        instance = InternedClass._interned.get(key)
-        if instance is None:
-            instance = InternedClass._interned[key] = super().__call__(*parameters)
-        return instance
+        reference = _INTERNED.get(key)
+        instance = None if reference is None else reference()
+        return _intern(key, super().__call__(*parameters)) if instance is None else instance
+
+
+class _Reference(weakref.ref[Any]):
+    """A weak reference to an attribute, with its key in the table."""
+
+    __slots__ = ("key",)
+
+    key: tuple[Any, ...]
+
+
+_INTERNED: dict[tuple[Any, ...], _Reference] = {}
+"""A dictionary with weak values. `WeakValueDictionary` has more overhead."""
+
+
+def _intern(key: tuple[Any, ...], instance: Any) -> Any:
+    """Add an attribute to the table, unless another thread has added an equal one."""
+    reference = _Reference(instance, _remove)
+    reference.key = key
+    while (kept := _INTERNED.setdefault(key, reference)) is not reference:
+        if (equal := kept()) is not None:
+            return equal
+        _remove(kept)
+    return instance
+
+
+def _remove(reference: weakref.ref[Any]) -> None:
+    assert isinstance(reference, _Reference)
+    if _INTERNED.get(reference.key) is reference:
+        del _INTERNED[reference.key]
+
+
+T = TypeVar("T")
+
+
+def compare_by_identity(interned: type[T]) -> type[T]:
+    """Compare and hash the instances of an interned class without looking at their parameters."""
+    interned.__hash__ = object.__hash__
+    interned.__eq__ = object.__eq__
+    return interned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from riselang.dialects.rise.pattern_registry import AT, CLAMP_IDX, DROP, TAKE
-from riselang.dialects.rise.types import ArrayType, IdxType, TupleType
+from riselang.dialects.rise.types import ArrayType, IdxType, TupleType, i32
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.symbolic_values import Value, project
@@ -44,7 +44,7 @@ def _index_array(value: Value, type: ArrayType, key: Any) -> Value:
     number = _check_position(key, type.length)
     if type.length.is_constant and not 0 <= number < type.length.constant:
         refuse(f"the index {key} is out of bounds for {type_text(type)}")
-    index = apply_pattern(CLAMP_IDX, {"n": type.length}, [number], None)
+    index = apply_pattern(CLAMP_IDX, {"n": type.length, "t": i32}, [number], None)
     return Value(apply_pattern(AT, {}, [Value(index), value], None))
 
 

@@ -9,24 +9,29 @@ from types import FunctionType
 from typing import Any
 
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.pattern_spec import PatternSpec, swap_first_inputs
-from riselang.dialects.rise.type_binding import substitute
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
     TupleType,
+    TypeVariable,
     VectorType,
     fun,
     uncurry,
 )
 from riselang.dsl.tracing import Trace, broadcast_hint, current_trace, type_text, value_text
 from riselang.dsl.user_locations import function_location, user_location
-from riselang.nat import Nat
 from riselang.support.counts import format_count
-from riselang.support.errors import UserError
+from riselang.support.errors import SourceLocation, UserError
 from riselang.term import build
 from riselang.term.inference import parameter_order_note
-from riselang.term.parameters import Unknown, known_parameters
+from riselang.term.parameters import (
+    Instance,
+    Unknown,
+    find_instance,
+    known_parameters,
+    result_parameters,
+)
 
 
 def apply_pattern(
@@ -42,100 +47,118 @@ def apply_pattern(
     Where a function type is `expected`, the last arguments are missing.
     """
     trace, location = current_trace(), user_location()
-    known, is_determined = _infer_parameters(trace, spec, given, arguments)
-    is_determined = is_determined and expected is None
-    if is_determined and len(known) == len(spec.parameters):
-        parameters, type = _check_arguments(trace, spec, known), spec.instantiate(known)
-        nodes = _trace_known_arguments(spec, uncurry(type)[0], arguments)
+    types = _argument_types(trace, arguments)
+    instance = find_instance(spec, given, types) if expected is None else None
+    if instance is None:
+        known = known_parameters(spec, given, types)
+        parameters, nodes = _unify_arguments(trace, spec, known, arguments, expected, what)
     else:
-        unknown = trace.inference.instantiate(spec, known)
-        _check_arguments(trace, spec, unknown)
-        inputs = _known_inputs(spec, known, unknown) if is_determined else None
-        if inputs is not None:
-            nodes = _trace_known_arguments(spec, inputs, arguments)
-        else:
-            nodes = _unify_arguments(trace, spec, unknown, arguments, expected, what)
-        parameters = _check_arguments(trace, spec, unknown)
-        type = spec.instantiate(parameters)
+        nodes, results = _trace_known_arguments(trace, spec, instance, arguments)
+        parameters = {**instance.parameters, **results}
+        instance = find_instance(spec, parameters, types) if results else instance
+    if instance is not None:
+        use = trace.pattern_use(spec, instance, to, location)
+        return _application(trace, instance.result, use, nodes, location)
+    parameters = _check_arguments(trace, spec, parameters)
+    type = result = spec.instantiate(parameters)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
-    if not arguments:
-        return use
-    result = type
     for _ in arguments:
         assert isinstance(result, FunType)
         result = result.output
-    return build.Application(result, use, nodes, scope=trace.scope, location=location)
+    return _application(trace, result, use, nodes, location)
 
 
-def _infer_parameters(
-    trace: Trace, spec: PatternSpec, given: Mapping[str, Argument], arguments: Sequence[Any]
-) -> tuple[Mapping[str, Argument], bool]:
-    """Return the parameters known from `given` and from the types of the data arguments.
+def _application(
+    trace: Trace,
+    type: RiseType,
+    use: build.PatternUse,
+    nodes: Sequence[build.Node],
+    location: SourceLocation | None,
+) -> build.Node:
+    if not nodes:
+        return use
+    return build.Application(type, use, nodes, scope=trace.scope, location=location)
 
-    The flag says whether these types determine every parameter that data can determine. Mistakes
-    are not reported here: unification reports them for each argument.
-    """
+
+def _argument_types(trace: Trace, arguments: Sequence[Any]) -> tuple[RiseType | Unknown, ...]:
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.symbolic_values import Value
 
     types: list[RiseType | Unknown] = []
-    is_determined = True
     for argument in arguments:
         if isinstance(argument, Value):
-            type = trace.inference.resolve(argument.node.type)
-            is_determined = is_determined and type.is_closed
-            types.append(type)
+            types.append(trace.inference.resolve(argument.node.type))
         else:
             is_number = argument.__class__ in (int, float)
             types.append(Unknown.NUMBER if is_number else Unknown.OTHER)
-    known = known_parameters(spec, given, types)
-    return known, is_determined and known is not given
-
-
-def _known_inputs(
-    spec: PatternSpec, known: Mapping[str, Argument], parameters: Mapping[str, Argument]
-) -> Sequence[RiseType] | None:
-    """Return the input types of a pattern if only the results of functions are unknown, else None.
-
-    Then nothing has to be unified: the types of the pattern are looked up.
-    """
-    inputs = uncurry(spec.instantiate(known))[0]
-    functions = [input for input in inputs if isinstance(input, FunType)]
-    if not all(each.is_closed for function in functions for each in uncurry(function)[0]):
-        return None
-    unknown = {name: value for name, value in parameters.items() if name not in known}
-    nats = {name: value for name, value in unknown.items() if isinstance(value, Nat)}
-    types = {name: value for name, value in unknown.items() if isinstance(value, RiseType)}
-    return [substitute(input, nats, types) for input in inputs]
+    return tuple(types)
 
 
 def _trace_known_arguments(
-    spec: PatternSpec, inputs: Sequence[RiseType], arguments: Sequence[Any]
-) -> list[build.Node]:
-    """Return the arguments as nodes, where data is known to have the types the pattern takes."""
+    trace: Trace, spec: PatternSpec, instance: Instance, arguments: Sequence[Any]
+) -> tuple[list[build.Node], dict[str, RiseType]]:
+    """Return the arguments as nodes, and the results of functions that the instance lacks."""
     # Deferred: the operators of values apply patterns.
-    from riselang.dsl.symbolic_values import as_node
+    from riselang.dsl.symbolic_values import Value, as_node
 
-    return [
-        trace_argument(spec, position, input, argument)
-        if isinstance(input, FunType)
-        else as_node(argument, input)
-        for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False))
-    ]
+    nodes: list[build.Node] = []
+    results: dict[str, RiseType] = {}
+    for position, (input, argument) in enumerate(zip(instance.inputs, arguments, strict=True)):
+        if isinstance(argument, Value):
+            nodes.append(argument.node)
+        elif not isinstance(input, FunType):
+            nodes.append(as_node(argument, input))
+        else:
+            nodes.append(_trace_function(trace, spec, position, input, argument, results))
+    return nodes, results
+
+
+def _trace_function(
+    trace: Trace,
+    spec: PatternSpec,
+    position: int,
+    type: FunType,
+    function: Any,
+    results: dict[str, RiseType],
+) -> build.Node:
+    """Trace a function; if its result is a variable of the type scheme, add it to `results`."""
+    inputs, output = uncurry(type)
+    if not isinstance(output, TypeVariable) or output.label.data not in result_parameters(spec):
+        return trace_argument(spec, position, inputs, output, function)
+    name = output.label.data
+    node = trace_argument(spec, position, inputs, results.get(name), function)
+    results.setdefault(name, _result_type(trace, node, len(inputs)))
+    return node
+
+
+def _result_type(trace: Trace, function: build.Node, argument_count: int) -> RiseType:
+    type = trace.inference.resolve(function.type)
+    for _ in range(argument_count):
+        assert isinstance(type, FunType)
+        type = type.output
+    return type
 
 
 def _unify_arguments(
     trace: Trace,
     spec: PatternSpec,
-    parameters: Mapping[str, Argument],
+    known: Mapping[str, Argument],
     arguments: Sequence[Any],
     expected: FunType | None,
     what: str,
-) -> list[build.Node]:
-    """Return the arguments as nodes, after unifying their types with those the pattern takes."""
+) -> tuple[dict[str, Argument], list[build.Node]]:
+    """Unify the types of the arguments with those the pattern takes.
+
+    Return the parameters of the pattern, and the arguments as nodes.
+    """
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.symbolic_values import as_node
 
+    results: dict[str, RiseType] = {}
+    if expected is None:
+        known = {**result_parameters(spec), **known}
+    parameters = trace.inference.instantiate(spec, known)
+    _check_arguments(trace, spec, parameters)
     inputs, result = uncurry(spec.instantiate(parameters))
     nodes: dict[int, build.Node] = {}
     for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
@@ -148,9 +171,9 @@ def _unify_arguments(
         trace.unify(expected, fun(*inputs[len(arguments) :], result), what)
     for position, (input, argument) in enumerate(zip(inputs, arguments, strict=False)):
         if isinstance(input, FunType):
-            nodes[position] = trace_argument(spec, position, input, argument)
+            nodes[position] = _trace_function(trace, spec, position, input, argument, results)
     _check_numbers(trace, spec, nodes)
-    return [nodes[position] for position in range(len(arguments))]
+    return {**parameters, **results}, [nodes[position] for position in range(len(arguments))]
 
 
 def _check_numbers(trace: Trace, spec: PatternSpec, nodes: Mapping[int, build.Node]) -> None:
@@ -189,65 +212,86 @@ def _check_arguments(
 
 
 def trace_argument(
-    spec: PatternSpec, position: int, expected: FunType, function: Any
+    spec: PatternSpec,
+    position: int,
+    inputs: Sequence[RiseType],
+    output: RiseType | None,
+    function: Any,
 ) -> build.Node:
-    """Trace a Python function that a pattern takes as an argument."""
+    """Trace a Python function that a pattern takes as an argument; its result may be unknown."""
     trace = current_trace()
     what = f"{spec.name}, argument {position + 1}"
     if not callable(function):
+        expected = trace.inference.function_type(inputs, output)
         raise UserError(
-            f"{what}: expected a function of type "
-            f"{type_text(trace.inference.resolve(expected))}, but found {function!r}; {spec!r}",
+            f"{what}: expected a function of type {type_text(trace.inference.resolve(expected))}, "
+            f"but found {function!r}; {spec!r}",
             user_location(),
         )
     if (as_function := getattr(function, "as_function", None)) is not None:
         # A partially applied pattern is itself a function, if its type fits.
-        node = as_function(expected, what)
+        node = as_function(trace.inference.function_type(inputs, output), what)
         if node is not None:
             return node
     if spec.accumulates and position == 0:
-        return _trace_step(spec, expected, function)
-    return _trace_lambda(spec, position, expected, function)
+        return _trace_step(spec, inputs, output, function)
+    return _trace_lambda(spec, position, inputs, output, function)
 
 
-def _trace_step(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> build.Node:
+def _trace_step(
+    spec: PatternSpec,
+    inputs: Sequence[RiseType],
+    output: RiseType | None,
+    function: Callable[..., Any],
+) -> build.Node:
     """Trace a function of (accumulator, element); an error says if it has them swapped."""
-    trace = current_trace()
-    other_order = swap_first_inputs(trace.inference.resolve(expected))
-    if other_order == trace.inference.resolve(expected):
-        return _trace_lambda(spec, 0, expected, function)
+    inference = current_trace().inference
+    accumulator, element, *others = [inference.resolve(input) for input in inputs]
+    result = None if output is None else inference.resolve(output)
+    if accumulator == element:
+        return _trace_lambda(spec, 0, inputs, output, function)
     try:
-        return _trace_lambda(spec, 0, expected, function)
+        return _trace_lambda(spec, 0, inputs, output, function)
     except UserError as error:
-        trace.inference.forget(other_order)
-        if _can_trace(spec, other_order, function):
+        swapped = [element, accumulator, *others]
+        inference.forget(inference.function_type(swapped, result))
+        if _can_trace(spec, swapped, result, function):
             error.notes += (parameter_order_note(spec.name),)
         raise
 
 
-def _can_trace(spec: PatternSpec, expected: FunType, function: Callable[..., Any]) -> bool:
+def _can_trace(
+    spec: PatternSpec,
+    inputs: Sequence[RiseType],
+    output: RiseType | None,
+    function: Callable[..., Any],
+) -> bool:
     """Whether tracing a function with this type succeeds."""
     try:
-        _trace_lambda(spec, 0, expected, function)
+        _trace_lambda(spec, 0, inputs, output, function)
     except Exception:  # the function is the user's, and may raise anything
         return False
     return True
 
 
 def _trace_lambda(
-    spec: PatternSpec, position: int, expected: FunType, function: Callable[..., Any]
+    spec: PatternSpec,
+    position: int,
+    inputs: Sequence[RiseType],
+    output: RiseType | None,
+    function: Callable[..., Any],
 ) -> build.Node:
     # Deferred: the operators of values apply patterns.
     from riselang.dsl.symbolic_values import Value, as_node
 
     trace, location = current_trace(), user_location()
-    inputs, output = uncurry(expected)
+    inference = trace.inference
     with trace.inner_scope() as scope:
         names = parameter_names(function)
         if names is None or len(names) != len(inputs):
             names = [f"x{number}" for number in range(len(inputs))]
         variables = [
-            build.Variable(trace.inference.resolve(input), name, scope=scope, location=location)
+            build.Variable(inference.resolve(input), name, scope=scope, location=location)
             for name, input in zip(names, inputs, strict=True)
         ]
         result = call_function(trace, spec, function, [Value(v) for v in variables])
@@ -258,11 +302,10 @@ def _trace_lambda(
                 function_location(function) or location,
             )
         body = as_node(result, output)
-        trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
-    return build.Function(
-        trace.inference.resolve(expected), variables, body, scope,
-        scope=trace.scope, location=location,
-    )  # fmt: skip
+        if output is not None:
+            trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
+    type = inference.resolve(fun(*inputs, body.type))
+    return build.Function(type, variables, body, scope, scope=trace.scope, location=location)
 
 
 def call_function(

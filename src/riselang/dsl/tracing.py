@@ -11,6 +11,7 @@ from typing import Any
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import lane_type
 from riselang.dialects.rise.pattern_registry import TUPLE
+from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     IdxType,
@@ -24,9 +25,10 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
-from riselang.support.errors import LimitationError, UserError
+from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
+from riselang.term.parameters import Instance
 
 _state = threading.local()
 
@@ -37,6 +39,7 @@ class Trace:
     def __init__(self) -> None:
         self.inference = Inference()
         self.scope = build.Scope()
+        self._pattern_uses: dict[tuple[Instance, str | None, int], build.PatternUse] = {}
 
     @contextmanager
     def activate(self) -> Generator[None]:
@@ -54,6 +57,20 @@ class Trace:
             yield self.scope
         finally:
             self.scope = outer
+
+    def pattern_use(
+        self, spec: PatternSpec, instance: Instance, to: str | None, location: SourceLocation | None
+    ) -> build.PatternUse:
+        """Return the node of a pattern; the uses of an instance at one location share it."""
+        key = (instance, to, id(location))  # the node keeps the location alive
+        use = self._pattern_uses.get(key)
+        if use is None:
+            arguments = instance.parameters
+            use = build.PatternUse(
+                instance.type, spec, arguments, to, scope=self.scope, location=location
+            )
+            self._pattern_uses[key] = use
+        return use
 
     def unify(self, expected: RiseType, found: RiseType, what: str) -> None:
         """Unify two types; a mismatch is a `UserError` at the user's line."""

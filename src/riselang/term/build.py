@@ -46,7 +46,7 @@ class Node:
     type: RiseType
     scope: Scope | None = field(default=None, kw_only=True)
     location: SourceLocation | None = field(default=None, kw_only=True)
-    serial: int = field(default_factory=lambda: next(_serials), kw_only=True)
+    serial: int = field(default_factory=_serials.__next__, kw_only=True)
     label: str | None = field(default=None, kw_only=True)
     """Its name in the source, if a let binds it."""
 
@@ -203,28 +203,43 @@ def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:
     return True
 
 
-def shared_nodes(root: Node) -> dict[Scope | None, list[Node]]:
+@dataclass(frozen=True)
+class Uses:
+    """How often the nodes of a program are used."""
+
+    counts: Mapping[Node, int]
+    inside: Collection[Node]
+    """The computed values that are used in a scope inside the one where they were created."""
+
+
+def count_uses(root: Node) -> Uses:
+    counts: dict[Node, int] = {}
+    inside: set[Node] = set()
+    stack: list[tuple[Node, Scope | None]] = [(root, root.scope)]
+    while stack:
+        node, scope = stack.pop()
+        count = counts[node] = counts.get(node, 0) + 1
+        if node.scope is not scope and _is_computed(node):
+            inside.add(node)
+            scope = node.scope
+        if count == 1:
+            if isinstance(node, Function | DependentFunction):
+                scope = node.inner
+            for child in node.children:
+                stack.append((child, scope))
+    return Uses(counts, inside)
+
+
+def shared_nodes(uses: Uses) -> dict[Scope | None, list[Node]]:
     """The nodes that get a let, by the scope in which they were created, oldest first.
 
     These are the computed values that have two or more uses, or a use in a nested scope, which may
     run many times; and the functions that return arrays and are called twice or more.
     """
-    uses: dict[Node, int] = {}
-    used_inside: set[Node] = set()
-    stack: list[tuple[Node, Scope | None]] = [(root, root.scope)]
-    while stack:
-        node, scope = stack.pop()
-        uses[node] = uses.get(node, 0) + 1
-        if node.scope is not scope and _is_computed(node):
-            used_inside.add(node)
-            scope = node.scope
-        if uses[node] == 1:
-            inner = node.inner if isinstance(node, Function | DependentFunction) else scope
-            stack.extend((child, inner) for child in node.children)
     shared: dict[Scope | None, list[Node]] = {}
     let_bound: set[Node] = set()
-    candidates = [node for node, count in uses.items() if count > 1 or node in used_inside]
-    called_functions = _frequently_called_functions(uses)
+    candidates = [node for node, count in uses.counts.items() if count > 1 or node in uses.inside]
+    called_functions = _frequently_called_functions(uses.counts)
     for node in sorted(candidates, key=lambda node: node.serial):
         if node in called_functions or _is_computed(node, let_bound):
             shared.setdefault(node.scope, []).append(node)

@@ -59,34 +59,20 @@ def finish(
     memory anyway.
     """
     solver = inference or Inference()
-    nodes = _reachable(root)
-    for node in nodes:
-        if isinstance(node, build.Constant):
-            _set_default_type(node, solver)
+    uses = build.count_uses(root)
+    constants = [node for node in uses.counts if isinstance(node, build.Constant)]
+    for constant in sorted(constants, key=lambda constant: constant.serial):
+        _set_default_type(constant, solver)
     if undecided := solver.undecided_equations():
         left, right = undecided[0]
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
                         "give a size explicitly", root.location)  # fmt: skip
-    shared = build.shared_nodes(root)
+    shared = build.shared_nodes(uses)
     finisher = _Finisher(solver, shared, stores_once)
     if isinstance(solver.resolve(root.type), FunType | DepFunType):
         return finisher.term(root, 0)
     # A program without parameters has no function body that could contain the lets.
     return finisher.lets(shared.get(root.scope, []), 0, root, 0)
-
-
-def _reachable(root: build.Node) -> list[build.Node]:
-    seen: set[build.Node] = set()
-    order: list[build.Node] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        order.append(node)
-        stack.extend(node.children)
-    return sorted(order, key=lambda node: node.serial)
 
 
 def _set_default_type(node: build.Constant, solver: Inference) -> None:
@@ -107,6 +93,7 @@ class _Finisher:
         self.shared = shared
         self.levels: dict[build.Node, int] = {}
         """The number of lambdas that enclose the binder of each variable and let-bound node."""
+        self.patterns: dict[build.PatternUse, Term] = {}
         self.named = {node for nodes in shared.values() for node in nodes if stores_once}
 
     def term(self, node: build.Node, level: int) -> Term:
@@ -213,6 +200,11 @@ class _Finisher:
             ) from None
 
     def pattern(self, node: build.PatternUse) -> Term:
+        if node not in self.patterns:
+            self.patterns[node] = self.new_pattern(node)
+        return self.patterns[node]
+
+    def new_pattern(self, node: build.PatternUse) -> Term:
         arguments = {
             name: self.solver.resolve_argument(node.arguments[name])
             for name in node.spec.parameters

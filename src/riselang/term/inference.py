@@ -10,7 +10,7 @@ A program is valid for all sizes that its patterns permit: if a length `N` has t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import with_lane_type
@@ -33,6 +33,7 @@ from riselang.dialects.rise.types import (
     TupleType,
     TypeVariable,
     VectorType,
+    fun,
     variable,
     vector,
 )
@@ -87,6 +88,10 @@ class Inference:
 
     def fresh_size(self) -> Nat:
         return Nat.var(self._fresh_name())
+
+    def function_type(self, inputs: Sequence[RiseType], output: RiseType | None) -> FunType:
+        """The type of a function; an output that is not given is a fresh unknown."""
+        return fun(*inputs, self.fresh_type() if output is None else output)
 
     def _fresh_name(self) -> str:
         self._count += 1
@@ -257,11 +262,8 @@ class Inference:
         left, right = self.resolve_size(left), self.resolve_size(right)
         if left == right:
             return
-        for unknown, size in ((left, right), (right, left)):
-            name = _unknown_size(unknown)
-            if name is not None and size.is_constant and size.constant >= 0:
-                self._sizes[name] = size
-                return
+        if self._bind_size(left, right):
+            return
         unknowns = [name for name in left.variables | right.variables if name.startswith("?")]
         answer = solve(left, right, sorted(unknowns))
         if isinstance(answer, Impossible):
@@ -278,6 +280,19 @@ class Inference:
             if size.is_constant and size.constant < 0:
                 raise _Mismatch(f"the lengths {left} and {right} differ")
             self._sizes[name] = size
+
+    def _bind_size(self, left: Nat, right: Nat) -> bool:
+        """Solve an equation of an unknown and a constant, or of two unknowns."""
+        names = [name for name in map(_unknown_size, (left, right)) if name is not None]
+        if len(names) == 2:
+            name = min(names)
+            self._sizes[name] = right if name == names[0] else left
+            return True
+        size = left if left.is_constant else right
+        if len(names) == 0 or not size.is_constant or size.constant < 0:
+            return False
+        self._sizes[names[0]] = size
+        return True
 
     def _refine(self, condition: Divides) -> None:
         """Restrict a symbolic size to the values that satisfy the condition."""

@@ -6,8 +6,8 @@ prefix `!rise.`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -24,7 +24,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.metaclasses import InternedClass
+from riselang.dialects.metaclasses import InternedClass, compare_by_identity
 from riselang.dialects.rise.type_syntax import parse_nat_text, parse_type_body, print_type_body
 from riselang.nat import Nat, as_nat
 
@@ -32,11 +32,19 @@ INTEGER_WIDTHS = (1, 8, 16, 32, 64)
 FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
+@compare_by_identity
 @irdl_attr_definition
-class NatAttr(Data[Nat]):
+class NatAttr(Data[Nat], metaclass=InternedClass):
     """A symbolic natural: `#rise.nat<N * 4 + 1>`."""
 
     name = "rise.nat"
+
+    @classmethod
+    def new(cls, params: Any) -> NatAttr:
+        return NatAttr(params)
+
+    def __reduce__(self) -> tuple[type[NatAttr], tuple[Nat]]:
+        return NatAttr, (self.data,)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Nat:
@@ -47,34 +55,26 @@ class NatAttr(Data[Nat]):
         printer.print_string(f"<{self.data}>")
 
 
-T = TypeVar("T", bound="RiseType")
-
-
-def _cache_hash(defined: type[T]) -> type[T]:
-    """Cache the hash of a type: types are looked up and compared very often."""
-    plain_hash, plain_equal = defined.__hash__, defined.__eq__
-
-    def cached_hash(self: T) -> int:
-        kept = vars(self)
-        try:
-            return kept["_hash"]
-        except KeyError:
-            return kept.setdefault("_hash", plain_hash(self))
-
-    def equal(self: T, other: object) -> bool:
-        if self is other:
-            return True
-        if self.__class__ is not other.__class__ or hash(self) != hash(other):
-            return False
-        return plain_equal(self, other)
-
-    defined.__hash__ = cached_hash
-    defined.__eq__ = equal
-    return defined
-
-
 class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
     """Base class of every RISE type; `syntax` parses and prints them."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def is_closed(self) -> bool:
+            """Whether the type mentions no variable, so that substitution does not change it."""
+            ...
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vars(self)["is_closed"] = _has_no_variable(self)
+
+    @classmethod
+    def new(cls, params: Sequence[Attribute]) -> Self:
+        return cls(*params)
+
+    def __reduce__(self) -> tuple[type[RiseType], tuple[Attribute, ...]]:
+        return self.__class__, self.parameters
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -82,11 +82,6 @@ class RiseType(ParametrizedAttribute, TypeAttribute, metaclass=InternedClass):
 
     def print_parameters(self, printer: Printer) -> None:
         print_type_body(printer, self)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the type mentions no variable, so that substitution does not change it."""
-        return compute_once(self, "_is_closed", _has_no_variable)
 
     @property
     def expanded_size(self) -> int:
@@ -98,7 +93,7 @@ class DataType(RiseType):
     """A type whose values can be stored."""
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class ScalarType(DataType):
     """A scalar: `scalar<f32>`."""
@@ -117,7 +112,7 @@ class ScalarType(DataType):
         )
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class ArrayType(DataType):
     """`length` elements of one type: `array<4, scalar<f32>>`."""
@@ -136,7 +131,7 @@ class ArrayType(DataType):
             raise VerifyException(f"an array cannot have the negative length {self.length}")
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class TupleType(DataType):
     """A pair; longer tuples nest to the right: `tuple<scalar<f32>, scalar<i32>>`."""
@@ -150,7 +145,7 @@ class TupleType(DataType):
         require_data(self.second, "a tuple component")
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class IdxType(DataType):
     """An index known to be in [0, bound): `idx<n>`."""
@@ -167,7 +162,7 @@ class IdxType(DataType):
             raise VerifyException(f"an index cannot have the negative bound {self.bound}")
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class VectorType(DataType):
     """`length` scalars in one register: `vector<4, scalar<f32>>`."""
@@ -185,7 +180,7 @@ class VectorType(DataType):
             raise VerifyException(f"a vector consists of scalars, but {self.element} is not one")
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class FunType(RiseType):
     """A function, curried: `fun<scalar<f32> -> fun<scalar<f32> -> scalar<f32>>>`."""
@@ -195,7 +190,7 @@ class FunType(RiseType):
     output: RiseType
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class DepFunType(RiseType):
     """A function that takes a size or a data type: `depfun<n : nat, fun<array<n, ...> -> ...>>`.
@@ -214,7 +209,7 @@ class DepFunType(RiseType):
         return self.label.data
 
 
-@_cache_hash
+@compare_by_identity
 @irdl_attr_definition
 class TypeVariable(DataType):
     """A type variable of a scheme, or of inference (`?1`)."""
