@@ -20,7 +20,7 @@ from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.machine import this_machine
 from riselang.support.progress import progress
 from riselang.term.digest import digest
-from riselang.term.nodes import Embed, Term, has_pattern, subterms
+from riselang.term.nodes import EMBEDS, Term, has_pattern
 
 _PARALLEL_PATTERNS = tuple(name for name, spec in PATTERNS.items() if spec.role is Role.PARALLEL)
 """Patterns that may run in parallel."""
@@ -79,9 +79,7 @@ def find_or_compile(
 
 def _is_parallel(term: Term) -> bool:
     """Return whether a term has loops that may run in parallel; embedded ops may have some."""
-    return has_pattern(term, *_PARALLEL_PATTERNS) or any(
-        isinstance(each, Embed) for each in subterms(term)
-    )
+    return has_pattern(term, *_PARALLEL_PATTERNS) or bool(term.patterns & EMBEDS)
 
 
 def _log(message: str, *arguments: object) -> None:

@@ -12,7 +12,7 @@ from math import prod
 
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
-from riselang.term.nodes import Apply, Free, Literal, Pattern, Term, spine, subterms
+from riselang.term.nodes import VARIABLES, Apply, Free, Literal, Pattern, Term, spine, subterms_with
 from riselang.term.substitution import map_children
 
 MAX_COPIED_ELEMENTS = 256
@@ -21,31 +21,22 @@ MAX_COPIED_ELEMENTS = 256
 
 def is_view_of_variable(term: Term) -> bool:
     """Whether the term is a variable or a view of one, with constants as the other arguments."""
-    if term.open:
+    if term.open or not term.patterns & VARIABLES:
         return False
     while not isinstance(term, Free):
         head, arguments = spine(term)
         if not isinstance(head, Pattern) or head.spec.role is not Role.VIEW or not arguments:
             return False
         *constants, term = arguments
-        if isinstance(term.type, FunType) or _have_variables(constants):
+        if isinstance(term.type, FunType) or any(each.patterns & VARIABLES for each in constants):
             return False
     return True
 
 
-def _have_variables(terms: Sequence[Term]) -> bool:
-    stack = [*terms]
-    while stack:
-        term = stack.pop()
-        if isinstance(term, Free):
-            return True
-        stack.extend(term.children)
-    return False
-
-
 def free_variables(term: Term) -> dict[Free, None]:
     """The free variables of a term, each once, in the order of occurrence."""
-    return dict.fromkeys(each for each in subterms(term) if isinstance(each, Free))
+    variables = subterms_with(term, VARIABLES)
+    return dict.fromkeys(each for each in variables if isinstance(each, Free))
 
 
 def abstract_parts(term: Term) -> tuple[Term, tuple[Term, ...], int]:
@@ -83,7 +74,7 @@ def replace_variables(term: Term, replacements: Mapping[Term, Term]) -> Term:
     def visit(term: Term) -> Term:
         if isinstance(term, Free):
             return replacements.get(term, term)
-        if not term.children:
+        if not term.patterns & VARIABLES:
             return term
         if term not in results:
             results[term] = map_children(term, visit, visit)

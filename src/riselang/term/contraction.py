@@ -10,7 +10,7 @@ from __future__ import annotations
 from riselang.dialects.rise.types import f32, f64
 from riselang.term.deep_recursion import recursive
 from riselang.term.fusion import inline_element_functions
-from riselang.term.nodes import Scalar, Term, operation_type, scalar_type
+from riselang.term.nodes import ARITHMETIC, Scalar, Term, operation_type, scalar_type
 from riselang.term.substitution import map_children
 
 
@@ -22,6 +22,8 @@ def contract(term: Term) -> Term:
 @recursive
 def _contract_scalars(term: Term) -> Term:
     def visit(term: Term) -> Term:
+        if not term.patterns & ARITHMETIC:
+            return term
         term = map_children(term, visit, visit)
         if isinstance(term, Scalar) and scalar_type(term) in (f32, f64):
             return _contract_sum(term)

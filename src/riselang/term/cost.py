@@ -35,6 +35,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
+    spine,
 )
 
 Count = int | Nat
@@ -133,10 +134,12 @@ class _Counter:
                 return scope[index] if index < len(scope) else None
             case Lambda(_, _, body):
                 return _Function(lambda value: self._evaluate(body, (value, *scope)))
-            case Apply(function, argument):
-                value = self._evaluate(argument, scope)
-                function_cost = self._evaluate(function, scope)
-                return function_cost.apply(value) if function_cost is not None else None
+            case Apply():
+                head, arguments = spine(term)
+                values = [self._evaluate(argument, scope) for argument in arguments]
+                if isinstance(head, Pattern) and len(values) == head.spec.arity:
+                    return self._apply_pattern(head, tuple(values))
+                return _apply_function(self._evaluate(head, scope), *values)
             case Scalar():
                 for operand in term.operands:
                     self._evaluate(operand, scope)

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import cast
 
 from riselang.support.recursion import with_deep_stack
-from riselang.term.nodes import Key, Pattern, Term, parameter_names, subterms
+from riselang.term.nodes import Key, Pattern, Term, has_pattern, parameter_names, subterms
 
 LOCATED_PATTERNS = ("checkIdx",)
 """Patterns whose failure at run time is reported with their source location."""
@@ -86,6 +86,8 @@ def _format_part(part: Hashable, numbers: dict[Key, int], texts: dict[Hashable, 
 
 def _locations(term: Term, every_location: bool) -> list[str]:
     """The source locations of the checks, or of all subterms, in the order of the term."""
+    if not every_location and not has_pattern(term, *LOCATED_PATTERNS):
+        return []
     locations: list[str] = []
     for current in subterms(term):
         is_check = isinstance(current, Pattern) and current.spec.name in LOCATED_PATTERNS

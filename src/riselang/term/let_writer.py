@@ -9,7 +9,7 @@ from riselang.dialects.rise.pattern_registry import FST, LET, SND, TO_MEM, TUPLE
 from riselang.dialects.rise.types import components
 from riselang.term.anti_unification import replace_variables
 from riselang.term.flattening import ProgramValue
-from riselang.term.nodes import Bound, Free, Lambda, Pattern, Term, apply_all
+from riselang.term.nodes import VARIABLES, Bound, Free, Lambda, Pattern, Term, apply_all
 from riselang.term.substitution import map_children
 
 
@@ -83,7 +83,7 @@ def _bind_variables(term: Term, levels: Mapping[Term, int], depth: int) -> Term:
     def visit(term: Term, depth: int) -> Term:
         if isinstance(term, Free):
             return Bound(depth - 1 - levels[term], term.type, term.location)
-        if not term.children:
+        if not term.patterns & VARIABLES:
             return term
         return map_children(term, lambda t: visit(t, depth), lambda t: visit(t, depth + 1))
 

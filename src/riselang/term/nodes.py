@@ -61,6 +61,11 @@ def _remove_key(reference: weakref.ref[Key]) -> None:
 
 ARITHMETIC = 1
 """The bit in `Term.patterns` of a term that contains scalar operations."""
+VARIABLES = 2
+"""The bit of a term that contains free variables."""
+EMBEDS = 4
+"""The bit of a term that contains foreign ops."""
+_FIRST_PATTERN = 8
 
 
 def _intern(parts: tuple[Hashable, ...]) -> Key:
@@ -109,7 +114,7 @@ class Term:
     binders: int
     """The maximum nesting depth of dependent lambdas, or of dependent function types."""
     patterns: int
-    """A bit for each pattern that occurs in the term; see `has_pattern`."""
+    """A bit for each pattern that occurs in the term, and those above; see `has_pattern`."""
     head: PatternSpec | None
     """The pattern that the term is, or that it applies."""
     argument_count: int
@@ -187,6 +192,7 @@ class Free(Term):
     def __init__(self, name: str, type: RiseType, location: SourceLocation | None = None):
         self.name = name
         self._init(type, (), location, name, type)
+        self.patterns = VARIABLES
 
 
 class Lambda(Term):
@@ -387,7 +393,7 @@ class Embed(Term):
         self.region = region
         self.operands = tuple(operands)
         self._init(type, self.operands, location, region.text, type)
-        self.patterns |= ARITHMETIC
+        self.patterns |= ARITHMETIC | EMBEDS
 
     @property
     def children(self) -> tuple[Term, ...]:
@@ -421,6 +427,18 @@ def subterms(term: Term) -> Iterator[Term]:
             yield current
 
 
+def subterms_with(term: Term, bits: int) -> Iterator[Term]:
+    """Iterate over the subterms that contain one of these patterns; see `Term.patterns`."""
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        if current.patterns & bits and id(current) not in seen:
+            seen.add(id(current))
+            stack.extend(current.children)
+            yield current
+
+
 _BITS: dict[str, int] = {}
 
 
@@ -429,7 +447,7 @@ def pattern_bits(*names: str) -> int:
     bits = 0
     for name in names:
         if name not in _BITS:
-            _BITS[name] = ARITHMETIC << (len(_BITS) + 1)
+            _BITS[name] = _FIRST_PATTERN << len(_BITS)
         bits |= _BITS[name]
     return bits
 

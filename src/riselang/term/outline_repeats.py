@@ -27,6 +27,7 @@ from riselang.term.deep_recursion import recursive
 from riselang.term.flattening import FlatProgram, ProgramValue
 from riselang.term.let_writer import LetWriter, close_function, parts_of_tuple, tuple_of
 from riselang.term.nodes import (
+    ARITHMETIC,
     Free,
     Lambda,
     Pattern,
@@ -34,7 +35,8 @@ from riselang.term.nodes import (
     Term,
     apply_all,
     has_pattern,
-    subterms,
+    pattern_bits,
+    subterms_with,
 )
 from riselang.term.repeats import Repeats
 
@@ -59,7 +61,7 @@ def outline(program: Term) -> Term:
 def _calls_named_functions(program: Term) -> bool:
     return any(
         isinstance(each, Pattern) and each.spec is LET and isinstance(each.argument("s"), FunType)
-        for each in subterms(program)
+        for each in subterms_with(program, pattern_bits(LET.name))
     )
 
 
@@ -104,7 +106,7 @@ class _Uses:
     """Which values use which other values, and which values are results of the program."""
 
     def __init__(self, values: Sequence[ProgramValue], result: Term):
-        self.results = {each for each in subterms(result) if isinstance(each, Free)}
+        self.results = set(free_variables(result))
         self.numbers = {value.variable: number for number, value in enumerate(values)}
         self.users: list[list[int]] = [[] for _ in values]
         """The numbers of the values that use each value."""
@@ -118,7 +120,8 @@ def _code_size(value: ProgramValue) -> int:
     """The size of a value's code, in nodes of a term."""
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return value.size
-    maps = sum(isinstance(each, Pattern) and each.spec is MAP for each in subterms(value.term))
+    parts = subterms_with(value.term, pattern_bits(MAP.name))
+    maps = sum(isinstance(each, Pattern) and each.spec is MAP for each in parts)
     return value.size + (KERNEL_SIZE if maps >= 2 else 0)
 
 
@@ -251,7 +254,7 @@ def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], u
 
 
 def _has_arithmetic(term: Term) -> bool:
-    return any(isinstance(each, Scalar) for each in subterms(term))
+    return any(isinstance(each, Scalar) for each in subterms_with(term, ARITHMETIC))
 
 
 def _rebuild(program: FlatProgram, blocks: Sequence[_Block]) -> Term:

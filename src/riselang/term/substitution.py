@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 
 from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import (
@@ -22,18 +23,29 @@ Visit = Callable[[Term], Term]
 
 
 def map_children(term: Term, visit: Visit, visit_body: Visit) -> Term:
-    """Rebuild `term` with `visit` applied to its children, and `visit_body` to lambda bodies."""
+    """Rebuild `term` with `visit` applied to its children, and `visit_body` to lambda bodies.
+
+    If no child changes, the result is the same object.
+    """
     match term:
         case Apply():
-            return Apply(visit(term.function), visit(term.argument), term.location)
+            function, argument = visit(term.function), visit(term.argument)
+            if function is term.function and argument is term.argument:
+                return term
+            return Apply(function, argument, term.location)
         case Lambda():
-            return Lambda(term.name, term.parameter, visit_body(term.body), term.location)
+            body = visit_body(term.body)
+            if body is term.body:
+                return term
+            return Lambda(term.name, term.parameter, body, term.location)
         case DepLambda():
             return DepLambda(term.kind, term.name, visit(term.body), term.binder, term.location)
         case DepApply():
             return DepApply(visit(term.function), term.argument, term.location)
         case Scalar():
             operands = [visit(operand) for operand in term.operands]
+            if all(map(is_, operands, term.operands)):
+                return term
             return Scalar(term.op, operands, operation_type(term), term.predicate, term.location)
         case Embed():
             operands = [visit(operand) for operand in term.operands]
