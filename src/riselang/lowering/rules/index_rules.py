@@ -21,11 +21,11 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.rule_registry import reads, stores
+from riselang.lowering.rules.stored_arrays import StoredArrays, array_key
 from riselang.lowering.translation import (
     Delayed,
     Environment,
     Lazy,
-    Translation,
     Value,
     result_type,
     size_argument,
@@ -41,7 +41,7 @@ from riselang.term.nodes import (
 )
 
 
-class IndexRules(Translation):
+class IndexRules(StoredArrays):
     """Rules for the patterns that take or return indices."""
 
     @reads("gather")
@@ -59,7 +59,15 @@ class IndexRules(Translation):
 
     @reads("generate")
     def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.build_generate(self.force(arguments[0]), result_type(pattern))
+        key, type = array_key(pattern, arguments), result_type(pattern)
+        if key in self.stored_arrays:
+            return self.materialize(
+                type, lambda target: self.store_generate(pattern, arguments, target)
+            )
+        generated = self.build_generate(self.force(arguments[0]), type)
+        assert isinstance(generated.owner, codegen.GenerateOp)
+        self.record_array(generated.owner, key)
+        return generated
 
     def build_generate(self, function: Value, type: RiseType) -> SSAValue:
         assert isinstance(type, ArrayType)

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, ZIP
+from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, MAP_PAR, ZIP
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -27,6 +27,7 @@ from riselang.lowering.layouts import (
 )
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
+from riselang.lowering.rules.stored_arrays import StoredArrays, array_key
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.translation import (
     Closure,
@@ -97,7 +98,7 @@ def fits_in_registers(type: RiseType, max_elements: int) -> bool:
     return count <= max_elements and isinstance(type, ScalarType | VectorType)
 
 
-class MapRules(WindowRules, LayoutRules):
+class MapRules(WindowRules, LayoutRules, StoredArrays):
     """Rules for the patterns that compute elements, and for storing values in buffers."""
 
     reads_constant_indices = False
@@ -203,7 +204,16 @@ class MapRules(WindowRules, LayoutRules):
 
     @reads("map")
     def read_map(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """Read a high-level map without a loop: its elements are computed where they are read."""
+        """Read a high-level map without a loop: its elements are computed where they are read.
+
+        It becomes a loop if its elements would be computed too often.
+        """
+        key = array_key(pattern, arguments)
+        if key in self.stored_arrays:
+            is_parallel = self.stored_arrays[key] is LoopKind.PARALLEL and not self.for_gpu
+            spec = MAP_PAR if is_parallel else MAP
+            loop = Pattern(spec, pattern.arguments, pattern.to, pattern.location)
+            return self.read_materialized(loop, arguments)
         function = self.force(arguments[0])
         source = self.read_data(arguments[1])
         element = pattern.argument("s")
@@ -211,7 +221,9 @@ class MapRules(WindowRules, LayoutRules):
         block = Block(arg_types=[element])
         with self.emitter.inside_block(block):
             self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
-        return self.add(codegen.MapReadOp(source, Region(block), result_type(pattern)))
+        op = codegen.MapReadOp(source, Region(block), result_type(pattern))
+        self.record_array(op, key)
+        return self.add(op)
 
     @reads("mapSeq", "mapSeqUnroll", "mapPar")
     def read_materialized(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -1,0 +1,270 @@
+"""Finds arrays that are computed where they are read, but should be stored in a buffer.
+
+After phase 1, the elements of a `map` that is only read are computed at each read. This saves the
+buffer, but reading an element often repeats its computation, and reading a part of an element
+repeats all loops that compute the element. Both are counted here: ops are visited from the last to
+the first, so that all reads of an array are known when its op is visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, SSAValue
+
+from riselang.dialects.module import walk
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.interface_ops import EmbedOp
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    TupleType,
+    VectorType,
+    components,
+    contains_array,
+)
+from riselang.lowering.loop_counts import NOMINAL_LENGTH, is_parallel, trip_count
+from riselang.nat import Nat
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
+
+CALL_WORK = 16
+"""The work of a call to the math library, in scalar operations."""
+MIN_GAIN = 1.25
+"""How many times as much work reads without a buffer must be for a buffer to pay off."""
+
+ElementsOp = codegen.MapReadOp | codegen.GenerateOp
+"""The ops whose elements are computed where they are read."""
+Positions = tuple[int, ...]
+"""The positions in pairs that a read selects, the innermost first."""
+
+
+@dataclass
+class _Reads:
+    """How many scalars of each component of a value are read."""
+
+    counts: dict[Positions, float] = field(default_factory=dict[Positions, float])
+    in_parallel: bool = False
+    """Whether a parallel loop reads it."""
+
+    @property
+    def total(self) -> float:
+        return sum(self.counts.values())
+
+    def add(self, positions: Positions, count: float, in_parallel: bool) -> None:
+        self.counts[positions] = self.counts.get(positions, 0) + count
+        self.in_parallel |= in_parallel
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """An array that should be stored, and the work to compute it once."""
+
+    op: ElementsOp
+    work: float
+    in_parallel: bool
+    """Whether a parallel loop reads it, and no parallel loop contains it."""
+
+
+def recomputed_arrays(
+    ops: Sequence[Operation], candidates: Container[Operation]
+) -> list[Recomputed]:
+    """Return the arrays among `candidates` that should be stored; `ops` are those of a program."""
+    counter = _Counter(candidates)
+    counter.count(ops, 1)
+    return counter.recomputed
+
+
+def may_pay_off(op: ElementsOp) -> bool:
+    """Whether computing an element takes a loop or a call, so that storing elements may pay off.
+
+    Elements that take a few operations are computed where they are read.
+    """
+    return any(_is_expensive(inner) for inner in walk(op) if inner is not op)
+
+
+def _is_expensive(op: Operation) -> bool:
+    is_loop = bool(op.regions) and not isinstance(op, EmbedOp | ElementsOp | codegen.MapAccOp)
+    return is_loop or isinstance(op, CallOp) or op.name in LIBRARY_FUNCTIONS
+
+
+class _Counter:
+    """Counts reads and work, from the last op of a program to the first."""
+
+    def __init__(self, candidates: Container[Operation]):
+        self.recomputed: list[Recomputed] = []
+        self._candidates = candidates
+        self._reads: dict[SSAValue, _Reads] = {}
+        self._parallel_loops = 0
+
+    def count(self, ops: Sequence[Operation], times: float) -> float:
+        """Count the reads of ops that run `times` times, and return their work."""
+        return sum([self._count_op(op, times) for op in reversed(ops)])
+
+    def _count_op(self, op: Operation, times: float) -> float:
+        match op:
+            case codegen.MapReadOp() | codegen.GenerateOp():
+                return self._count_elements(op, times)
+            case EmbedOp():
+                for operand in op.arguments:
+                    self._read(operand, (), times)
+                return times * sum([_op_work(inner) for inner in op.body.block.ops])
+            case codegen.AssignOp():
+                count = times * _lanes(op.value.type)
+                self._read(op.value, (), count)
+                return count
+            case CallOp():
+                # A function reads and writes its buffers at least once.
+                return times * sum([_buffer_size(operand.type) for operand in op.operands])
+            case codegen.CastOp():
+                if not isinstance(op.result.type, RiseType):
+                    for source in op.sources:
+                        self._read(source, (), times)
+                return 0
+            case _:
+                return self._count_view(op, times) if op.results else self._count_loop(op, times)
+
+    def _count_loop(self, op: Operation, times: float) -> float:
+        self._parallel_loops += is_parallel(op)
+        inner_times = times * trip_count(op)
+        blocks = [block for region in op.regions for block in region.blocks]
+        work = sum([self.count(list(block.ops), inner_times) for block in blocks])
+        self._parallel_loops -= is_parallel(op)
+        return work
+
+    def _count_view(self, op: Operation, times: float) -> float:
+        """Count what an op reads that selects or rearranges parts of arrays."""
+        if op.regions:
+            return self._count_loop(op, times)
+        reads, type = self._reads.pop(op.results[0], None), op.results[0].type
+        if reads is None:
+            return 0
+        # A value that contains no array is read once, where it is defined.
+        is_scalar = isinstance(type, RiseType) and not contains_array(type)
+        for positions, count in reads.counts.items():
+            for operand, inner, fraction in _sources(op, positions):
+                count_here = times * _lanes(operand.type) if is_scalar else count
+                self._read(operand, inner, count_here * fraction, reads.in_parallel)
+        return 0
+
+    def _read(
+        self, value: SSAValue, positions: Positions, count: float, in_parallel: bool = False
+    ) -> None:
+        in_parallel |= self._parallel_loops > 0
+        self._reads.setdefault(value, _Reads()).add(positions, count, in_parallel)
+
+    def _count_elements(self, op: ElementsOp, times: float) -> float:
+        reads = self._reads.pop(op.result, None)
+        if reads is None or not reads.total:
+            return 0
+        outer_reads, self._reads = self._reads, {}
+        loop_work, nested_work = self._count_body(op, reads)
+        type = op.result.type
+        assert isinstance(type, ArrayType)
+        scalars = sum(_component_size(type, positions) for positions in reads.counts) * times
+        elements = _length(type) * times
+        count = reads.total
+        stored_work = loop_work * elements / count * _lanes(type) + nested_work * scalars / count
+        stored_work += scalars
+        work = loop_work + nested_work
+        is_stored = op in self._candidates and work > MIN_GAIN * (stored_work + count)
+        inner_reads, self._reads = self._reads, outer_reads
+        scale = scalars / count if is_stored else 1
+        self._read_outside(op, inner_reads, scale)
+        if not is_stored:
+            return work
+        in_parallel = reads.in_parallel and not self._parallel_loops
+        self.recomputed.append(Recomputed(op, stored_work, in_parallel))
+        return stored_work + count
+
+    def _count_body(self, op: ElementsOp, reads: _Reads) -> tuple[float, float]:
+        """Return the work of the loops in the body and that of arrays it reads lazily."""
+        body, evaluations = op.body.block, reads.total / _lanes(op.result.type)
+        loop_work = nested_work = 0.0
+        for inner in reversed(body.ops):
+            if isinstance(inner, ReturnOp):
+                for positions, count in reads.counts.items():
+                    self._read(inner.values[0], positions, count, reads.in_parallel)
+            elif isinstance(inner, ElementsOp):
+                nested_work += self._count_op(inner, evaluations)
+            else:
+                loop_work += self._count_op(inner, evaluations)
+        return loop_work, nested_work
+
+    def _read_outside(self, op: ElementsOp, reads: dict[SSAValue, _Reads], scale: float) -> None:
+        """Add the reads of values from outside of the body, and those of the mapped array."""
+        for value, inner in reads.items():
+            if value.owner is op.body.block:
+                if not isinstance(op, codegen.MapReadOp):
+                    continue
+                value = op.source
+            for positions, count in inner.counts.items():
+                self._read(value, positions, count * scale, inner.in_parallel)
+
+
+def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Positions, float]]:
+    """Yield the operands that a read leads to, and which fraction of the reads leads to each."""
+    operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
+    if isinstance(op, codegen.FstOp | codegen.SndOp):
+        yield operands[0], (*positions, int(isinstance(op, codegen.SndOp))), 1
+    elif positions and isinstance(op, codegen.ZipOp | codegen.TupleOp):
+        yield operands[positions[-1]], positions[:-1], 1
+    elif isinstance(op, codegen.GatherOp):
+        yield op.indices, (), 1
+        yield op.source, positions, 1
+    elif isinstance(op, codegen.ListOp | codegen.ConcatOp):
+        sizes = [_component_size(operand.type, ()) for operand in operands]
+        for operand, size in zip(operands, sizes, strict=True):
+            yield operand, positions, size / max(sum(sizes), 1)
+    elif isinstance(op, codegen.PadConstOp):
+        yield op.source, positions, 1
+    else:
+        for operand in operands:
+            yield operand, positions, 1
+
+
+def _op_work(op: Operation) -> int:
+    if op.name in LIBRARY_FUNCTIONS:
+        return CALL_WORK
+    return 0 if isinstance(op, ReturnOp) or op.name == "arith.constant" else 1
+
+
+def _buffer_size(type: object) -> int:
+    if not isinstance(type, MemRefType):
+        return 0
+    return prod(length if length >= 0 else NOMINAL_LENGTH for length in type.get_shape())
+
+
+def _lanes(type: object) -> int:
+    """The number of lanes of the vectors in a type; 1 if it contains no vectors."""
+    while isinstance(type, ArrayType):
+        type = type.element
+    return _value(type.length) if isinstance(type, VectorType) else 1
+
+
+def _length(type: ArrayType) -> int:
+    return _value(type.length)
+
+
+def _component_size(type: object, positions: Positions) -> int:
+    """The number of scalars in a component of a value."""
+    lengths: list[int] = []
+    remaining = list(positions)
+    while isinstance(type, ArrayType | VectorType) or (isinstance(type, TupleType) and remaining):
+        if isinstance(type, TupleType):
+            type = components(type)[remaining.pop()]
+        else:
+            lengths.append(_value(type.length))
+            type = type.element
+    count = prod(lengths)
+    if isinstance(type, TupleType):
+        return count * sum(_component_size(part, ()) for part in components(type))
+    return count
+
+
+def _value(length: Nat) -> int:
+    return length.constant if length.is_constant else NOMINAL_LENGTH

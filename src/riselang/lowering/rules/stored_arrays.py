@@ -1,0 +1,77 @@
+"""Which arrays that are only read are stored in buffers, instead of computed where they are read.
+
+The first lowering of a program records the arrays that are computed where they are read. If some
+of them are computed too often, the program is lowered again, and these arrays are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from riselang.dialects.rise.types import RiseType
+from riselang.lowering.loop_emitter import LoopKind
+from riselang.lowering.recomputation import (
+    ElementsOp,
+    Recomputed,
+    may_pay_off,
+    recomputed_arrays,
+)
+from riselang.lowering.translation import Closure, Delayed, Lazy, Translation, data_type
+from riselang.term.nodes import Pattern, Term
+
+MIN_PARALLEL_WORK = 1 << 18
+"""The minimum work for which storing an array in parallel is worth the overhead of threads."""
+
+
+@dataclass(frozen=True)
+class ArrayKey:
+    """Identifies an array in all lowerings of a program."""
+
+    pattern: Pattern
+    arguments: tuple[Term | RiseType | None, ...]
+
+
+def array_key(pattern: Pattern, arguments: Sequence[Lazy]) -> ArrayKey:
+    return ArrayKey(pattern, tuple(map(_argument_key, arguments)))
+
+
+def _argument_key(argument: Lazy) -> Term | RiseType | None:
+    match argument:
+        case Delayed():
+            return argument.term
+        case Closure():
+            return argument.function
+        case SSAValue():
+            return data_type(argument)
+        case _:
+            return None
+
+
+class StoredArrays(Translation):
+    """Records the arrays that are computed where they are read, and which of them are stored."""
+
+    stored_arrays: Mapping[ArrayKey, LoopKind]
+    """The arrays that are stored, and the kind of the loop that computes each."""
+    recorded_arrays: dict[Operation, ArrayKey]
+    """The arrays that are computed where they are read."""
+
+    def record_array(self, op: ElementsOp, key: ArrayKey) -> None:
+        if may_pay_off(op):
+            self.recorded_arrays[op] = key
+
+    def arrays_to_store(self, ops: Sequence[Operation]) -> dict[ArrayKey, LoopKind]:
+        """Return the arrays that are computed too often by `ops`, which are the program."""
+        if not self.recorded_arrays:
+            return {}
+        recomputed = recomputed_arrays(ops, self.recorded_arrays)
+        if self.for_gpu:
+            # Threads have little memory, so only arrays outside of kernels are stored.
+            recomputed = [each for each in recomputed if each.op.parent is ops[0].parent]
+        return {self.recorded_arrays[each.op]: self.loop_kind_for(each) for each in recomputed}
+
+    def loop_kind_for(self, array: Recomputed) -> LoopKind:
+        is_parallel = array.in_parallel and array.work >= MIN_PARALLEL_WORK
+        return LoopKind.PARALLEL if is_parallel else self.unordered_kind

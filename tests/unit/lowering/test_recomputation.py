@@ -1,0 +1,131 @@
+"""Arrays that are computed where they are read are stored if they would be computed too often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from agreement import agree
+from xdsl.dialects import affine
+
+import riselang as rl
+from riselang.api.kernel import Kernel
+from riselang.dialects.module import parse_module, walk
+from riselang.lowering.loop_counts import trip_count
+
+
+def text(function: Any, *arrays: Any) -> str:
+    return rl.jit(function).lower(*arrays).as_text("affine")
+
+
+def deepest_iterations(function: Any, *arrays: Any) -> int:
+    """The number of iterations of the most frequent loop body."""
+    module = parse_module(text(function, *arrays), "affine.mlir")
+    return max(iterations_around(op) for op in walk(module) if isinstance(op, affine.ForOp))
+
+
+def iterations_around(op: Any) -> int:
+    count = 1
+    while op is not None:
+        count *= trip_count(op)
+        op = op.parent_op()
+    return count
+
+
+def random(*shape: int) -> Any:
+    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+
+
+def test_an_array_stored_in_an_element_is_computed_once_for_all_its_scalars() -> None:
+    """The form of a grouped convolution that an elementwise operation follows."""
+
+    def groups(x: rl.Array[6, 10, rl.f32]) -> Any:
+        windows = x | rl.map(
+            lambda row: row | rl.slide(3, 1) | rl.map(rl.reduce(rl.add, 0.0)) | rl.to_mem("heap")
+        )
+        return windows | rl.transpose() | rl.map(rl.map(lambda a: a * 2.0))
+
+    agree(groups, random(6, 10))
+    assert deepest_iterations(groups, random(6, 10)) == 6 * 8 * 3
+
+
+def test_sums_that_windows_overlap_are_computed_once() -> None:
+    def smooth_sums(x: rl.Array[12, 20, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0))
+        return sums | rl.slide(5, 1) | rl.map(rl.reduce(rl.max, 0.0))
+
+    agree(smooth_sums, random(12, 20))
+    assert deepest_iterations(smooth_sums, random(12, 20)) == 12 * 20
+
+
+def test_sums_that_an_inner_loop_reads_through_a_view_are_computed_once() -> None:
+    def outer(x: rl.Array[12, 20, rl.f32], y: rl.Array[9, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0)) | rl.reverse()
+        return y | rl.map(lambda b: sums | rl.map(lambda a: a * b))
+
+    agree(outer, random(12, 20), random(9))
+    assert deepest_iterations(outer, random(12, 20), random(9)) == 12 * 20
+
+
+def test_row_sums_that_are_zipped_with_rows_are_computed_once() -> None:
+    def normalize(x: rl.Array[12, 20, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0))
+        return rl.zip(sums, x) | rl.map(lambda p: p[1] | rl.map(lambda a: a / p[0]))
+
+    agree(normalize, random(12, 20))
+    assert deepest_iterations(normalize, random(12, 20)) == 12 * 20
+
+
+def test_expensive_generated_elements_are_stored() -> None:
+    def table(x: rl.Array[30, rl.f32]) -> Any:
+        waves = rl.generate(lambda i: rl.math.sin(rl.cast(rl.from_idx(i), rl.f32)))
+        windows = waves | rl.slide(5, 1)
+        return rl.zip(x, windows) | rl.map(lambda p: p[1] | rl.reduce(rl.add, p[0]))
+
+    agree(table, random(30))
+    assert deepest_iterations(table, random(30)) == 30 * 5
+    assert text(table, random(30)).count("memref.alloc") == 1
+
+
+def test_cheap_elements_are_computed_where_they_are_read() -> None:
+    def smooth(x: rl.Array[30, rl.f32]) -> Any:
+        return x | rl.map(lambda a: a * 2.0) | rl.slide(3, 1) | rl.map(rl.reduce(rl.add, 0.0))
+
+    agree(smooth, random(30))
+    assert "memref.alloc" not in text(smooth, random(30))
+
+
+def test_sums_that_are_read_once_are_not_stored() -> None:
+    def reversed_sums(x: rl.Array[12, 20, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0))
+        return sums | rl.reverse() | rl.map(lambda a: a + 1.0)
+
+    agree(reversed_sums, random(12, 20))
+    assert "memref.alloc" not in text(reversed_sums, random(12, 20))
+
+
+def test_a_few_elements_of_an_array_are_computed_without_the_others() -> None:
+    def first(x: rl.Array[1000, 20, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0)) | rl.reverse()
+        return sums | rl.take(2) | rl.slide(2, 1) | rl.map(rl.reduce(rl.add, 0.0))
+
+    agree(first, random(1000, 20))
+    assert "memref.alloc" not in text(first, random(1000, 20))
+
+
+def test_a_stored_array_that_a_parallel_loop_reads_is_computed_in_parallel() -> None:
+    def sums_of_windows(x: rl.Array[300, 2000, rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0))
+        return sums | rl.slide(50, 1) | rl.map_par(rl.reduce(rl.add, 0.0))
+
+    kernel: Kernel = rl.jit(sums_of_windows, float="strict")
+    assert kernel.lower(random(300, 2000)).as_text("affine").count("affine.parallel") == 2
+
+
+def test_sums_of_unknown_length_are_computed_once() -> None:
+    def smooth_sums(x: rl.Array["N", "M", rl.f32]) -> Any:
+        sums = x | rl.map(rl.reduce(rl.add, 0.0))
+        return sums | rl.slide(5, 1) | rl.map(rl.reduce(rl.max, 0.0))
+
+    agree(smooth_sums, random(12, 20))
+    assert "memref.alloc" in rl.jit(smooth_sums).lower().as_text("affine")
