@@ -143,6 +143,7 @@ TO_LLVM = (
     "finalize-memref-to-llvm{use-aligned-alloc=true}",
     "convert-arith-to-llvm",
     "convert-index-to-llvm",
+    "convert-ub-to-llvm",
     FUNCTIONS_TO_LLVM,
     "convert-cf-to-llvm",
     "reconcile-unrealized-casts",
@@ -156,7 +157,6 @@ def _with_bare_pointers(name: str) -> str:
 POLYHEDRAL = (
     RUN_PLANNED,
     "func.func(convert-vector-to-scf{full-unroll=true})",
-    "convert-ub-to-llvm",
 )
 """Runs before all others, where functions have planned passes."""
 

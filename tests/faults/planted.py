@@ -31,8 +31,8 @@ from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
 from riselang.lowering.path_steps import PathSteps
 from riselang.lowering.rules import window_rules
 from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.merge_sort_rules import MergeSortRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
-from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.runtime_checks import Checks
 from riselang.lowering.stores import Stores
@@ -167,9 +167,9 @@ FAULTS = (
     Fault("a let is computed again at each use", Translation.bind,
           "$_($_, lambda $target: $_($lazy, $target))", "$force($lazy)",
           given="return $force($lazy)"),
-    Fault("sort is not stable", SortRules.is_right_next,
+    Fault("sort is not stable", MergeSortRules.is_right_next,
           "[$item for $at in ($right, $left)]", "[$item for $at in ($left, $right)]"),
-    Fault("sort forgets the last run", SortRules.merge_sort,
+    Fault("sort forgets the last run", MergeSortRules.merge_sort,
           "$add(arith.CmpiOp($carried[-1], $end, 'slt'))",
           "$add(arith.CmpiOp($add(arith.AddiOp($carried[-1], $carried[-1])), $end, 'slt'))"),
     Fault("a circular buffer is one element too short", window_rules._circular_buffer_length,

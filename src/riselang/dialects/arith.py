@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType, i1
-from xdsl.ir import Attribute, Block, Dialect, Operation
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -151,3 +151,9 @@ def _make_dialect() -> Dialect:
 
 
 Arith = _make_dialect()
+_OPERATIONS = {op.name: op for op in Arith.operations}
+
+
+def conversion(name: str, value: SSAValue, type: Attribute) -> Operation:
+    """Create the op `name` that converts a scalar, or each lane of a vector, to a type."""
+    return _OPERATIONS[name].create(operands=[value], result_types=[type])

@@ -1,4 +1,4 @@
-"""The vector dialect with `vector.gather`, which xDSL does not have."""
+"""The vector dialect with `vector.gather` and `vector.compressstore`, which xDSL does not have."""
 
 from __future__ import annotations
 
@@ -44,4 +44,24 @@ class GatherOp(IRDLOperation):
         )
 
 
-Vector = Dialect("vector", [*vector.Vector.operations, GatherOp], list(vector.Vector.attributes))
+@irdl_op_definition
+class CompressStoreOp(IRDLOperation):
+    """Stores the lanes in the mask to adjacent elements of a buffer, from `indices` on."""
+
+    name = "vector.compressstore"
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexType())
+    mask = operand_def(VectorType)
+    value = operand_def(VectorType)
+
+    def __init__(
+        self, base: SSAValue, indices: Sequence[SSAValue], mask: SSAValue, value: SSAValue
+    ):
+        super().__init__(operands=[base, indices, mask, value])
+
+
+Vector = Dialect(
+    "vector",
+    [*vector.Vector.operations, GatherOp, CompressStoreOp],
+    list(vector.Vector.attributes),
+)

@@ -73,6 +73,7 @@ class Callees:
         self._fill = fill
         self._names: dict[Lambda, str] = {}
         self._functions: list[tuple[func.FuncOp, int]] = []
+        self._library_functions: set[str] = set()
 
     def function_name(self, callee: Callee) -> str:
         """Return the name of the function, which is added to the module on first use."""
@@ -80,6 +81,12 @@ class Callees:
             self._names[callee.function] = self._new_name()
             self._add_function(callee, self._names[callee.function])
         return self._names[callee.function]
+
+    def add_library_function(self, name: str, build: Callable[[], func.FuncOp]) -> None:
+        """Add a function that does not come from a program to the module, on first use."""
+        if name not in self._library_functions:
+            self._library_functions.add(name)
+            self._module.body.block.add_op(build())
 
     def mark_noalias(self) -> None:
         """Mark the result buffers of the functions: they overlap no other buffer."""

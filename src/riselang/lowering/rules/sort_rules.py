@@ -1,134 +1,70 @@
-"""Lowers `sort` to a bottom-up merge sort.
-
-The interpreter merges the same runs by the same comparisons, so that both agree for any function,
-even one that is not an order. Values without arrays are merged between two alternating buffers;
-for values with arrays, their indices are.
-"""
+"""Lowers `sort`: by keys if the function compares one number of each argument, else by merging."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, i1
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.types import ArrayType, RiseType, array, contains_array, idx
-from riselang.lowering.rule_registry import reads
-from riselang.lowering.translation import Lazy, Translation, Value, result_type, size_argument
-from riselang.nat import Nat
+from riselang.dialects.rise.types import i1
+from riselang.lowering.rule_registry import reads, stores
+from riselang.lowering.rules.key_sort_rules import KeyedArray, KeySortRules
+from riselang.lowering.sorting.comparison_keys import ComparisonKey, comparison_key
+from riselang.lowering.sorting.ordered_bits import LOW_WORD, OrderedBits
+from riselang.lowering.translation import Closure, Lazy, Value, result_type, size_argument
 from riselang.term.nodes import Pattern
 
-Comparison = Callable[[SSAValue, SSAValue], SSAValue]
-"""Whether one item comes before another, as a builtin i1."""
+MAX_MERGED_LENGTH = 16
+"""Shorter arrays are merged, which takes less code."""
 
 
-class SortRules(Translation):
-    """The rule for sort."""
+class SortRules(KeySortRules):
+    """The rules for sort."""
 
     @reads("sort")
     def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        function, length = self.force(arguments[0]), size_argument(pattern, "n")
-        element = pattern.argument("t")
-        assert isinstance(element, RiseType)
-
-        def precedes(one: SSAValue, other: SSAValue) -> SSAValue:
-            (result,) = self.unwrap(self.read_application(function, [one, other]))
-            return result
-
-        if not contains_array(element):
-            items = self.allocate_buffers(array(length, element))
-            self.store(arguments[1], self.add(codegen.CastOp(items, array(length, element))))
-            return self.merge_sort(array(length, element), items, precedes)
-        source = self.store_if_computed(arguments[1])
-        indices = self.sort_indices(source, length, precedes)
-        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
-
-    def sort_indices(self, source: SSAValue, length: Nat, precedes: Comparison) -> SSAValue:
-        type = array(length, idx(length))
-        items = self.allocate_buffers(type)
-        target = self.add(codegen.CastOp(items, type))
-
-        def element(item: SSAValue) -> SSAValue:
-            return self.add(codegen.IdxOp(source, self.add(codegen.CastOp([item], IndexType()))))
-
-        def fill(index: SSAValue) -> None:
-            item = self.add(codegen.CastOp([index], idx(length)))
-            self.copy(item, self.add(codegen.IdxOp(target, index)))
-
-        self.emit_loop(length, self.loops, fill)
-        return self.merge_sort(
-            type, items, lambda one, other: precedes(element(one), element(other))
-        )
-
-    def merge_sort(self, type: ArrayType, items: list[SSAValue], precedes: Comparison) -> SSAValue:
-        """Sort items: merge runs of 1, 2, 4, ... items from one buffer into the other."""
-        half, end = len(items), self.emitter.length_value(type.length)
-
-        def is_unsorted(carried: Sequence[SSAValue]) -> SSAValue:
-            return self.add(arith.CmpiOp(carried[-1], end, "slt"))
-
-        def merge_all(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            source = self.add(codegen.CastOp(carried[:half], type))
-            target = self.add(codegen.CastOp(carried[half:-1], type))
-            width = carried[-1]
-            step = self.add(arith.AddiOp(width, width))
-
-            def merge(start: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                middle, stop = (
-                    self.add(arith.MinSIOp(self.add(arith.AddiOp(start, count)), end))
-                    for count in (width, step)
-                )
-                self.merge(Runs(source, start, middle, stop), target, precedes)
-                return ()
-
-            self.emitter.range_loop(self.emitter.constant(0), end, step, (), merge)
-            return (*carried[half:-1], *carried[:half], step)
-
-        inits = [*items, *self.allocate_buffers(type), self.emitter.constant(1)]
-        results = self.emitter.while_loop(inits, is_unsorted, merge_all)
-        return self.add(codegen.CastOp(results[:half], type))
-
-    def merge(self, runs: Runs, target: SSAValue, precedes: Comparison) -> None:
-        one = self.emitter.constant(1)
-
-        def next_item(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            left, right = carried
-            is_right = self.is_right_next(runs, left, right, precedes)
-            selected = self.add(arith.SelectOp(is_right, right, left))
-            item = self.add(codegen.IdxOp(runs.source, selected))
-            self.copy(item, self.add(codegen.IdxOp(target, index)))
-            following = [self.add(arith.AddiOp(position, one)) for position in carried]
-            return (
-                self.add(arith.SelectOp(is_right, left, following[0])),
-                self.add(arith.SelectOp(is_right, following[1], right)),
+        key = self.sort_key(pattern, arguments[0])
+        if key is None:
+            return self.read_merged(pattern, arguments)
+        keyed = self.keyed_array(pattern, arguments, key)
+        if key.is_identity:
+            return self.materialize(
+                result_type(pattern), lambda target: self.store_sorted_numbers(keyed, target)
             )
+        indices = self.order_indices(keyed)
+        return self.add(codegen.GatherOp(indices, keyed.source, result_type(pattern)))
 
-        self.emitter.range_loop(runs.start, runs.stop, one, [runs.start, runs.middle], next_item)
+    @stores("sort")
+    def store_sort(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        key = self.sort_key(pattern, arguments[0])
+        if key is not None and key.is_identity:
+            self.store_sorted_numbers(self.keyed_array(pattern, arguments, key), target)
+        else:
+            result = self.read_sort(pattern, arguments)
+            assert isinstance(result, SSAValue)
+            self.copy(result, target)
 
-    def is_right_next(
-        self, runs: Runs, left: SSAValue, right: SSAValue, precedes: Comparison
-    ) -> SSAValue:
-        """Whether the next item is from the right run: only if it comes before the left one."""
-        has_left = self.add(arith.CmpiOp(left, runs.middle, "slt"))
-        has_right = self.add(arith.CmpiOp(right, runs.stop, "slt"))
-        both_left_block, one_left_block = Block(), Block()
-        with self.emitter.inside_block(both_left_block):
-            items = [self.add(codegen.IdxOp(runs.source, next_item)) for next_item in (right, left)]
-            self.emitter.add(scf.YieldOp(precedes(*items)))
-        with self.emitter.inside_block(one_left_block):
-            self.emitter.add(scf.YieldOp(has_right))
-        condition = self.add(arith.AndIOp(has_left, has_right))
-        return self.add(scf.IfOp(condition, [i1], Region(both_left_block), Region(one_left_block)))
+    def sort_key(self, pattern: Pattern, function: Lazy) -> ComparisonKey | None:
+        """Return the key that a comparison function compares, if the array is sorted by it."""
+        length, comparison = size_argument(pattern, "n"), self.force(function)
+        if self.for_gpu or self.callees is None or not isinstance(comparison, Closure):
+            return None
+        if length.is_constant and not MAX_MERGED_LENGTH < length.constant <= LOW_WORD:
+            return None
+        key = comparison_key(comparison.function)
+        return None if key is None or key.type == i1 else key
 
-
-@dataclass(frozen=True)
-class Runs:
-    """Two adjacent sorted runs in `source`, from start to middle and from there to stop."""
-
-    source: SSAValue
-    start: SSAValue
-    middle: SSAValue
-    stop: SSAValue
+    def keyed_array(
+        self, pattern: Pattern, arguments: Sequence[Lazy], key: ComparisonKey
+    ) -> KeyedArray:
+        comparison = self.force(arguments[0])
+        assert isinstance(comparison, Closure)
+        return KeyedArray(
+            self.store_if_computed(arguments[1]),
+            size_argument(pattern, "n"),
+            Closure(key.function, comparison.environment),
+            key.type,
+            OrderedBits(key.type.element, key.descending, key.unsigned),
+            comparison,
+        )

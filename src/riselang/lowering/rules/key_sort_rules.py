@@ -1,0 +1,293 @@
+"""Sorts arrays by integer keys, which are in the order of the numbers that are compared.
+
+Numbers are sorted as keys, and converted back. For any other elements, pairs of a key and an index
+are sorted, which are all different, so that the order of equal elements is kept. Floats that
+include NaN have no order: they are merged. The keys of -0.0 and 0.0 differ although the numbers
+are equal, so they are finally copied in their original order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from riselang.dialects.rise import codegen
+from riselang.dialects.rise.types import ScalarType, array, idx, scalar
+from riselang.lowering.callees import whole_buffers
+from riselang.lowering.loop_emitter import LoopBody, LoopKind
+from riselang.lowering.rules.merge_sort_rules import MergeSortRules
+from riselang.lowering.sorting.ordered_bits import (
+    LOW_WORD,
+    WORD,
+    KeyOrder,
+    OrderedBits,
+    PairOrder,
+)
+from riselang.lowering.sorting.quicksort import KeySort, network_size
+from riselang.lowering.translation import Closure, Lazy, data_type
+from riselang.nat import Nat
+from riselang.support.machine import this_machine
+
+SIGN = -1 << (2 * WORD - 1)
+"""The sign bit of a pair."""
+
+
+@dataclass(frozen=True)
+class KeyedArray:
+    """An array, and how its elements are compared: by the number that a function returns."""
+
+    source: SSAValue
+    length: Nat
+    number: Closure
+    number_type: ScalarType
+    order: OrderedBits
+    comparison: Lazy
+
+
+class KeySortRules(MergeSortRules):
+    """Sorting by integer keys."""
+
+    # Numbers
+
+    def store_sorted_numbers(self, keyed: KeyedArray, target: SSAValue) -> None:
+        """Sort an array of the numbers themselves."""
+        keys = self.allocate_keys(keyed.length, keyed.order.key)
+        flags = self.store_keys(keyed, keys)
+
+        def sort() -> None:
+            self.sort_keys(keyed.order, keys, keyed.length, target)
+            if flags:
+                self.emit_if(flags[1], lambda: self.store_zeros(keyed, target))
+
+        if flags:
+            self.emit_if(flags[0], lambda: self.copy(self.merge_numbers(keyed), target), sort)
+        else:
+            sort()
+
+    def store_keys(self, keyed: KeyedArray, keys: SSAValue) -> Sequence[SSAValue]:
+        """Store the keys; return whether there is a NaN, and a -0.0, if the numbers are floats."""
+        negative_zero = 0 if keyed.order.descending else -1
+
+        def store(index: SSAValue, flags: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            number, key = self.number_and_key(keyed, index)
+            self.set_key(keys, index, key)
+            if not flags:
+                return ()
+            is_negative_zero = arith.CmpiOp(key, self.integer(negative_zero, key.type), "eq")
+            return (
+                self.add(arith.OrIOp(flags[0], self.is_nan(number))),
+                self.add(arith.OrIOp(flags[1], self.add(is_negative_zero))),
+            )
+
+        flags = [self.integer(0, i1) for _ in range(2 if keyed.order.is_float else 0)]
+        return self.for_each(keyed.length, flags, store)
+
+    def store_zeros(self, keyed: KeyedArray, target: SSAValue) -> None:
+        """Store all zeros in their original order, after the numbers that precede them."""
+        one, zero = self.emitter.constant(1), self.integer(0, keyed.order.key)
+
+        def count(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            _, key = self.number_and_key(keyed, index)
+            precedes = self.add(arith.CmpiOp(key, self.integer(-1, key.type), "slt"))
+            following = self.add(arith.AddiOp(carried[0], one))
+            return (self.add(arith.SelectOp(precedes, following, carried[0])),)
+
+        def store(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            number, key = self.number_and_key(keyed, index)
+            # The keys of the zeros are 0 and -1.
+            sign = self.add(arith.ShRSIOp(key, self.integer(keyed.order.width - 1, key.type)))
+            is_zero = self.add(arith.CmpiOp(self.add(arith.XOrIOp(key, sign)), zero, "eq"))
+            self.emit_if(is_zero, lambda: self.assign_number(keyed, number, target, carried[0]))
+            following = self.add(arith.AddiOp(carried[0], one))
+            return (self.add(arith.SelectOp(is_zero, following, carried[0])),)
+
+        first = self.for_each(keyed.length, [self.emitter.constant(0)], count)
+        self.for_each(keyed.length, first, store)
+
+    def assign_number(
+        self, keyed: KeyedArray, number: SSAValue, target: SSAValue, index: SSAValue
+    ) -> None:
+        value = self.add(codegen.CastOp([number], keyed.number_type))
+        self.copy(value, self.add(codegen.IdxOp(target, index)))
+
+    def merge_numbers(self, keyed: KeyedArray) -> SSAValue:
+        type = array(keyed.length, keyed.number_type)
+        items = self.allocate_buffers(type)
+        self.copy(keyed.source, self.add(codegen.CastOp(items, type)))
+        return self.merge_sort(type, items, self.comparison(keyed.comparison))
+
+    # Indices
+
+    def order_indices(self, keyed: KeyedArray) -> SSAValue:
+        """Return the indices of the elements in the order of their keys."""
+        indices = self.allocate_indices(keyed.length)
+        pairs = self.allocate_keys(keyed.length, i64)
+        flag = self.store_pairs(keyed, pairs)
+
+        def sort() -> None:
+            self.sort_keys(PairOrder(), pairs, keyed.length, indices)
+            if keyed.order.key == i64:
+                self.sort_high_words(keyed, pairs, indices)
+
+        def merge() -> None:
+            precedes = self.comparison(keyed.comparison)
+            self.copy(self.merge_indices(keyed.source, keyed.length, precedes), indices)
+
+        if flag is None:
+            sort()
+        else:
+            self.emit_if(flag, merge, sort)
+        return indices
+
+    def allocate_indices(self, length: Nat) -> SSAValue:
+        type = array(length, idx(length))
+        return self.add(codegen.CastOp(self.allocate_buffers(type), type))
+
+    def store_pairs(self, keyed: KeyedArray, pairs: SSAValue) -> SSAValue | None:
+        """Store pairs of a key and an index; return whether they do not order the elements.
+
+        A wide key is sorted by its low word first.
+        """
+        is_wide = keyed.order.key == i64
+
+        def store(index: SSAValue, flags: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            number, key = self.equal_zeros_key(keyed, index)
+            word = key if is_wide else self.add(arith.ExtSIOp(key, i64))
+            word = self.add(arith.ShLIOp(word, self.integer(WORD)))
+            if is_wide:
+                word = self.add(arith.XOrIOp(word, self.integer(SIGN)))
+            self.set_key(pairs, index, self.with_index(word, index))
+            if not keyed.order.is_float:
+                return flags
+            return (self.add(arith.OrIOp(flags[0], self.is_nan(number))),)
+
+        flags: list[SSAValue] = []
+        if not keyed.length.is_constant:
+            length, limit = self.emitter.length_value(keyed.length), self.emitter.constant(LOW_WORD)
+            flags.append(self.add(arith.CmpiOp(length, limit, "ugt")))
+        elif keyed.order.is_float:
+            flags.append(self.integer(0, i1))
+        results = self.for_each(keyed.length, flags, store)
+        return results[0] if results else None
+
+    def sort_high_words(self, keyed: KeyedArray, pairs: SSAValue, indices: SSAValue) -> None:
+        """Sort indices in the order of the low words of their keys by the high words."""
+        positions = self.allocate_indices(keyed.length)
+        low_order = self.allocate_indices(keyed.length)
+        self.copy(indices, low_order)
+
+        def store(position: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            key = self.equal_zeros_key(keyed, self.index_at(low_order, position))[1]
+            word = self.add(arith.AndIOp(key, self.integer(~LOW_WORD)))
+            self.set_key(pairs, position, self.with_index(word, position))
+            return ()
+
+        def store_index(position: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            index = codegen.IdxOp(low_order, self.index_at(positions, position))
+            self.copy(self.add(index), self.add(codegen.IdxOp(indices, position)))
+            return ()
+
+        self.for_each(keyed.length, (), store)
+        self.sort_keys(PairOrder(), pairs, keyed.length, positions)
+        self.for_each(keyed.length, (), store_index)
+
+    def index_at(self, indices: SSAValue, position: SSAValue) -> SSAValue:
+        (index,) = self.unwrap(self.add(codegen.IdxOp(indices, position)))
+        return index
+
+    def with_index(self, word: SSAValue, index: SSAValue) -> SSAValue:
+        return self.add(arith.OrIOp(word, self.add(arith.IndexCastOp(index, i64))))
+
+    # Keys
+
+    def equal_zeros_key(self, keyed: KeyedArray, index: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """Return a number and its key, which is the same for -0.0 and 0.0."""
+        number, key = self.number_and_key(keyed, index)
+        if not keyed.order.is_float:
+            return number, key
+        zero = self.add(arith.ConstantOp(FloatAttr(0.0, cast(AnyFloat, number.type))))
+        positive = self.add(arith.AddfOp(number, zero))
+        return number, keyed.order.emit_key(self.emitter, positive)
+
+    def number_and_key(self, keyed: KeyedArray, index: SSAValue) -> tuple[SSAValue, SSAValue]:
+        element = self.add(codegen.IdxOp(keyed.source, index))
+        (number,) = self.unwrap(self.read_application(keyed.number, [element]))
+        return number, keyed.order.emit_key(self.emitter, number)
+
+    def is_nan(self, number: SSAValue) -> SSAValue:
+        return self.add(arith.CmpfOp(number, number, "uno"))
+
+    def allocate_keys(self, length: Nat, key: IntegerType) -> SSAValue:
+        """Allocate keys, and the elements after them that the sorting function reads."""
+        padding = network_size(key, this_machine())
+        (buffer,) = self.allocate_buffers(array(length + padding, scalar(key)))
+        return buffer
+
+    def sort_keys(self, order: KeyOrder, keys: SSAValue, length: Nat, target: SSAValue) -> None:
+        """Sort keys, and store what they stand for in the target."""
+        assert self.callees is not None
+        outputs = whole_buffers(target)
+        if outputs is None:
+            type = data_type(target)
+            outputs = self.allocate_buffers(type)
+            self.sort_keys(order, keys, length, self.add(codegen.CastOp(outputs, type)))
+            self.copy(self.add(codegen.CastOp(outputs, type)), target)
+            return
+        sort = KeySort(order, this_machine())
+        self.callees.add_library_function(sort.name, sort.function)
+        buffers = map(
+            self.with_dynamic_length, (*outputs, keys, self.allocate_keys(length, order.key))
+        )
+        operands = [*buffers, self.emitter.length_value(length)]
+        self.emitter.add(func.CallOp(sort.name, operands, []))
+
+    def with_dynamic_length(self, buffer: SSAValue) -> SSAValue:
+        assert isinstance(buffer.type, MemRefType)
+        type = MemRefType(buffer.type.element_type, [DYNAMIC_INDEX])
+        return buffer if buffer.type == type else self.add(memref.CastOp.get(buffer, type))
+
+    def set_key(self, keys: SSAValue, index: SSAValue, key: SSAValue) -> None:
+        self.emitter.add(memref.StoreOp.get(key, keys, [index]))
+
+    def integer(self, number: int, type: Attribute = i64) -> SSAValue:
+        assert isinstance(type, IntegerType)
+        return self.add(arith.ConstantOp(IntegerAttr(number, type)))
+
+    # Control flow
+
+    def for_each(
+        self, length: Nat, inits: Sequence[SSAValue], body: LoopBody
+    ) -> Sequence[SSAValue]:
+        return self.emitter.loop(length, self.loops, LoopKind.SEQUENTIAL, inits, body)
+
+    def emit_if(
+        self,
+        condition: SSAValue,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+    ) -> None:
+        blocks: list[Block] = []
+        for emit in (then, otherwise):
+            block = Block()
+            with self.emitter.inside_block(block):
+                if emit is not None:
+                    emit()
+                self.emitter.add(scf.YieldOp())
+            blocks.append(block)
+        regions = [Region(block) for block in blocks]
+        op: Operation = scf.IfOp(condition, [], regions[0], regions[1] if otherwise else Region())
+        self.emitter.add(op)

@@ -1,0 +1,1 @@
+"""Functions that sort integer keys, which the code of the pattern `sort` calls."""

@@ -1,0 +1,137 @@
+"""Emits scalar and vector code on integer keys, the building blocks of the sorting functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from riselang.dialects.arith import CmpiOp, SelectOp, with_i1_result
+from riselang.dialects.vector import CompressStoreOp
+from riselang.lowering.loop_emitter import Emitter
+
+
+class KeyCode:
+    """Adds ops on keys of a signed integer type, and on vectors of `lanes` keys."""
+
+    def __init__(self, emitter: Emitter, key: IntegerType, lanes: int):
+        self.emitter = emitter
+        self.key = key
+        self.lanes = lanes
+        self.vector = VectorType(key, [lanes])
+        self.mask = VectorType(i1, [lanes])
+
+    def add(self, op: Operation) -> SSAValue:
+        return self.emitter.add(op).results[0]
+
+    # Scalars
+
+    def index(self, number: int) -> SSAValue:
+        return self.emitter.constant(number)
+
+    def constant(self, number: int) -> SSAValue:
+        return self.add(arith.ConstantOp(IntegerAttr(number, self.key)))
+
+    def plus(self, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(arith.AddiOp(one, other))
+
+    def minus(self, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(arith.SubiOp(one, other))
+
+    def compare(self, relation: str, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(with_i1_result(CmpiOp(one, other, relation)))
+
+    def select(self, condition: SSAValue, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(SelectOp(condition, one, other))
+
+    def least(self, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(arith.MinSIOp(one, other))
+
+    def greatest(self, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(arith.MaxSIOp(one, other))
+
+    def load(self, buffer: SSAValue, index: SSAValue) -> SSAValue:
+        return self.add(memref.LoadOp.get(buffer, [index]))
+
+    def store(self, value: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
+        self.emitter.add(memref.StoreOp.get(value, buffer, [index]))
+
+    # Vectors
+
+    def lane_numbers(self, start: int) -> SSAValue:
+        """Return the vector `start, start + 1, ...`."""
+        numbers = list(range(start, start + self.lanes))
+        return self.add(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.vector, numbers)))
+
+    def first_lanes(self, count: SSAValue, start: int) -> SSAValue:
+        """Return which lanes are among the first `count`, if the first lane has number `start`."""
+        number = self.add(arith.IndexCastOp(count, self.key))
+        return self.compare("slt", self.lane_numbers(start), self.broadcast(number))
+
+    def broadcast(self, value: SSAValue) -> SSAValue:
+        return self.add(vector.BroadcastOp(value, self.vector))
+
+    def all_lanes(self) -> SSAValue:
+        """Return the mask with all lanes."""
+        return self.add(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.mask, [1])))
+
+    def load_vector(self, buffer: SSAValue, index: SSAValue) -> SSAValue:
+        return self.add(vector.LoadOp(buffer, [index], self.vector))
+
+    def store_lanes(
+        self, value: SSAValue, mask: SSAValue, buffer: SSAValue, index: SSAValue
+    ) -> None:
+        """Store the lanes in a mask."""
+        self.emitter.add(vector.MaskedStoreOp(buffer, [index], mask, value))
+
+    def compress(self, value: SSAValue, mask: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
+        """Store the lanes in a mask to adjacent elements."""
+        self.emitter.add(CompressStoreOp(buffer, [index], mask, value))
+
+    def count(self, mask: SSAValue) -> SSAValue:
+        """Return the number of lanes in a mask as an index."""
+        word = IntegerType(self.lanes)
+        bits = self.add(vector.BitcastOp(mask, VectorType(word, [1])))
+        number = self.add(math.CtPopOp(self.add(vector.ExtractOp(bits, [0], word))))
+        # A wider type, since all lanes may be in the mask.
+        wide = self.add(arith.ExtUIOp(number, i64)) if self.lanes < 64 else number
+        return self.add(arith.IndexCastOp(wide, IndexType()))
+
+    def logical_and(self, one: SSAValue, other: SSAValue) -> SSAValue:
+        return self.add(arith.AndIOp(one, other))
+
+    def shuffle(self, one: SSAValue, other: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """Return lanes of two vectors; those of the second one follow those of the first one."""
+        order = DenseArrayBase.from_list(i64, list(lanes))
+        return self.add(vector.ShuffleOp(one, other, order, result_type=self.vector))
+
+    # Control flow
+
+    def branch(
+        self,
+        condition: SSAValue,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """Emit an `if` with results."""
+        blocks = (Block(), Block())
+        results: Sequence[SSAValue] = ()
+        for block, emit in zip(blocks, (then, otherwise), strict=True):
+            with self.emitter.inside_block(block):
+                results = emit()
+                self.emitter.add(scf.YieldOp(*results))
+        types = [each.type for each in results]
+        return self.emitter.add(
+            scf.IfOp(condition, types, Region(blocks[0]), Region(blocks[1]))
+        ).results
