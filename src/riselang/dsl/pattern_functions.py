@@ -14,6 +14,7 @@ from riselang.dialects.rise.pattern_registry import (
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import FunType, uncurry
 from riselang.dsl.pattern_application import apply_pattern
+from riselang.dsl.reduction_order import check_order, permit_order
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, build_operation
 from riselang.dsl.tracing import value_text
@@ -37,6 +38,7 @@ class PatternFunction:
         arguments: Sequence[Any] = (),
         to: str | None = None,
         inferred: Mapping[str, Argument] | None = None,
+        order: str | None = None,
     ):
         self.spec = spec
         self._sizes = tuple(sizes)
@@ -44,6 +46,7 @@ class PatternFunction:
         """Sizes given by name that are otherwise inferred: `rl.generate(f, n=8)`."""
         self._arguments = tuple(arguments)
         self._to = to
+        self._order = order
         self.__name__ = spec.python_name
         self.__doc__ = spec.documentation
 
@@ -52,12 +55,16 @@ class PatternFunction:
         """The number of missing arguments."""
         return self.spec.arity - len(self._arguments)
 
-    def __call__(self, *arguments: Any, to: str | None = None, **inferred: Any) -> Any:
+    def __call__(
+        self, *arguments: Any, to: str | None = None, order: str | None = None, **inferred: Any
+    ) -> Any:
         if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
             raise UserError(
                 f"{self.spec.name}: to={to!r} is not supported; loops accept 'affine' or 'scf'",
                 user_location(),
             )
+        if order is not None:
+            check_order(self.spec, order)
         missing = self.spec.explicit[len(self._sizes) :]
         new = [
             self._convert_size(name, value) for name, value in zip(missing, arguments, strict=False)
@@ -70,12 +77,12 @@ class PatternFunction:
                 f"{self._sizes_hint()}, but got {len(given)}",
                 user_location(),
             )
-        to = to or self._to
+        to, order = to or self._to, order or self._order
         known = {**self._inferred, **self._convert_inferred_sizes(inferred)}
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
-            return PatternFunction(self.spec, sizes, given, to, known)
+            return PatternFunction(self.spec, sizes, given, to, known, order)
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
-        return Value(apply_pattern(self.spec, parameters, given, to))
+        return Value(permit_order(apply_pattern(self.spec, parameters, given, to), order))
 
     def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
@@ -102,7 +109,8 @@ class PatternFunction:
             **self._inferred,
             **dict(zip(self.spec.explicit, self._sizes, strict=True)),
         }
-        return apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
+        node = apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
+        return permit_order(node, self._order)
 
     def _missing_sizes_error(self, found: str) -> UserError:
         names = ", ".join(self.spec.explicit)

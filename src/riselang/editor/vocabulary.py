@@ -33,6 +33,8 @@ def describe_pattern(spec: PatternSpec) -> str:
 def describe_function(function: ScalarFunction) -> str:
     """Describe a function on scalars, in Markdown."""
     needs = f", with {function.needs} in brackets" if function.needs else ""
+    if function.takes_order:
+        needs = f"; `{function.name}[any]` in a reduction permits any order"
     operands = "operand" if function.arity == 1 else "operands"
     return f"`{function.name}`: a function on scalars of {function.arity} {operands}{needs}."
 

@@ -40,6 +40,7 @@ from riselang.support.counts import format_count
 from riselang.support.errors import SourceLocation, UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
+from riselang.term.scalar_ops import ANY_ORDER
 
 NodeT = TypeVar("NodeT", bound=build.Node)
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
@@ -220,7 +221,8 @@ class Context:
             type = self.inference.with_lane(operands[0].type, function.target)
             node = build.Conversion(type, operands[0], scope=scope, location=location)
             return self.record(span, node)
-        changed = function.target or (i1 if function.predicate else None)
+        is_comparison = function.predicate not in (None, ANY_ORDER)
+        changed = function.target or (i1 if is_comparison else None)
         type = self.inference.with_lane(alike[0].type, changed) if changed else alike[0].type
         node = build.Operation(
             type, function.op, operands, function.predicate, scope=scope, location=location

@@ -140,9 +140,7 @@ class Lookup(Context):
         if name in FUNCTIONS:
             function = FUNCTIONS[name].with_choice(choice)
             if function is None:
-                wanted = FUNCTIONS[name].needs
-                hint = f"expected {wanted} in brackets" if wanted else "it takes no brackets"
-                raise self.error(f"'{name}[{shown}]': {hint}", option.span)
+                raise self.error(f"'{name}[{shown}]': {FUNCTIONS[name].choice_hint}", option.span)
             return function
         spec = PATTERNS[name]
         if not spec.has_target or choice not in LOOP_DIALECTS:

@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import IndexType
 from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
 from riselang.term.conversion import bit_width
 from riselang.term.scalar_ops import (
+    ANY_ORDER,
     CMPF_PREDICATES,
     CMPI_PREDICATES,
     OVERLOADS,
+    REORDERABLE_OPS,
     SCALAR_OPS,
     resolve_op,
 )
@@ -42,6 +44,15 @@ class ScalarFunction:
     target: ScalarType | None = None
     needs: str | None = None
     """The option that is required in brackets: `a scalar type` or `a predicate`."""
+    takes_order: bool = False
+    """Whether it takes the option `any`: a reduction may apply it in any order."""
+
+    @property
+    def choice_hint(self) -> str:
+        """What may be in the brackets, for an error."""
+        if self.needs is not None:
+            return f"expected {self.needs} in brackets"
+        return f"it takes only [{ANY_ORDER}]" if self.takes_order else "it takes no brackets"
 
     def with_choice(self, choice: RiseType | str) -> ScalarFunction | None:
         """Return this function with its option in brackets; None if it does not take it."""
@@ -49,6 +60,8 @@ class ScalarFunction:
             return replace(self, target=choice, needs=None)
         if self.needs == "a predicate" and choice in PREDICATES[self.name]:
             return replace(self, predicate=str(choice), needs=None)
+        if self.takes_order and choice == ANY_ORDER:
+            return replace(self, predicate=ANY_ORDER)
         return None
 
 
@@ -59,10 +72,12 @@ def _build_functions() -> dict[str, ScalarFunction]:
         needs = None
         if op.changes_type:
             needs = "a predicate" if name in PREDICATES else "a scalar type"
-        table[name] = ScalarFunction(name, op.name, op.arity, needs=needs)
+        takes_order = op.name in REORDERABLE_OPS
+        table[name] = ScalarFunction(name, op.name, op.arity, needs=needs, takes_order=takes_order)
     for name, ops in OVERLOADS.items():
         arity = next(SCALAR_OPS[op].arity for op in ops if op is not None)
-        table[name] = ScalarFunction(name, name, arity)
+        takes_order = not REORDERABLE_OPS.isdisjoint(ops)
+        table[name] = ScalarFunction(name, name, arity, takes_order=takes_order)
     table["cast"] = ScalarFunction("cast", "cast", 1, needs="a scalar type")
     return table
 

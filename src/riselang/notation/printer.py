@@ -48,7 +48,13 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.scalar_ops import OVERLOADS, SCALAR_OPS, comparison_op, resolve_op
+from riselang.term.scalar_ops import (
+    ANY_ORDER,
+    OVERLOADS,
+    SCALAR_OPS,
+    comparison_op,
+    resolve_op,
+)
 from riselang.term.size_substitution import open_term_binder
 
 OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
@@ -158,7 +164,7 @@ class TermPrinter:
             known = not annotated or isinstance(term, Bound)
             return self.syntax(term) if known else self.ascription(term)
         if not annotated and (name := _operator_name(term)) is not None:
-            return syntax.Name(name)
+            return name
         if not annotated and (pattern := _pattern_over_pair(term)) is not None:
             return self.pattern(pattern)
         return self.function(term, annotated)
@@ -229,6 +235,8 @@ class TermPrinter:
     def scalar(self, term: Scalar) -> Syntax:
         operands = self.convert_all(term.operands)
         source = scalar_type(term.operands[-1])
+        if term.predicate == ANY_ORDER:
+            return syntax.Call(_operation_name(term), operands)
         if term.predicate is not None:
             for symbol, name in COMPARISONS.items():
                 if comparison_op(name, source) == (term.op, term.predicate):
@@ -315,7 +323,13 @@ def _conversion(op: str, source: ScalarType, target: ScalarType) -> Syntax:
     return syntax.Option("cast" if is_cast else RAW_NAMES[op], target)
 
 
-def _operator_name(term: Lambda) -> str | None:
+def _operation_name(term: Scalar) -> Syntax:
+    """Return `add`, or `add[any]` if a reduction may add in any order."""
+    name = _function_name(term.op, scalar_type(term))
+    return syntax.Name(name) if term.predicate is None else syntax.Option(name, term.predicate)
+
+
+def _operator_name(term: Lambda) -> Syntax | None:
     """Return `add` for `fun((a, b), a + b)`, also if the operands are the components of a pair."""
     depth = 0
     body: Term = term
@@ -326,7 +340,7 @@ def _operator_name(term: Lambda) -> str | None:
         return None
     if body.op == "arith.select" or len(body.operands) not in (depth, 2):
         return None
-    name = _function_name(body.op, scalar_type(body))
+    name = _operation_name(body)
     if body.operands == tuple(Bound(depth - 1 - i, body.type) for i in range(depth)):
         return name
     is_paired = depth == 1 and len(body.operands) == 2 and _are_projections(body.operands)

@@ -1,8 +1,8 @@
 """Side conditions of laws, on their unknown functions, values and types.
 
 Operators are identified by their MLIR names. An operator may be regrouped or swapped if the results
-are bitwise identical: always for integers and for maximum and minimum, and only in relaxed programs
-for sums and products of floats.
+are bitwise identical: always for integers and for maximum and minimum. Sums and products of floats
+may be regrouped in relaxed programs, and where the operator has the option `any`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet
 from riselang.term.conversion import bit_width
 from riselang.term.nodes import Bound, Lambda, Literal, Scalar, Term, scalar_type
+from riselang.term.scalar_ops import ANY_ORDER
 
 EXACT = frozenset(
     f"arith.{name}"
@@ -31,13 +32,30 @@ ADDITION_FOR: Mapping[str, str] = {"arith.muli": "arith.addi", "arith.mulf": "ar
 
 def operator_name(function: Term) -> str | None:
     """Return the op of `fun((a, b), a op b)`, in either order for commutative ops."""
+    operation = _operation(function)
+    return None if operation is None else operation.op
+
+
+def _operation(function: Term) -> Scalar | None:
+    """Return the body of `fun((a, b), a op b)`, in either order for commutative ops."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return None
     body = function.body.body
     if not isinstance(body, Scalar) or body.op not in EXACT | RELAXED:
         return None
     indices = [operand.index for operand in body.operands if isinstance(operand, Bound)]
-    return body.op if sorted(indices) == [0, 1] else None
+    return body if sorted(indices) == [0, 1] else None
+
+
+def may_reorder(function: Term, setting: Setting) -> bool:
+    """Whether a reduction with this function may combine floats in a different order.
+
+    The function need not be an operator: its result may be computed from the element."""
+    body = function
+    while isinstance(body, Lambda):
+        body = body.body
+    has_option = isinstance(body, Scalar) and body.predicate == ANY_ORDER
+    return has_option or setting.float == "relaxed"
 
 
 def regroups(name: str) -> Condition:
@@ -54,8 +72,11 @@ def check_regroups(function: Term, name: str, setting: Setting) -> str:
     op = operator_name(function)
     if op is None:
         raise Unmet(f"{name} is not known to be associative")
-    if op in RELAXED and setting.float != "relaxed":
-        raise Unmet(f'{op} on floats may be reassociated only with float="relaxed"')
+    if op in RELAXED and not may_reorder(function, setting):
+        raise Unmet(
+            f'{op} on floats may be reassociated only with float="relaxed", or if the reduction '
+            'has order="any"'
+        )
     return op
 
 
@@ -92,6 +113,17 @@ def relaxed() -> Condition:
             raise Unmet('the rounding of floats may only change with float="relaxed"')
 
     return Condition("the rounding of floats may change", check, decides_floats=True)
+
+
+def reorderable() -> Condition:
+    """A condition on a law for operations with the option `any`, which may be rounded once more, or
+    once less, unless the program is strict."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if setting.float == "strict":
+            raise Unmet('the rounding of floats may not change with float="strict"')
+
+    return Condition("the program is not strict", check, decides_floats=True)
 
 
 def distributes(times: str, plus: str) -> Condition:

@@ -129,6 +129,8 @@ class Operation(Node):
     op: str
     operands: Sequence[Node]
     predicate: str | None = None
+    """The predicate of a comparison, or `any` if a reduction may apply the operation in any
+    order."""
 
     @property
     def children(self) -> tuple[Node, ...]:

@@ -49,7 +49,7 @@ def _contract_sum(term: Scalar) -> Scalar:
 
 
 def _fma(a: Term, b: Term, c: Term, term: Scalar) -> Scalar:
-    return Scalar("math.fma", [a, b, c], operation_type(term), None, term.location)
+    return Scalar("math.fma", [a, b, c], operation_type(term), term.predicate, term.location)
 
 
 def _negate(term: Term) -> Term:

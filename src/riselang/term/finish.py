@@ -232,7 +232,8 @@ class _Finisher:
         if op is None:
             type_text = format_type(operands[-1].type)
             raise UserError(f"'{node.op}' is not defined on {type_text}", node.location)
-        return Scalar(op, operands, type, None, node.location)
+        option = scalar_ops.order_option(op, node.predicate)
+        return Scalar(op, operands, type, option, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
         operand = self.term(node.operand, level)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.arith import CmpfOp, CmpiOp, ConstantOp
+from xdsl.dialects.arith import CmpfOp, CmpiOp, ConstantOp, FastMathFlagsAttr
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -39,7 +40,13 @@ from riselang.term import build
 from riselang.term.finish import finish
 from riselang.term.foreign import ForeignRegion
 from riselang.term.nodes import Term
-from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
+from riselang.term.scalar_ops import (
+    ANY_ORDER,
+    CMPF_PREDICATES,
+    CMPI_PREDICATES,
+    REORDERABLE_OPS,
+    SCALAR_OPS,
+)
 
 
 @dataclass(frozen=True)
@@ -317,10 +324,17 @@ def _scalar_node(
         predicate = CMPF_PREDICATES[op.predicate.value.data]
     elif isinstance(op, CmpiOp):
         predicate = CMPI_PREDICATES[op.predicate.value.data]
+    elif op.name in REORDERABLE_OPS and _may_reassociate(op):
+        predicate = ANY_ORDER
     operands = [values[operand] for operand in op.operands]
     type = wrap_type(op.results[0].type)
     assert type is not None
     return build.Operation(type, op.name, operands, predicate, scope=scope, location=location)
+
+
+def _may_reassociate(op: Operation) -> bool:
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, FastMathFlagsAttr) and FastMathFlag.REASSOC in flags.data
 
 
 def _broadcast(constant: build.Constant, plain: Attribute) -> build.Node:

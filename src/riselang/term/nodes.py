@@ -352,7 +352,8 @@ class Pattern(Term):
 class Scalar(Term):
     """An op of the arith or math dialect, by its MLIR name, on scalars or on each lane.
 
-    The operands and the result are all scalars, or all vectors of the same length.
+    The operands and the result are all scalars, or all vectors of the same length. The predicate is
+    that of a comparison, or `any` if a reduction may apply the operation in any order.
     """
 
     __slots__ = ("op", "operands", "predicate")

@@ -10,6 +10,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.builtin import i64 as builtin_i64
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint
@@ -23,10 +24,11 @@ from riselang.dialects.rise.lane_types import unwrap_type
 from riselang.support.errors import LimitationError
 from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
-from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES
+from riselang.term.scalar_ops import ANY_ORDER, CMPF_PREDICATES, CMPI_PREDICATES
 
 Value = TypeVar("Value")
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
+REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 
 
 def scalar_leaves(term: Term) -> list[Term]:
@@ -108,7 +110,9 @@ def create_scalar_op(
     """Create the arith or math op with this name."""
     op_class, takes_flags = _op_class(name)
     properties: dict[str, Attribute] = {"fastmath": NO_FASTMATH} if takes_flags else {}
-    if predicate is not None:
+    if predicate == ANY_ORDER:
+        properties["fastmath"] = REASSOCIATED
+    elif predicate is not None:
         table = CMPF_PREDICATES if name == "arith.cmpf" else CMPI_PREDICATES
         properties["predicate"] = IntegerAttr(table.index(predicate), builtin_i64)
     return op_class.create(operands=operands, result_types=[type], properties=properties)

@@ -1,8 +1,8 @@
 """The scalar operations: the ops of arith and math that terms support.
 
 Terms refer to operations by their MLIR names. Users write `add` or `a + b`; `resolve_op` selects
-the op for the operand type. Terms have no flags such as fastmath or nsw, since these are
-permissions that riselang never uses.
+the op for the operand type. The only flag that terms have is `any`, MLIR's fastmath flag `reassoc`:
+a reduction with such an operation may combine its elements in any order.
 """
 
 from __future__ import annotations
@@ -81,6 +81,17 @@ CMPF_PREDICATES = (
     "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
 CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+ANY_ORDER = "any"
+"""The option of an operation that a reduction may apply in any order."""
+REORDERABLE_OPS = frozenset({"arith.addf", "arith.mulf", "math.fma"})
+"""The ops that take this option; those on integers, maximum and minimum do not need it."""
+
+
+def order_option(op: str, option: str | None) -> str | None:
+    """Return the option of an op, or None if the op computes the same bits in any order."""
+    return option if op in REORDERABLE_OPS else None
 
 
 def resolve_op(name: str, type: ScalarType) -> str | None:

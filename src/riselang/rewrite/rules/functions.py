@@ -21,7 +21,7 @@ from riselang.rewrite.eta import drop_lambda, eta_expand, eta_reduce, mentions
 from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.laws import Form
 from riselang.rewrite.rule import Bindings, Permission, Unmet, law, rule
-from riselang.rewrite.side_conditions import EXACT, RELAXED, relaxed
+from riselang.rewrite.side_conditions import EXACT, RELAXED, relaxed, reorderable
 from riselang.rewrite.term_parts import (
     abstract_over,
     has_cost,
@@ -236,7 +236,8 @@ def swap_operands(term: Term) -> Term:
     """a + b ~> b + a"""
     if not isinstance(term, Scalar) or term.op not in EXACT | RELAXED:
         raise NoMatch("expected a commutative operation")
-    return Scalar(term.op, term.operands[::-1], operation_type(term), None, term.location)
+    type = operation_type(term)
+    return Scalar(term.op, term.operands[::-1], type, term.predicate, term.location)
 
 
 @law("a : f32, b : f32, c : f32", relaxed(), permission=Permission.RELAXED)
@@ -251,6 +252,22 @@ def fma_as_sum_f64() -> None:
 
 sum_as_fma = fma_as_sum.reversed("sum_as_fma")
 sum_as_fma_f64 = fma_as_sum_f64.reversed("sum_as_fma_f64")
+
+
+@law("a : f32, b : f32, c : f32", reorderable(), permission=Permission.RELAXED)
+def fma_as_sum_in_any_order() -> None:
+    """fma[any](a, b, c) ~> add[any](a * b, c)
+
+    For reductions with order="any" in programs that are not relaxed."""
+
+
+@law("a : f64, b : f64, c : f64", reorderable(), permission=Permission.RELAXED)
+def fma_as_sum_in_any_order_f64() -> None:
+    """fma[any](a, b, c) ~> add[any](a * b, c)"""
+
+
+sum_as_fma_in_any_order = fma_as_sum_in_any_order.reversed("sum_as_fma_in_any_order")
+sum_as_fma_in_any_order_f64 = fma_as_sum_in_any_order_f64.reversed("sum_as_fma_in_any_order_f64")
 
 
 def _rewrite_functions(term: Term, change: Callable[[Term], Term]) -> Term:

@@ -19,6 +19,7 @@ from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at, written_paths
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
+from riselang.rewrite.side_conditions import may_reorder
 from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
@@ -118,7 +119,7 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
     if is_row_major(arguments[1]):
         shape = MatmulShape(1, count, length, bytes_of(type))
         return description, *_column_reductions(shape)
-    if setting.float == "relaxed" or not is_float(type):
+    if may_reorder(reduction[0], setting) or not is_float(type):
         # Each row is reduced in vectors.
         return None
     return description, f"{ROWS_AT_ONCE} of them interleaved", interleaved_reductions(ROWS_AT_ONCE)
@@ -159,7 +160,7 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     arguments = pattern_arguments(term, "reduce")
     if (
         arguments is None
-        or setting.float != "relaxed"
+        or not may_reorder(arguments[0], setting)
         or not isinstance(arguments[1].type, ScalarType)
     ):
         return None

@@ -18,9 +18,13 @@ from riselang.rewrite.rules.algorithmic import (
 from riselang.rewrite.rules.functions import (
     fma_as_sum,
     fma_as_sum_f64,
+    fma_as_sum_in_any_order,
+    fma_as_sum_in_any_order_f64,
     reduce_map_fission,
     sum_as_fma,
     sum_as_fma_f64,
+    sum_as_fma_in_any_order,
+    sum_as_fma_in_any_order_f64,
 )
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_in_registers
 from riselang.rewrite.rules.movement import (
@@ -35,8 +39,12 @@ from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
 from riselang.term.nodes import Term
 
-_expose_sums = try_(everywhere(choice(fma_as_sum, fma_as_sum_f64))) >> try_(reduce_map_fission)
-_form_fmas = everywhere(choice(sum_as_fma, sum_as_fma_f64))
+_expose_sum = choice(
+    fma_as_sum, fma_as_sum_f64, fma_as_sum_in_any_order, fma_as_sum_in_any_order_f64
+)
+_form_fma = choice(sum_as_fma, sum_as_fma_f64, sum_as_fma_in_any_order, sum_as_fma_in_any_order_f64)
+_expose_sums = try_(everywhere(_expose_sum)) >> try_(reduce_map_fission)
+_form_fmas = everywhere(_form_fma)
 _move_views = choice(split_before_map, take_before_map, take_before_zip, split_before_zip)
 _interchange_rows = try_(normalize(_move_views)) >> interchange()
 _fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
