@@ -129,6 +129,13 @@ def test_the_float_policy_decides_about_bfloat16(float: str) -> None:
     assert ("tdpbf16ps" in computation.schedule) == (float == "relaxed")
 
 
+def test_one_reduction_may_be_in_any_order() -> None:
+    text = product(64, 64, 64, "bf16").replace("reduce(add,", "reduce(add[any],")
+    with assume_machine(machine_with("tdpbf16ps")):
+        (computation,) = recognized_computations(parse_term(text), Setting())
+    assert "tdpbf16ps" in computation.schedule
+
+
 def test_products_of_bfloat16_in_any_order() -> None:
     text = product(48, 40, 64, "bf16")
     rng = np.random.default_rng(6)

@@ -6,21 +6,28 @@ from riselang.dialects.rise.types import is_float
 from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet, law
+from riselang.rewrite.side_conditions import may_reorder
 from riselang.term.nodes import scalar_type
 
 
-def any_order(name: str) -> Condition:
+def any_order(function: str, init: str) -> Condition:
     """A condition: products may be added to the accumulators in any order."""
 
     def check(match: Match, setting: Setting) -> None:
-        if is_float(scalar_type(match.term(name))) and setting.float != "relaxed":
-            raise Unmet('instructions may add floats in any order only with float="relaxed"')
+        is_exact = not is_float(scalar_type(match.term(init)))
+        if not is_exact and not may_reorder(match.term(function), setting):
+            raise Unmet(
+                'instructions add floats in any order, which only float="relaxed" and order="any" '
+                "permit"
+            )
 
-    return Condition(f"{name} is an integer, or floats may be reordered", check, (name,), True)
+    unknowns = (function, init)
+    return Condition(f"{init} is an integer, or {function} may be reordered", check, unknowns, True)
 
 
 @law(
-    "f : t -> (s x s) -> t, a : t, x : m.(k * g).s, y : n.(k * g).s", any_order("a"), choose="g",
+    "f : t -> (s x s) -> t, a : t, x : m.(k * g).s, y : n.(k * g).s", any_order("f", "a"),
+    choose="g",
 )  # fmt: skip
 def multiply_tile() -> None:
     """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))

@@ -20,6 +20,7 @@ from riselang.rewrite.rules.lowering import (
     store_on_heap,
 )
 from riselang.rewrite.selectors import loop
+from riselang.rewrite.side_conditions import may_reorder
 from riselang.rewrite.strategies.accumulate_tiles import columns_of_block
 from riselang.rewrite.strategies.accumulators import pad_and_tile
 from riselang.rewrite.strategies.epilogues import (
@@ -79,33 +80,33 @@ def choose_dot_tiles(
     term: Term, shape: MatmulShape, setting: Setting, machine: Machine
 ) -> tuple[str, Strategy] | None:
     """Return a schedule of a matrix multiplication with an instruction of the machine."""
-    types = _multiplied_types(term)
+    types = _multiplied_types(term, setting)
     units = dot_units_of(machine) if types is not None else ()
     for unit in units:
-        if (unit.source, unit.accumulator) == types and _pays(unit, shape, setting):
+        if (unit.source, unit.accumulator) == types and _pays(unit, shape):
             return _schedule(unit, shape, machine)
     return None
 
 
-def _multiplied_types(term: Term) -> tuple[RiseType, RiseType] | None:
+def _multiplied_types(term: Term, setting: Setting) -> tuple[RiseType, RiseType] | None:
     """The types of the elements and of the sums of a matrix multiplication; None if it computes
-    anything else than sums of products."""
+    anything else than sums of products, or floats whose order matters."""
     product, rows = match_product(term), pattern_arguments(term, "map", "mapPar")
     columns = None if rows is None else arguments_in_body(rows[0], "map")
     reduction = None if columns is None else reduction_in(columns[0])
     if product is None or product.has_matrix or reduction is None:
         return None
-    pair = pattern_arguments(reduction[2], "zip")
-    if pair is None or not mentions(pair[0], 1) or not is_multiply_add(reduction[0]):
+    function, pair = reduction[0], pattern_arguments(reduction[2], "zip")
+    if pair is None or not mentions(pair[0], 1) or not is_multiply_add(function):
+        return None
+    if is_float(product.type) and not may_reorder(function, setting):
         return None
     one, other = (element_of(each.type) for each in pair)
-    return (one, reduction[1].type) if one == other else None
+    return (one, product.type) if one == other else None
 
 
-def _pays(unit: DotUnit, shape: MatmulShape, setting: Setting) -> bool:
-    """Whether a unit may be used, and computes few sums that nobody reads."""
-    if is_float(unit.accumulator) and setting.float != "relaxed":
-        return False
+def _pays(unit: DotUnit, shape: MatmulShape) -> bool:
+    """Whether a unit computes few sums that nobody reads."""
     min_rows = unit.rows // 2 if unit.has_tiles else MIN_ROWS
     is_large = shape.rows >= min_rows and shape.columns >= unit.lanes
     return is_large and shape.depth % unit.depth == 0
