@@ -450,13 +450,15 @@ _describe(
     "mma",
     [
         Law(
-            "f : i32 -> (i32 x i32) -> i32, a : i32, x : m.(k * g).i32, y : n.(k * g).i32",
-            "mma(g, f, a, x, y |> transpose |> split(g) |> map(fun(r, r |> transpose |> join)))",
+            "f : i32 -> (i32 x i32) -> i32, a : i32, "
+            "x : m.(k * h * g).i32, y : n.(k * h * g).i32",
+            "mma(g, h, f, a, x |> map(fun(r, r |> split(h * g))) |> transpose, "
+            "y |> transpose |> split(g) |> map(fun(r, r |> transpose |> join)))",
             "x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))",
         ),
     ],
-    "x : 1.4.i32, y : 2.4.i32", "mma(2, fun((a, p), a + fst(p) * snd(p)), 0, x, y)",
-    "[[1, 2, 3, 4]]", "[[1, 1, 10, 10], [1, 1, 10, 10]]", "[[10, 100]]",
+    "x : 1.1.4.i32, y : 2.4.i32", "mma(2, 2, fun((a, p), a + fst(p) * snd(p)), 0, x, y)",
+    "[[[1, 2, 3, 4]]]", "[[1, 1, 10, 10], [1, 1, 10, 10]]", "[[10, 100]]",
 )  # fmt: skip
 
 

@@ -326,16 +326,17 @@ def _windows(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Val
 def _mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     """The columns as they were before they were stored in groups, each beside each row."""
     function, init, rows, columns = arguments
-    m, n, k, g = (sizes[name] for name in "mnkg")
+    m, n, k, h, g = (sizes[name] for name in "mnkhg")
     axis, tile = len(batch), (*batch, m, n)
-    grouped = plain(columns).reshape(*batch, k, n, g)
-    columns = np.moveaxis(grouped, axis + 1, axis).reshape(*batch, n, k * g)
+    rows = np.moveaxis(plain(rows), axis, axis + 1).reshape(*batch, m, k * h * g)
+    grouped = plain(columns).reshape(*batch, k * h, n, g)
+    columns = np.moveaxis(grouped, axis + 1, axis).reshape(*batch, n, k * h * g)
     pairs = (
-        _repeated(plain(rows), axis + 1, n),
+        _repeated(rows, axis + 1, n),
         _repeated(columns, axis, m),
     )
     operands = [function, lift(init, tile), Data(len(tile), pairs)]
-    return Data(axis, data(_reduce({"n": k * g}, tile, operands)))
+    return Data(axis, data(_reduce({"n": k * h * g}, tile, operands)))
 
 
 PATTERNS: dict[str, Meaning] = {

@@ -203,7 +203,11 @@ def _windows(pattern: Pattern, function: Function, xs: List) -> List:
     return [values[i : i + size] for i in range(_size_argument(pattern, "n"))]
 
 
-def _mma(pattern: Pattern, function: Function, init: Any, rows: List, columns: List) -> List:
+def _mma(pattern: Pattern, function: Function, init: Any, chunks: List, columns: List) -> List:
+    rows = [
+        [element for chunk in chunks for element in chunk[i]]
+        for i in range(_size_argument(pattern, "m"))
+    ]
     group, count = _size_argument(pattern, "g"), _size_argument(pattern, "n")
     return [[_dot(function, init, row, columns, group, j) for j in range(count)] for row in rows]
 

@@ -59,9 +59,9 @@ class Operand:
         return self.buffer.type
 
     @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = self.buffer_type.get_shape()[-2:]
-        return rows, columns
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the dimensions that no index selects from."""
+        return self.buffer_type.get_shape()[len(self.indices) :]
 
 
 Allocate = Callable[[RiseType], list[SSAValue]]
@@ -116,23 +116,20 @@ class _TileBuilder(_DotProductBuilder):
         self.configure()
         for register in range(4):
             self.move("tileloadd64", register, accumulators, *self.corner(register))
-        depth = rows.shape[1]
         lanes, group = self.unit.lanes, self.unit.group
 
         def step(k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            first_group = self.add(arith.MuliOp(k, self.index(lanes)))
-            first_product = self.add(arith.MuliOp(k, self.index(lanes * group)))
+            first_group, zero = self.add(arith.MuliOp(k, self.index(lanes))), self.index(0)
             for half in range(2):
-                self.move("tileloadd64", 4 + half, rows, self.index(half * lanes), first_product)
-                self.move(
-                    "tileloadd64", 6 + half, columns, first_group, self.index(half * lanes * group)
-                )
+                column = self.index(half * lanes * group)
+                self.move("tileloadd64", 4 + half, rows, k, self.index(half * lanes), zero)
+                self.move("tileloadd64", 6 + half, columns, first_group, column)
             for register in range(4):
                 operands = (register, 4 + register // 2, 6 + register % 2)
                 self.call(INTRINSICS[self.unit.name], [self.byte(each) for each in operands])
             return ()
 
-        self.loop(depth // (lanes * group), (), step)
+        self.loop(rows.shape[0], (), step)
         for register in range(4):
             self.move("tilestored64", register, accumulators, *self.corner(register))
         self.call("llvm.x86.tilerelease", [])
@@ -159,12 +156,10 @@ class _TileBuilder(_DotProductBuilder):
         address = self.add(arith.IndexCastOp(self.add(arith.AddiOp(start, offset)), i64))
         return self.add(llvm.IntToPtrOp(address))
 
-    def move(
-        self, intrinsic: str, register: int, operand: Operand, row: SSAValue, column: SSAValue
-    ) -> None:
-        """Load or store a tile whose first element is at a row and a column of a matrix."""
+    def move(self, intrinsic: str, register: int, operand: Operand, *first: SSAValue) -> None:
+        """Load or store a tile, given the indices of its first element."""
         shape, offset = operand.buffer_type.get_shape(), self.index(0)
-        for length, index in zip(shape, (*operand.indices, row, column), strict=True):
+        for length, index in zip(shape, (*operand.indices, *first), strict=True):
             offset = self.add(
                 arith.AddiOp(self.add(arith.MuliOp(offset, self.index(length))), index)
             )
@@ -188,20 +183,30 @@ class _VectorBuilder(_DotProductBuilder):
         if has_unsigned_rows:
             rows = self.bias(rows)
         positions = [(row, start) for row in range(count) for start in starts]
-        inits = [self.load(accumulators, row, start, lanes) for row, start in positions]
+        inits = [
+            self.load(accumulators, lanes, self.index(row), self.index(start))
+            for row, start in positions
+        ]
         if has_unsigned_rows:
             inits += [self.splat(0, i32, lanes)] * len(starts)
         bias = self.splat(SIGN, i8, lanes * group)
+        groups = rows.shape[2] // group
+        per_chunk = self.index(groups)
 
-        def step(k: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def step(
+            chunk: SSAValue, position: SSAValue, carried: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            group_number = self.add(
+                arith.AddiOp(self.add(arith.MuliOp(chunk, per_chunk)), position)
+            )
             vectors = [
-                self.load_at(columns, k, self.index(start * group), lanes * group)
+                self.load(columns, lanes * group, group_number, self.index(start * group))
                 for start in starts
             ]
-            first = self.add(arith.MuliOp(k, self.index(group)))
+            first = self.add(arith.MuliOp(position, self.index(group)))
             results: list[SSAValue] = []
             for row in range(count):
-                factor = self.broadcast_group(rows, row, first)
+                factor = self.broadcast_group(rows, chunk, row, first)
                 for column in vectors:
                     results.append(self.dot(carried[len(results)], factor, column))
             if has_unsigned_rows:
@@ -209,7 +214,12 @@ class _VectorBuilder(_DotProductBuilder):
                     results.append(self.dot(carried[len(results)], bias, column))
             return results
 
-        totals = list(self.loop(rows.shape[1] // group, inits, step))
+        def add_chunk(chunk: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.loop(
+                groups, carried, lambda position, values: step(chunk, position, values)
+            )
+
+        totals = list(self.loop(rows.shape[0], inits, add_chunk))
         corrections = totals[len(positions) :]
         for number, (row, start) in enumerate(positions):
             total = totals[number]
@@ -229,43 +239,40 @@ class _VectorBuilder(_DotProductBuilder):
         The instruction multiplies unsigned by signed bytes. The sums of 128 times the elements of
         each column are subtracted afterwards.
         """
-        count, depth = rows.shape
-        (buffer,) = self.allocate(array(count, array(depth, types.i8)))
+        shape = rows.shape
+        (buffer,) = self.allocate(array(shape[0], array(shape[1], array(shape[2], types.i8))))
         offset = self.add(arith.ConstantOp(IntegerAttr(SIGN, i8)))
 
-        def copy_row(i: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            def copy(k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                byte = self.add(memref.LoadOp.get(rows.buffer, [*rows.indices, i, k]))
-                biased = self.add(arith.AddiOp(byte, offset))
-                self.emitter.add(memref.StoreOp.get(biased, buffer, [i, k]))
-                return ()
+        def copy(indices: Sequence[SSAValue]) -> None:
+            if len(indices) < len(shape):
+                self.loop(shape[len(indices)], (), lambda index, _: copy([*indices, index]) or ())
+                return
+            byte = self.add(memref.LoadOp.get(rows.buffer, [*rows.indices, *indices]))
+            biased = self.add(arith.AddiOp(byte, offset))
+            self.emitter.add(memref.StoreOp.get(biased, buffer, indices))
 
-            self.loop(depth, (), copy)
-            return ()
-
-        self.loop(count, (), copy_row)
+        copy([])
         return Operand(buffer, buffer, ())
 
     def splat(self, number: int, type: IntegerType, lanes: int) -> SSAValue:
         scalar = self.add(arith.ConstantOp(IntegerAttr(number, type)))
         return self.add(vector.BroadcastOp(scalar, VectorType(type, [lanes])))
 
-    def load(self, operand: Operand, row: int, column: int, lanes: int) -> SSAValue:
-        return self.load_at(operand, self.index(row), self.index(column), lanes)
-
-    def load_at(self, operand: Operand, row: SSAValue, column: SSAValue, lanes: int) -> SSAValue:
+    def load(self, operand: Operand, lanes: int, *indices: SSAValue) -> SSAValue:
         type = VectorType(operand.buffer_type.element_type, [lanes])
-        return self.add(vector.LoadOp(operand.buffer, [*operand.indices, row, column], type))
+        return self.add(vector.LoadOp(operand.buffer, [*operand.indices, *indices], type))
 
     def store(self, value: SSAValue, operand: Operand, row: int, column: int) -> None:
         indices = [*operand.indices, self.index(row), self.index(column)]
         self.emitter.add(vector.StoreOp(value, operand.buffer, indices))
 
-    def broadcast_group(self, rows: Operand, row: int, first: SSAValue) -> SSAValue:
+    def broadcast_group(
+        self, rows: Operand, chunk: SSAValue, row: int, first: SSAValue
+    ) -> SSAValue:
         """Repeat a group of elements of a row in all lanes."""
         lanes, group = self.unit.lanes, self.unit.group
         element = rows.buffer_type.element_type
-        part = self.load_at(rows, self.index(row), first, group)
+        part = self.load(rows, group, chunk, self.index(row), first)
         word = self.add(vector.BitcastOp(part, VectorType(i32, [1])))
         scalar = self.add(vector.ExtractOp(word, [0], i32))
         words = self.add(vector.BroadcastOp(scalar, VectorType(i32, [lanes])))

@@ -77,8 +77,8 @@ class Arrays(Maker):
         m, n, s = length_of(type), length_of(element_of(type)), self.integer()
         t = element_of(element_of(type))
         assert isinstance(t, ScalarType)
-        g, k = 1 + self.choices.below(4), self.choices.below(3)
-        repeated = place.repeated(max(1, m * n * k * g))
+        g, h, k = 1 + self.choices.below(4), 1 + self.choices.below(2), self.choices.below(3)
+        repeated = place.repeated(max(1, m * n * k * h * g))
         step = self.term(fun(t, pair(s, s), t), repeated)
         if self.choices.one_in(2):
             a, p = self.variable(t, "a"), self.variable(pair(s, s), "p")
@@ -86,9 +86,9 @@ class Arrays(Maker):
             factors = [self.scalars.converted(part, t) for part in parts]
             total = Scalar("arith.addi", [a, Scalar("arith.muli", factors, t)], t)
             step = Lambda(a.name, t, Lambda(p.name, p.type, total))
-        sources = [array(m, array(k * g, s)), array(k, array(n * g, s))]
+        sources = [array(k, array(m, array(h * g, s))), array(k * h, array(n * g, s))]
         arguments = [self.term(each, place.deeper) for each in (t, *sources)]
-        return apply_all(use("mma", g, m, n, k, s, t), [step, *arguments])
+        return apply_all(use("mma", g, h, m, n, k, s, t), [step, *arguments])
 
     def sort(self, type: RiseType, place: Place) -> Term:
         """Sorted by a key, since a function that is no order sorts in no particular way."""

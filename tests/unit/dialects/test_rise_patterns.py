@@ -125,7 +125,7 @@ NOTATION = {
     "vectorFromScalar": "f32 -> vec[2, f32]",
     "circularBuffer": "(f32 -> i32) -> 6.f32 -> 4.3.i32",
     "rotateValues": "(f32 -> f32) -> 6.f32 -> 4.3.f32",
-    "mma": "(i32 -> (i8 x i8) -> i32) -> i32 -> 3.10.i8 -> 5.8.i8 -> 3.4.i32",
+    "mma": "(i32 -> (i8 x i8) -> i32) -> i32 -> 5.3.2.i8 -> 5.8.i8 -> 3.4.i32",
     "mapBlock": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapThread": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapWarp": "(f32 -> i32) -> 4.f32 -> 4.i32",

@@ -158,7 +158,8 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
     ),
     "mma": (
         lambda x, y, m: rl.mma(
-            2, lambda a, p: a + rl.fst(p) * rl.snd(p), 1, m, m | rl.take(2)
+            2, 1, lambda a, p: a + rl.fst(p) * rl.snd(p), 1,
+            m | rl.map(rl.split(2)) | rl.transpose, m | rl.take(2)
         ),
         1 + M @ np.array([[0, 2], [1, 3], [4, 6], [5, 7]]),
     ),

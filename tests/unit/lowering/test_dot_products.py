@@ -25,7 +25,8 @@ from riselang.term.nodes import has_pattern
 from support.machines import MACHINES, assembly_for, compiled_for
 
 TILE = (
-    """fun((x : {m}.{depth}.{s}, y : {k}.{width}.{s}), mma({g}, fun((a, p), {step}), {a}, x, y))"""
+    "fun((x : {chunks}.{m}.{chunk}.{s}, y : {k}.{width}.{s}), "
+    "mma({g}, {h}, fun((a, p), {step}), {a}, x, y))"
 )
 STEPS = {
     "i8": "a + cast[i32](fst(p)) * cast[i32](snd(p))",
@@ -46,10 +47,13 @@ def machine_with(*names: str) -> Machine:
 
 
 def tile(unit: DotUnit, rows: int, columns: int, depth: int) -> str:
+    chunk = unit.chunk_for(depth)
+    assert chunk is not None
     name = "i8" if unit.group == 4 else "bf16"
     return TILE.format(
-        m=rows, depth=depth, k=depth // unit.group, width=columns * unit.group, s=name,
-        g=unit.group, step=STEPS[name], a="7" if name == "i8" else "7.0",
+        m=rows, chunks=depth // chunk, chunk=chunk, k=depth // unit.group,
+        width=columns * unit.group, s=name, g=unit.group, h=chunk // unit.group,
+        step=STEPS[name], a="7" if name == "i8" else "7.0",
     )  # fmt: skip
 
 
@@ -62,10 +66,15 @@ def bytes_of(shape: tuple[int, ...], seed: int) -> Any:
     return np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
 
 
+def in_chunks(rows: Any) -> Any:
+    chunk = DOT_UNITS[2].chunk_for(rows.shape[1])
+    return np.ascontiguousarray(rows.reshape(len(rows), -1, chunk).swapaxes(0, 1))
+
+
 @pytest.mark.parametrize("unit", DOT_UNITS, ids=lambda unit: unit.name)
 def test_every_unit_becomes_its_instruction(unit: DotUnit) -> None:
     with assume_machine(machine_with(unit.name)):
-        text = tile(unit, unit.rows, unit.columns, 2 * unit.depth)
+        text = tile(unit, unit.rows, unit.columns, 2 * unit.chunk)
         ir = TermKernel("f", parse_term(text)).lower().as_text("llvm")
     lines = assembly_for(ir, TARGET_OF[unit.name])
     assert any(line.split()[:1] == [unit.name] for line in lines), unit.name
@@ -77,7 +86,7 @@ def test_bytes_of_any_sign_are_multiplied_exactly(target: Machine, rows: int) ->
     x, y = bytes_of((rows, 24), 0), bytes_of((6, 128), 1)
     x[:, :4], y[0] = -128, -128
     with assume_machine(target):
-        found = TermKernel("f", parse_term(tile(DOT_UNITS[2], rows, 32, 24)))(x, y)
+        found = TermKernel("f", parse_term(tile(DOT_UNITS[2], rows, 32, 24)))(in_chunks(x), y)
     columns = y.reshape(6, 32, 4).transpose(0, 2, 1).reshape(24, 32)
     assert np.array_equal(found, 7 + x.astype(np.int32) @ columns.astype(np.int32))
 
@@ -85,7 +94,7 @@ def test_bytes_of_any_sign_are_multiplied_exactly(target: Machine, rows: int) ->
 def test_sums_wrap_like_those_of_the_interpreter() -> None:
     depth = 1 << 17
     x, y = np.full((1, depth), -128, np.int8), np.full((depth // 4, 64), -128, np.int8)
-    found = TermKernel("f", parse_term(tile(DOT_UNITS[2], 1, 16, depth)))(x, y)
+    found = TermKernel("f", parse_term(tile(DOT_UNITS[2], 1, 16, depth)))(in_chunks(x), y)
     assert set(found.ravel()) == {7 - (1 << 31)}
 
 
@@ -149,11 +158,12 @@ def test_products_of_bfloat16_in_any_order() -> None:
 
 def test_other_functions_and_types_are_computed_in_loops() -> None:
     """Only sums of products of the right types have an instruction."""
-    text = "fun((x : 2.8.i8, y : 2.64.i8), mma(4, fun((a, p), a + cast[i32](fst(p))), 1, x, y))"
+    step = "fun((a, p), a + cast[i32](fst(p)))"
+    text = f"fun((x : 1.2.8.i8, y : 2.64.i8), mma(4, 2, {step}, 1, x, y))"
     kernel = TermKernel("f", parse_term(text))
     x = bytes_of((2, 8), 7)
     expected = np.repeat(1 + x.astype(np.int32).sum(1, dtype=np.int32)[:, None], 16, 1)
-    assert np.array_equal(kernel(x, bytes_of((2, 64), 8)), expected)
+    assert np.array_equal(kernel(in_chunks(x), bytes_of((2, 64), 8)), expected)
     assert "vpdpbusd" not in kernel.lower().as_text("asm")
 
 
@@ -179,7 +189,7 @@ def test_linux_reports_the_instructions(
 def test_objects_ask_for_amx() -> None:
     unit = DOT_UNITS[0]
     with assume_machine(machine_with(unit.name)):
-        text = tile(unit, unit.rows, unit.columns, unit.depth)
+        text = tile(unit, unit.rows, unit.columns, unit.chunk)
         ir = TermKernel("f", parse_term(text)).lower().as_text("llvm")
     assert codegen.uses_amx(ir)
     assert "syscall" in read_symbols(compiled_for(codegen.amx_permission(), "x86-64")).needed

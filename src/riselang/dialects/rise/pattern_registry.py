@@ -92,7 +92,8 @@ def _reflect_index(l: Nat, n: Nat, i: Nat) -> Nat:
 
 _LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
-_l, _r, _k, _g = Nat.var("l"), Nat.var("r"), Nat.var("k"), Nat.var("g")
+_l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
+_g, _h = Nat.var("g"), Nat.var("h")
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
@@ -387,16 +388,17 @@ ROTATE_VALUES = pattern(
     applications=_n + _size - 1,
 )  # fmt: skip
 MMA = pattern(
-    "mma", "g m n k s t",
+    "mma", "g h m n k s t",
     fun(
-        fun(_t, pair(_s, _s), _t), _t, array(_m, array(_k * _g, _s)),
-        array(_k, array(_n * _g, _s)), array(_m, array(_n, _t)),
+        fun(_t, pair(_s, _s), _t), _t, array(_k, array(_m, array(_h * _g, _s))),
+        array(_k * _h, array(_n * _g, _s)), array(_m, array(_n, _t)),
     ),
     Role.LOOP,
     "reduces the pairs of elements of each row and each column of a tile; columns are stored in "
-    "groups of g elements; if the CPU has an instruction for it, floats are added in any order",
-    explicit="g", check=all_of(at_least(1, "g"), _check_tiles),
-    applications=_m * _n * _k * _g,
+    "groups of g elements, rows in chunks of h groups; if the CPU has an instruction for it, "
+    "floats are added in any order",
+    explicit="g h", check=all_of(at_least(1, "g", "h"), _check_tiles),
+    applications=_m * _n * _k * _h * _g,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

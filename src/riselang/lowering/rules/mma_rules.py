@@ -34,7 +34,8 @@ class MmaRules(Translation):
     def read_mma(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         unit = None if self.for_gpu else _select_unit(pattern, function)
-        rows, columns = self.contiguous_buffer(arguments[2]), self.contiguous_buffer(arguments[3])
+        rows = self.contiguous_buffer(arguments[2], 3)
+        columns = self.contiguous_buffer(arguments[3], 2)
         init = self.read_data(arguments[1])
         if unit is None:
             return self.materialize(
@@ -73,13 +74,14 @@ class MmaRules(Translation):
     ) -> None:
         """Store the results, one element after the other."""
         group = self.emitter.length_value(size_argument(pattern, "g"))
-        depth = size_argument(pattern, "k") * size_argument(pattern, "g")
+        chunk_length = size_argument(pattern, "h") * size_argument(pattern, "g")
+        chunk = self.emitter.length_value(chunk_length)
+        depth = size_argument(pattern, "k") * chunk_length
         type = pattern.argument("t")
         assert isinstance(type, ScalarType)
         (first,) = self.unwrap(init)
 
         def store_row(i: SSAValue) -> None:
-            row = self.add(codegen.IdxOp(rows, i))
             target_row = self.add(codegen.IdxOp(target, i))
 
             def store_element(j: SSAValue) -> None:
@@ -90,12 +92,11 @@ class MmaRules(Translation):
                     remainder = self.add(arith.RemUIOp(k, group))
                     column = self.add(codegen.IdxOp(columns, quotient))
                     position = self.add(arith.AddiOp(start, remainder))
-                    pair = self.add(
-                        codegen.TupleOp(
-                            self.add(codegen.IdxOp(row, k)),
-                            self.add(codegen.IdxOp(column, position)),
-                        )
-                    )
+                    rows_of_chunk = self.add(codegen.IdxOp(rows, self.add(arith.DivUIOp(k, chunk))))
+                    row = self.add(codegen.IdxOp(rows_of_chunk, i))
+                    element = self.add(codegen.IdxOp(row, self.add(arith.RemUIOp(k, chunk))))
+                    other = self.add(codegen.IdxOp(column, position))
+                    pair = self.add(codegen.TupleOp(element, other))
                     accumulator = self.add(codegen.CastOp([carried[0]], type))
                     return self.unwrap(self.read_application(function, [accumulator, pair]))
 
@@ -111,10 +112,10 @@ class MmaRules(Translation):
 
         self.emit_loop(size_argument(pattern, "m"), "scf", store_row)
 
-    def contiguous_buffer(self, lazy: Lazy) -> Operand:
-        """Return a matrix as a contiguous part of a buffer, into which it is copied if needed."""
+    def contiguous_buffer(self, lazy: Lazy, dimensions: int) -> Operand:
+        """Return an array as a contiguous part of a buffer, into which it is copied if needed."""
         value = self.store_if_computed(lazy)
-        operand = _find_buffer(value)
+        operand = _find_buffer(value, dimensions)
         if operand is not None:
             return operand
         type = data_type(value)
@@ -124,8 +125,8 @@ class MmaRules(Translation):
         return Operand(self.add(codegen.CastOp([buffer], type)), buffer, ())
 
 
-def _find_buffer(value: SSAValue) -> Operand | None:
-    """Return a matrix that is a buffer, or an element of an array in a buffer."""
+def _find_buffer(value: SSAValue, dimensions: int) -> Operand | None:
+    """Return an array that is a buffer, or an element of an array in a buffer."""
     part, indices = value, list[SSAValue]()
     while isinstance(part.owner, codegen.IdxOp):
         indices.append(part.owner.index)
@@ -133,24 +134,23 @@ def _find_buffer(value: SSAValue) -> Operand | None:
     if not isinstance(part.owner, codegen.CastOp) or len(part.owner.sources) != 1:
         return None
     (buffer,) = part.owner.sources
-    is_matrix = isinstance(buffer.type, MemRefType) and buffer.type.get_num_dims() == 2 + len(
-        indices
-    )
-    return Operand(value, buffer, tuple(reversed(indices))) if is_matrix else None
+    if not isinstance(buffer.type, MemRefType):
+        return None
+    is_whole = buffer.type.get_num_dims() == dimensions + len(indices)
+    return Operand(value, buffer, tuple(reversed(indices))) if is_whole else None
 
 
 def _select_unit(pattern: Pattern, function: Value) -> DotUnit | None:
     """Return the first unit of this machine for the types and sizes of a pattern."""
     if not isinstance(function, Closure) or not is_multiply_add(function.function):
         return None
-    sizes = [size_argument(pattern, name) for name in ("m", "n", "k", "g")]
+    sizes = [size_argument(pattern, name) for name in ("m", "n", "k", "h", "g")]
     if not all(size.is_constant for size in sizes):
         return None
-    rows, columns, groups, group = (size.constant for size in sizes)
+    rows, columns, chunks, chunk, group = (size.constant for size in sizes)
     types = (pattern.argument("s"), pattern.argument("t"), group)
     for unit in dot_units_of(this_machine()):
-        if (unit.source, unit.accumulator, unit.group) == types and unit.fits(
-            rows, columns, groups * group
-        ):
+        is_typed = (unit.source, unit.accumulator, unit.group) == types
+        if is_typed and unit.fits(rows, columns, chunks * chunk * group, chunk * group):
             return unit
     return None

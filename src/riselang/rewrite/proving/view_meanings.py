@@ -95,16 +95,17 @@ def _windows(pattern: Pattern, function: Value, array: Value) -> Value:
     return Array(lambda i: Array(lambda j: apply(function, element(array, i + j))))
 
 
-def _mma(pattern: Pattern, function: Value, init: Value, rows: Value, columns: Value) -> Value:
+def _mma(pattern: Pattern, function: Value, init: Value, chunks: Value, columns: Value) -> Value:
     group = size_argument(pattern, "g")
+    chunk = size_argument(pattern, "h") * group
 
     def dot(i: Nat, j: Nat) -> Value:
         def step(k: Nat, accumulator: Value) -> Value:
+            one = element(element(element(chunks, k // chunk), i), k % chunk)
             other = element(element(columns, k // group), j * group + k % group)
-            pair = Pair(element(element(rows, i), k), other)
-            return apply(apply(function, accumulator), pair)
+            return apply(apply(function, accumulator), Pair(one, other))
 
-        return reduction(_type(pattern, "t"), size_argument(pattern, "k") * group, init, step)
+        return reduction(_type(pattern, "t"), size_argument(pattern, "k") * chunk, init, step)
 
     return Array(lambda i: Array(lambda j: dot(i, j)))
 

@@ -26,14 +26,26 @@ def any_order(function: str, init: str) -> Condition:
 
 
 @law(
-    "f : t -> (s x s) -> t, a : t, x : m.(k * g).s, y : n.(k * g).s", any_order("f", "a"),
-    choose="g",
+    "f : t -> (s x s) -> t, a : t, x : m.(k * h * g).s, y : n.(k * h * g).s",
+    any_order("f", "a"), choose="g h",
 )  # fmt: skip
 def multiply_tile() -> None:
     """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
-    ~> mma(g, f, a, x, y |> transpose |> split(g) |> map(fun(rows, rows |> transpose |> join)))
+    ~> mma(g, h, f, a,
+      x |> map(fun(row, row |> split(h * g))) |> transpose,
+      y |> transpose |> split(g) |> map(fun(rows, rows |> transpose |> join)))
 
-    The columns are read in groups of g elements, as CPU instructions for dot products expect."""
+    The columns are read in groups of g elements, as CPU instructions for dot products expect, and
+    the rows in chunks of h groups."""
+
+
+@law("x : p.m.(k * c).t", choose="c")
+def pack_chunks() -> None:
+    """x ~> x |> map(fun(block, block |> map(fun(row, row |> split(c))) |> transpose
+        |> map(fun(chunks, chunks |> mapSeq(fun(chunk, chunk |> map(fun(e, e)))))))) |> toMem(heap)
+      |> map(fun(block, block |> transpose |> map(fun(chunks, chunks |> join))))
+
+    Blocks of rows are contiguous in memory, in chunks of c elements."""
 
 
 @law("x : p.n.(k * g).t", choose="g")

@@ -12,12 +12,11 @@ from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import map_fusion
-from riselang.rewrite.rules.dot_products import multiply_tile, pack_groups
+from riselang.rewrite.rules.dot_products import multiply_tile, pack_chunks, pack_groups
 from riselang.rewrite.rules.lowering import (
     map_as_loop,
     map_in_parallel,
     parallel_as_map,
-    store_on_heap,
 )
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.side_conditions import may_reorder
@@ -53,23 +52,25 @@ MIN_ROWS = 4
 
 @schedule
 def dot_tiles(
-    rows: int, columns: int, group: int, *, block: int, in_parallel: bool = True
+    rows: int, columns: int, group: int, *, chunk: int, block: int, in_parallel: bool = True
 ) -> Strategy:
-    """Multiplies matrices in tiles that `mma` computes; a cache block has `block` tiles of rows."""
+    """Multiplies matrices in tiles that `mma` computes; a cache block has `block` tiles of rows,
+    which are packed in chunks of `chunk` groups."""
     pack_columns = pack_groups(group) >> argument(
         argument(map_in_parallel if in_parallel else map_as_loop)
     )
     return seq(
         try_(parallel_as_map),
         pad_and_tile(rows, columns, block),
-        (try_(sums_before_epilogue) >> at_sums(multiply_tile(group))) @ loop(3),
+        (try_(sums_before_epilogue) >> at_sums(multiply_tile(group, chunk))) @ loop(3),
         split(block) @ loop(1),
         columns_of_block,
         at_columns(pack_columns) @ loop(2),
         hoist(),
-        at_columns(store_on_heap) @ loop(3),
+        at_columns(pack_chunks(chunk * group)) @ loop(3),
         hoist(),
         map_fusion @ loop(2),
+        map_fusion @ loop(3),
         normalize(choice(map_fusion, SIMPLIFICATIONS)) @ loop(3),
         (parallel() if in_parallel else sequential()) @ loop(1),
         sequential() @ loop(2),
@@ -109,11 +110,12 @@ def _pays(unit: DotUnit, shape: MatmulShape) -> bool:
     """Whether a unit computes few sums that nobody reads."""
     min_rows = unit.rows // 2 if unit.has_tiles else MIN_ROWS
     is_large = shape.rows >= min_rows and shape.columns >= unit.lanes
-    return is_large and shape.depth % unit.depth == 0
+    return is_large and unit.chunk_for(shape.depth) is not None
 
 
 def _schedule(unit: DotUnit, shape: MatmulShape, machine: Machine) -> tuple[str, Strategy]:
-    rows = unit.rows
+    rows, chunk = unit.rows, unit.chunk_for(shape.depth)
+    assert chunk is not None
     if not unit.has_tiles:
         rows = min(range(unit.rows, 0, -1), key=lambda each: -(-shape.rows // each) * (each + 1))
     bytes_per_tile = rows * shape.depth * bytes_of(unit.source)
@@ -129,5 +131,10 @@ def _schedule(unit: DotUnit, shape: MatmulShape, machine: Machine) -> tuple[str,
         f"packed, {threads}"
     )
     return description, dot_tiles(
-        rows, unit.columns, unit.group, block=block, in_parallel=shape.is_parallel
+        rows,
+        unit.columns,
+        unit.group,
+        chunk=chunk // unit.group,
+        block=block,
+        in_parallel=shape.is_parallel,
     )
