@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.dialects.rise.pattern_registry import LET
 from riselang.dialects.rise.types import ScalarType
-from riselang.term.nodes import Bound, Lambda, Scalar, Term
-from riselang.term.substitution import drop_lambda, mentions, swap_variables
+from riselang.term.nodes import Bound, Lambda, Pattern, Scalar, Term, spine
+from riselang.term.substitution import drop_lambda, instantiate, mentions, swap_variables
 
 DESCENDING = {"olt": False, "slt": False, "ult": False, "ogt": True, "sgt": True, "ugt": True}
 """The strict comparisons, and whether they sort in descending order."""
@@ -33,7 +34,7 @@ def comparison_key(function: Term) -> ComparisonKey | None:
     """Return the key if the function is `fun((a, b), key(a) < key(b))`, or with `>`."""
     if not isinstance(function, Lambda) or not isinstance(function.body, Lambda):
         return None
-    comparison = function.body.body
+    comparison = _inline_lets(function.body.body)
     if not isinstance(comparison, Scalar) or comparison.op not in ("arith.cmpf", "arith.cmpi"):
         return None
     left, right = comparison.operands
@@ -55,3 +56,15 @@ def comparison_key(function: Term) -> ComparisonKey | None:
         DESCENDING[relation] != (own == 0),
         relation in UNSIGNED_RELATIONS,
     )
+
+
+def _inline_lets(term: Term) -> Term:
+    """Replace the variables of the lets around a scalar with their values."""
+    head, arguments = spine(term)
+    while isinstance(head, Pattern) and head.spec is LET and len(arguments) == 2:
+        value, function = arguments
+        if not isinstance(value.type, ScalarType) or not isinstance(function, Lambda):
+            break
+        term = instantiate(function.body, value)
+        head, arguments = spine(term)
+    return term

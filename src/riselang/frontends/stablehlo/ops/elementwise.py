@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ScalarType, f32, f64, i1
 from riselang.frontends.stablehlo.elements import BOOLEAN_ELEMENT, ElementType
+from riselang.frontends.stablehlo.ops.bitwise import INTEGER_TYPES
 from riselang.frontends.stablehlo.registry import TypedOp, lowers_elementwise
 from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
@@ -194,41 +195,22 @@ def _total_order(
     builder: Builder, relation: str, element: ElementType, left: Node, right: Node
 ) -> Node:
     """Compare in total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
-    if relation in ("gt", "ge"):
-        swapped = {"gt": "lt", "ge": "le"}[relation]
-        return _total_order(builder, swapped, element, right, left)
-    if relation in ("le", "ne"):
-        opposite = {"le": ("lt", right, left), "ne": ("eq", left, right)}[relation]
-        holds = _total_order(builder, opposite[0], element, *opposite[1:])
-        return builder.operation("arith.xori", [holds, scalar_literal(builder, -1, i1)], i1)
-    scalar = element.scalar
-    signs = [_signed_one(builder, scalar, each) for each in (left, right)]
-    nans = [
-        builder.select(_is_nan(builder, each), sign, scalar_literal(builder, 0.0, scalar))
-        for each, sign in zip((left, right), signs, strict=True)
-    ]
-    equal_nans = builder.compare("eq", *nans)
-    either = builder.operation(
-        "arith.ori",
-        [builder.compare("eq", left, right),
-         builder.operation("arith.cmpf", [left, right], i1, "uno")], i1)  # fmt: skip
-    same_sign = builder.compare("eq", *signs)
-    if relation == "eq":
-        both = builder.operation("arith.andi", [equal_nans, either], i1)
-        return builder.operation("arith.andi", [both, same_sign], i1)
-    smaller_sign = builder.operation("arith.andi", [either, builder.compare("lt", *signs)], i1)
-    smaller = builder.operation("arith.ori", [builder.compare("lt", left, right), smaller_sign], i1)
-    numbers = builder.operation("arith.andi", [equal_nans, smaller], i1)
-    return builder.operation("arith.ori", [builder.compare("lt", *nans), numbers], i1)
+    keys = [_total_order_key(builder, element.scalar, each) for each in (left, right)]
+    predicate = relation if relation in ("eq", "ne") else f"s{relation}"
+    return builder.operation("arith.cmpi", keys, i1, predicate)
 
 
-def _is_nan(builder: Builder, value: Node) -> Node:
-    return builder.operation("arith.cmpf", [value, value], i1, "uno")
-
-
-def _signed_one(builder: Builder, scalar: ScalarType, value: Node) -> Node:
-    """Return 1 with the sign of a number."""
-    return builder.operation("math.copysign", [scalar_literal(builder, 1.0, scalar), value], scalar)
+def _total_order_key(builder: Builder, scalar: ScalarType, value: Node) -> Node:
+    """Return the bits of a float, which of a negative one are inverted, except for the sign."""
+    width = bit_width(scalar)
+    integer = INTEGER_TYPES[width]
+    bits = builder.operation("arith.bitcast", [value], integer)
+    shift, all_but_sign = (
+        scalar_literal(builder, number, integer) for number in (width - 1, (1 << (width - 1)) - 1)
+    )
+    sign = builder.operation("arith.shrsi", [bits, shift], integer)
+    flipped = builder.operation("arith.andi", [sign, all_but_sign], integer)
+    return builder.operation("arith.xori", [bits, flipped], integer)
 
 
 @lowers_elementwise("stablehlo.convert")
