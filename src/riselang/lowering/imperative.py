@@ -24,7 +24,6 @@ from riselang.lowering.rules.mma_rules import MmaRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.stored_arrays import ArrayKey
-from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.runtime_checks import Checks
 from riselang.lowering.translation import Delayed, data_type
 from riselang.term.nodes import (
@@ -99,7 +98,7 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(ReductionRules, ViewRules, IndexRules, SortRules, MmaRules):
+class _Translator(ReductionRules, IndexRules, SortRules, MmaRules):
     """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(

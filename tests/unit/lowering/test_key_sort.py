@@ -203,3 +203,39 @@ def test_comparator_networks_sort_all_sequences_of_bits(count: int) -> None:
         for low, high in comparators:
             bits[low], bits[high] = min(bits[low], bits[high]), max(bits[low], bits[high])
         assert bits == sorted(bits)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 64, 299, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_the_first_elements_of_a_sorted_array_are_selected(dtype: Any, count: int) -> None:
+    def select(x: Any, y: Any) -> Any:
+        pairs = rl.zip(x, y) | rl.sort(lambda a, b: rl.fst(a) > rl.fst(b)) | rl.take(count)
+        return rl.tuple(x | rl.sort(lambda a, b: a < b) | rl.take(count), rl.unzip(pairs))
+
+    array = rl.Array[300, TYPES[dtype]]
+    select.__annotations__ = {"x": array, "y": rl.Array[300, rl.i32]}
+    x = numbers(dtype, 300, count)
+    smallest, _, order = agree(select, x, np.arange(300, dtype=np.int32))
+    assert np.array_equal(smallest, np.sort(x)[:count])
+    assert np.array_equal(order, np.argsort(-x.astype(np.float64), kind="stable")[:count])
+
+
+def test_the_first_elements_of_floats_with_nan() -> None:
+    def select(x: rl.Array[60, rl.f32]) -> Any:
+        return x | rl.sort(lambda a, b: a > b) | rl.take(9)
+
+    x = numbers(np.float32, 60, 7)
+    x[::8] = np.nan
+    agree(select, x)
+
+
+def test_a_selection_of_many_elements() -> None:
+    def select(x: rl.Array["N", rl.i32]) -> Any:
+        return x | rl.sort(lambda a, b: a > b) | rl.take(50)
+
+    for x in (
+        np.random.default_rng(1).integers(-(2**31), 2**31, 32000).astype(np.int32),
+        np.arange(32000, dtype=np.int32),
+        np.zeros(32000, np.int32),
+    ):
+        assert np.array_equal(rl.jit(select)(x), np.sort(x)[::-1][:50])

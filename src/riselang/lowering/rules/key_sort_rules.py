@@ -63,13 +63,13 @@ class KeySortRules(MergeSortRules):
 
     # Numbers
 
-    def store_sorted_numbers(self, keyed: KeyedArray, target: SSAValue) -> None:
-        """Sort an array of the numbers themselves."""
+    def store_sorted_numbers(self, keyed: KeyedArray, limit: Nat, target: SSAValue) -> None:
+        """Sort an array of the numbers themselves, at least up to a limit."""
         keys = self.allocate_keys(keyed.length, keyed.order.key)
         flags = self.store_keys(keyed, keys)
 
         def sort() -> None:
-            self.sort_keys(keyed.order, keys, keyed.length, target)
+            self.sort_keys(keyed.order, keys, keyed.length, limit, target)
             if flags:
                 self.emit_if(flags[1], lambda: self.store_zeros(keyed, target))
 
@@ -132,16 +132,18 @@ class KeySortRules(MergeSortRules):
 
     # Indices
 
-    def order_indices(self, keyed: KeyedArray) -> SSAValue:
-        """Return the indices of the elements in the order of their keys."""
+    def order_indices(self, keyed: KeyedArray, limit: Nat) -> SSAValue:
+        """Return the indices of the elements in the order of their keys, at least up to a limit."""
         indices = self.allocate_indices(keyed.length)
         pairs = self.allocate_keys(keyed.length, i64)
         flag = self.store_pairs(keyed, pairs)
 
         def sort() -> None:
-            self.sort_keys(PairOrder(), pairs, keyed.length, indices)
             if keyed.order.key == i64:
-                self.sort_high_words(keyed, pairs, indices)
+                self.sort_keys(PairOrder(), pairs, keyed.length, keyed.length, indices)
+                self.sort_high_words(keyed, pairs, limit, indices)
+            else:
+                self.sort_keys(PairOrder(), pairs, keyed.length, limit, indices)
 
         def merge() -> None:
             precedes = self.comparison(keyed.comparison)
@@ -184,7 +186,9 @@ class KeySortRules(MergeSortRules):
         results = self.for_each(keyed.length, flags, store)
         return results[0] if results else None
 
-    def sort_high_words(self, keyed: KeyedArray, pairs: SSAValue, indices: SSAValue) -> None:
+    def sort_high_words(
+        self, keyed: KeyedArray, pairs: SSAValue, limit: Nat, indices: SSAValue
+    ) -> None:
         """Sort indices in the order of the low words of their keys by the high words."""
         positions = self.allocate_indices(keyed.length)
         low_order = self.allocate_indices(keyed.length)
@@ -202,8 +206,8 @@ class KeySortRules(MergeSortRules):
             return ()
 
         self.for_each(keyed.length, (), store)
-        self.sort_keys(PairOrder(), pairs, keyed.length, positions)
-        self.for_each(keyed.length, (), store_index)
+        self.sort_keys(PairOrder(), pairs, keyed.length, limit, positions)
+        self.for_each(limit, (), store_index)
 
     def index_at(self, indices: SSAValue, position: SSAValue) -> SSAValue:
         (index,) = self.unwrap(self.add(codegen.IdxOp(indices, position)))
@@ -237,22 +241,23 @@ class KeySortRules(MergeSortRules):
         (buffer,) = self.allocate_buffers(array(length + padding, scalar(key)))
         return buffer
 
-    def sort_keys(self, order: KeyOrder, keys: SSAValue, length: Nat, target: SSAValue) -> None:
-        """Sort keys, and store what they stand for in the target."""
+    def sort_keys(
+        self, order: KeyOrder, keys: SSAValue, length: Nat, limit: Nat, target: SSAValue
+    ) -> None:
+        """Sort keys, and store what they stand for in the target, at least up to a limit."""
         assert self.callees is not None
         outputs = whole_buffers(target)
         if outputs is None:
             type = data_type(target)
             outputs = self.allocate_buffers(type)
-            self.sort_keys(order, keys, length, self.add(codegen.CastOp(outputs, type)))
+            self.sort_keys(order, keys, length, limit, self.add(codegen.CastOp(outputs, type)))
             self.copy(self.add(codegen.CastOp(outputs, type)), target)
             return
         sort = KeySort(order, this_machine())
         self.callees.add_library_function(sort.name, sort.function)
-        buffers = map(
-            self.with_dynamic_length, (*outputs, keys, self.allocate_keys(length, order.key))
-        )
-        operands = [*buffers, self.emitter.length_value(length)]
+        buffers = [*outputs, keys, self.allocate_keys(length, order.key)]
+        counts = [self.emitter.length_value(each) for each in (length, limit)]
+        operands = [*map(self.with_dynamic_length, buffers), *counts]
         self.emitter.add(func.CallOp(sort.name, operands, []))
 
     def with_dynamic_length(self, buffer: SSAValue) -> SSAValue:

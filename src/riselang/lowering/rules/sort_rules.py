@@ -7,43 +7,76 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import READ_OPS
+from riselang.dialects.rise.pattern_registry import SORT
 from riselang.dialects.rise.types import i1
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.key_sort_rules import KeyedArray, KeySortRules
+from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sorting.comparison_keys import ComparisonKey, comparison_key
 from riselang.lowering.sorting.ordered_bits import LOW_WORD, OrderedBits
-from riselang.lowering.translation import Closure, Lazy, Value, result_type, size_argument
-from riselang.term.nodes import Pattern
+from riselang.lowering.translation import (
+    Closure,
+    Delayed,
+    Lazy,
+    Value,
+    result_type,
+    size_argument,
+)
+from riselang.nat import Nat
+from riselang.term.nodes import Pattern, spine
 
 MAX_MERGED_LENGTH = 16
 """Shorter arrays are merged, which takes less code."""
 
 
-class SortRules(KeySortRules):
-    """The rules for sort."""
+class SortRules(KeySortRules, ViewRules):
+    """The rules for sort, and for the first elements of a sorted array."""
 
     @reads("sort")
-    def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+    def read_sort(self, pattern: Pattern, arguments: Sequence[Lazy]) -> SSAValue:
+        return self.read_sorted(pattern, arguments, size_argument(pattern, "n"))
+
+    @reads("take")
+    def read_take(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """Read the first elements of an array; those of a sorted one are selected."""
+        sort = self.application_of_sort(arguments[0])
+        if sort is None:
+            return self.read_view(READ_OPS["take"])(pattern, arguments)
+        sorted_array = self.read_sorted(*sort, limit=size_argument(pattern, "k"))
+        return self.read_view(READ_OPS["take"])(pattern, [sorted_array])
+
+    @stores("sort")
+    def store_sort(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        key, length = self.sort_key(pattern, arguments[0]), size_argument(pattern, "n")
+        if key is not None and key.is_identity:
+            keyed = self.keyed_array(pattern, arguments, key)
+            self.store_sorted_numbers(keyed, length, target)
+        else:
+            self.copy(self.read_sorted(pattern, arguments, length), target)
+
+    def application_of_sort(self, lazy: Lazy) -> tuple[Pattern, list[Lazy]] | None:
+        """Return the pattern and the arguments of an application of `sort`."""
+        if not isinstance(lazy, Delayed):
+            return None
+        head, arguments = spine(lazy.term)
+        if not isinstance(head, Pattern) or head.spec is not SORT or len(arguments) != 2:
+            return None
+        return head, [Delayed(argument, lazy.environment) for argument in arguments]
+
+    def read_sorted(self, pattern: Pattern, arguments: Sequence[Lazy], limit: Nat) -> SSAValue:
+        """Return a sorted array, of which only the elements up to a limit are valid."""
         key = self.sort_key(pattern, arguments[0])
         if key is None:
             return self.read_merged(pattern, arguments)
         keyed = self.keyed_array(pattern, arguments, key)
         if key.is_identity:
             return self.materialize(
-                result_type(pattern), lambda target: self.store_sorted_numbers(keyed, target)
+                result_type(pattern),
+                lambda target: self.store_sorted_numbers(keyed, limit, target),
             )
-        indices = self.order_indices(keyed)
+        indices = self.order_indices(keyed, limit)
         return self.add(codegen.GatherOp(indices, keyed.source, result_type(pattern)))
-
-    @stores("sort")
-    def store_sort(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        key = self.sort_key(pattern, arguments[0])
-        if key is not None and key.is_identity:
-            self.store_sorted_numbers(self.keyed_array(pattern, arguments, key), target)
-        else:
-            result = self.read_sort(pattern, arguments)
-            assert isinstance(result, SSAValue)
-            self.copy(result, target)
 
     def sort_key(self, pattern: Pattern, function: Lazy) -> ComparisonKey | None:
         """Return the key that a comparison function compares, if the array is sorted by it."""

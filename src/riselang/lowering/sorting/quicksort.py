@@ -32,6 +32,8 @@ NETWORK_VECTORS = {16: 4}
 """The number of vectors that a network sorts, for lanes; 8 for any other number of lanes."""
 MAX_SEGMENTS = 64
 """The capacity of the stack of segments: the smaller one of two segments is sorted first."""
+SELECTED_FRACTION = 16
+"""Few keys are wanted of a segment if they are less than this fraction of it."""
 UNROLLED_VECTORS = 1
 """The number of vectors that an iteration of a partition moves."""
 COMPRESSING_BYTES = 64
@@ -74,16 +76,17 @@ class KeySort:
         return self.machine.vector_bytes == COMPRESSING_BYTES
 
     def function(self) -> func.FuncOp:
-        """Return the function `(output, keys, spare, count)`, which sorts the first `count` keys.
+        """Return the function `(output, keys, spare, count, limit)`, which sorts `count` keys.
 
-        The last two buffers have at least `count + network_size` elements.
+        It stores at least the first `limit` of them in the output. The buffers of keys have at
+        least `count + network_size` elements.
         """
         buffer = MemRefType(self.key, [DYNAMIC_INDEX])
-        types = [MemRefType(self.order.type, [DYNAMIC_INDEX]), buffer, buffer, IndexType()]
+        output = MemRefType(self.order.type, [DYNAMIC_INDEX])
+        types = [output, buffer, buffer, IndexType(), IndexType()]
         block = Block(arg_types=types)
         emitter = Emitter(InsertPoint.at_end(block))
-        output, keys, spare, count = block.args
-        _Quicksort(emitter, self, output, keys, spare).emit(count)
+        _Quicksort(emitter, self, *block.args).emit()
         emitter.add(func.ReturnOp())
         return func.FuncOp(self.name, (types, []), Region(block), visibility="private")
 
@@ -91,17 +94,15 @@ class KeySort:
 class _Quicksort(KeyCode):
     """Emits the body of the function."""
 
-    def __init__(
-        self, emitter: Emitter, sort: KeySort, output: SSAValue, keys: SSAValue, spare: SSAValue
-    ):
+    def __init__(self, emitter: Emitter, sort: KeySort, *parameters: SSAValue):
         super().__init__(emitter, sort.key, sort.lanes)
         self.sort = sort
-        self.output, self.keys, self.spare = output, keys, spare
+        self.output, self.keys, self.spare, self.total, self.limit = parameters
         self.stack = self.add(memref.AllocaOp.get(IndexType(), shape=[MAX_SEGMENTS, 3]))
         self.zero, self.one = self.index(0), self.index(1)
 
-    def emit(self, count: SSAValue) -> None:
-        self.push(self.zero, (self.zero, count, self.zero))
+    def emit(self) -> None:
+        self.push(self.zero, (self.zero, self.total, self.zero))
         seed = self.add(arith.ConstantOp(IntegerAttr(INCREMENT, i64)))
         self.emitter.while_loop(
             [self.one, seed],
@@ -144,7 +145,11 @@ class _Quicksort(KeyCode):
             ), next_seed  # fmt: skip
 
         is_short = self.compare("sle", length, self.index(self.sort.network_size))
-        return self.branch(is_short, sort, split)
+        return self.branch(
+            self.compare("slt", start, self.limit),
+            lambda: self.branch(is_short, sort, split),
+            lambda: (depth, seed),
+        )
 
     def sort_by_network(self, source: SSAValue, start: SSAValue, length: SSAValue) -> None:
         most = (1 << (self.key.width.data - 1)) - 1
@@ -169,19 +174,26 @@ class _Quicksort(KeyCode):
     ) -> tuple[SSAValue, SSAValue]:
         """Return the median of three medians of three keys, and a new seed.
 
-        The nine keys are at equal distances, from a random position on.
+        The nine keys are at equal distances, from a random position on. If few keys are wanted, the
+        least of the nine is the pivot.
         """
         seed = self.next_seed(seed)
         distance = self.add(arith.DivUIOp(length, self.index(9)))
         position = self.plus(start, self.random_offset(seed, distance))
         medians: list[SSAValue] = []
+        least: SSAValue | None = None
         for _ in range(3):
             samples: list[SSAValue] = []
             for _ in range(3):
                 samples.append(self.load(source, position))
                 position = self.plus(position, distance)
+                least = samples[-1] if least is None else self.least(least, samples[-1])
             medians.append(self.median(*samples))
-        return self.median(*medians), seed
+        assert least is not None
+        is_small = self.compare("slt", self.minus(self.limit, start), self.add(
+            arith.DivUIOp(length, self.index(SELECTED_FRACTION))
+        ))  # fmt: skip
+        return self.select(is_small, least, self.median(*medians)), seed
 
     def next_seed(self, seed: SSAValue) -> SSAValue:
         factor, term = (

@@ -1,4 +1,4 @@
-"""Ops with regions: while, if, case, sort, map."""
+"""Ops with regions (while, if, case, sort, map), and top k, which is a sort."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import i1, i64
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.dynamic_indexing import convert_to_i64
+from riselang.frontends.stablehlo.ops.elementwise import compare_elements
 from riselang.frontends.stablehlo.ops.reduction import scalar_tensors, unzip_tensors, zip_arrays
 from riselang.frontends.stablehlo.registry import (
     ELEMENTWISE_LOWERINGS,
@@ -17,6 +18,7 @@ from riselang.frontends.stablehlo.registry import (
 )
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
+    iota_tensor,
     map_elements,
     materialize,
     whole_tensor,
@@ -196,6 +198,34 @@ def _sort(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> l
         )
         for each in found
     ]
+
+
+@lowers_op(
+    "stablehlo.custom_call @mhlo.topk",
+    summary="`take` of `sort`, inside `map`s for the other dimensions",
+)
+def _top_k(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
+    """Return the greatest elements of the last dimension, and their indices."""
+    builder, (tensor,), (values, indices) = regions.builder, operands, op.results
+    options = op.attributes.get("mhlo.attributes")
+    if isinstance(options, dict) and not options.get("largest", True):
+        raise op.unsupported("it selects the least elements")
+    element, rank, count = tensor.element, tensor.rank, values.shape[-1]
+
+    def before(left: Node, right: Node) -> Node:
+        keys = [builder.unpack_tuple(each, 2)[0] for each in (left, right)]
+        return compare_elements(builder, "gt", element, *keys)
+
+    positions = iota_tensor(builder, indices.element, tensor.shape, rank - 1)
+    arrays = [materialize(builder, each) for each in (tensor, positions)]
+    node = builder.map_at(
+        rank - 1,
+        lambda xs: builder.take(count, builder.sort(before, xs)),
+        zip_arrays(builder, rank, arrays),
+    )
+    return unzip_tensors(
+        builder, rank, node, [(each.element, values.shape) for each in (values, indices)]
+    )
 
 
 @lowers_op("stablehlo.map", summary="an elementwise `map`")

@@ -180,15 +180,20 @@ def _clamp(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
 def _compare(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.operands[0].element
     relation = op.attributes["comparison_direction"].lower()
-    if element.is_float:
-        if op.attributes.get("compare_type") == "TOTALORDER":
-            return _total_order(builder, relation, element, *operands)
+    if element.is_float and op.attributes.get("compare_type") != "TOTALORDER":
         return builder.compare(relation, *operands)
-    if element.is_unsigned and relation not in ("eq", "ne"):
-        return builder.operation("arith.cmpi", operands, i1, f"u{relation}")
-    return builder.operation(
-        "arith.cmpi", operands, i1, relation if relation in ("eq", "ne") else f"s{relation}"
-    )
+    return compare_elements(builder, relation, element, *operands)
+
+
+def compare_elements(
+    builder: Builder, relation: str, element: ElementType, left: Node, right: Node
+) -> Node:
+    """Compare two elements; floats are compared in total order."""
+    if element.is_float:
+        return _total_order(builder, relation, element, left, right)
+    sign = "u" if element.is_unsigned else "s"
+    predicate = relation if relation in ("eq", "ne") else f"{sign}{relation}"
+    return builder.operation("arith.cmpi", [left, right], i1, predicate)
 
 
 def _total_order(
