@@ -172,8 +172,15 @@ class Lowered:
         return code(repr(self.source)) + steps + details("affine", code(self.as_text("affine")))
 
     def cost_analysis(self) -> Cost:
-        """Count the operations and bytes of the source program."""
-        return cost(self.source, self.results)
+        """Count the operations and bytes of the source program, and the work of its loops."""
+        from riselang.term.work import source_work
+
+        optimized_work = self.compilation.function_work(self.name)
+        return replace(
+            cost(self.source, self.results),
+            work=source_work(self.source),
+            optimized_work=optimized_work,
+        )
 
     @with_short_tracebacks
     def compile(self) -> Compiled:

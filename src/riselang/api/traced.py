@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from riselang.api.lowered import Lowered, resolve_strategy
@@ -62,7 +62,9 @@ class Traced:
 
     def cost_analysis(self) -> Cost:
         """Count the operations and bytes of the source program."""
-        return cost(self.term, self.results)
+        from riselang.term.work import source_work
+
+        return replace(cost(self.term, self.results), work=source_work(self.term))
 
     def _repr_html_(self) -> str:
         return code(repr(self.term))

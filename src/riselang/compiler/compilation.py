@@ -19,6 +19,7 @@ from riselang.compiler.lowering_steps import mark_permission
 from riselang.compiler.program_sources import ModuleSource, Source
 from riselang.dialects.module import module_text, verify_module
 from riselang.lowering.explanation import format_with_comments, lines_with_ops
+from riselang.lowering.loop_work import module_work
 from riselang.lowering.passes.contract_rise_floats import can_contract, contract_programs
 from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
@@ -32,6 +33,7 @@ from riselang.support.lazy import cached_property
 from riselang.support.recursion import with_deep_stack
 from riselang.term.contraction import contract
 from riselang.term.nodes import Term
+from riselang.term.work import Work
 
 if TYPE_CHECKING:
     from riselang.compiler.gpu_code import GpuCode
@@ -114,6 +116,10 @@ class Compilation:
     @property
     def _is_for_gpu(self) -> bool:
         return self.options.loops == pipelines.GPU
+
+    def function_work(self, name: str) -> Work:
+        """Count the scalar operations and memory accesses of the loops of a function."""
+        return module_work(self._module_at("affine"), name)
 
     def _module_at(self, stage: str) -> ModuleOp:
         return self._dialect_module if stage == "rise" else self._stage_modules[stage]

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
+from riselang.term.work import NOMINAL_ITERATIONS
+
 NOMINAL_LENGTH = 64
 """The assumed length of a dimension that is known only at run time."""
-NOMINAL_ITERATIONS = 16
-"""The assumed number of iterations of a while loop."""
 
 Range = tuple[int | None, int | None, int | None]
 """The start, the end and the step of a loop; None for what is known only at run time."""

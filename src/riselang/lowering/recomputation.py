@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
-from riselang.dialects.module import walk
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
@@ -30,12 +29,12 @@ from riselang.dialects.rise.types import (
 )
 from riselang.lowering.loop_counts import NOMINAL_LENGTH, is_parallel, trip_count
 from riselang.nat import Nat
-from riselang.term.mathlib import LIBRARY_FUNCTIONS
+from riselang.term.work import operation_work
 
-CALL_WORK = 16
-"""The work of a call to the math library, in scalar operations."""
 MIN_GAIN = 1.25
 """How many times as much work reads without a buffer must be for a buffer to pay off."""
+MIN_SAVING = 8
+"""The minimum number of operations that a buffer must save for each of its scalars."""
 
 ElementsOp = codegen.MapReadOp | codegen.GenerateOp
 """The ops whose elements are computed where they are read."""
@@ -79,19 +78,6 @@ def recomputed_arrays(
     return counter.recomputed
 
 
-def may_pay_off(op: ElementsOp) -> bool:
-    """Whether computing an element takes a loop or a call, so that storing elements may pay off.
-
-    Elements that take a few operations are computed where they are read.
-    """
-    return any(_is_expensive(inner) for inner in walk(op) if inner is not op)
-
-
-def _is_expensive(op: Operation) -> bool:
-    is_loop = bool(op.regions) and not isinstance(op, EmbedOp | ElementsOp | codegen.MapAccOp)
-    return is_loop or isinstance(op, CallOp) or op.name in LIBRARY_FUNCTIONS
-
-
 class _Counter:
     """Counts reads and work, from the last op of a program to the first."""
 
@@ -112,7 +98,7 @@ class _Counter:
             case EmbedOp():
                 for operand in op.arguments:
                     self._read(operand, (), times)
-                return times * sum([_op_work(inner) for inner in op.body.block.ops])
+                return times * sum([operation_work(inner.name) for inner in op.body.block.ops])
             case codegen.AssignOp():
                 count = times * _lanes(op.value.type)
                 self._read(op.value, (), count)
@@ -171,7 +157,9 @@ class _Counter:
         stored_work = loop_work * elements / count * _lanes(type) + nested_work * scalars / count
         stored_work += scalars
         work = loop_work + nested_work
-        is_stored = op in self._candidates and work > MIN_GAIN * (stored_work + count)
+        gain = work - stored_work - count
+        pays_off = work > MIN_GAIN * (stored_work + count) and gain >= MIN_SAVING * scalars
+        is_stored = op in self._candidates and pays_off
         inner_reads, self._reads = self._reads, outer_reads
         scale = scalars / count if is_stored else 1
         self._read_outside(op, inner_reads, scale)
@@ -221,16 +209,12 @@ def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Po
         for operand, size in zip(operands, sizes, strict=True):
             yield operand, positions, size / max(sum(sizes), 1)
     elif isinstance(op, codegen.PadConstOp):
-        yield op.source, positions, 1
+        fraction = _length(op.source.type) / max(_length(op.result.type), 1)
+        yield op.value, positions, 1 - fraction
+        yield op.source, positions, fraction
     else:
         for operand in operands:
             yield operand, positions, 1
-
-
-def _op_work(op: Operation) -> int:
-    if op.name in LIBRARY_FUNCTIONS:
-        return CALL_WORK
-    return 0 if isinstance(op, ReturnOp) or op.name == "arith.constant" else 1
 
 
 def _buffer_size(type: object) -> int:
@@ -246,7 +230,8 @@ def _lanes(type: object) -> int:
     return _value(type.length) if isinstance(type, VectorType) else 1
 
 
-def _length(type: ArrayType) -> int:
+def _length(type: object) -> int:
+    assert isinstance(type, ArrayType)
     return _value(type.length)
 
 

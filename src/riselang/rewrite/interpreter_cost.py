@@ -11,7 +11,7 @@ from riselang.dialects.rise.pattern_registry import SORT
 from riselang.dialects.rise.type_binding import type_variables
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, leaves
 from riselang.nat import Nat
-from riselang.term.cost import applications
+from riselang.term.counting import applications
 from riselang.term.deep_recursion import recursive
 from riselang.term.nodes import Pattern, Scalar, Term, spine
 

@@ -10,22 +10,26 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.pattern_registry import SCATTER
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
     array,
+    contains_array,
     i1,
     idx,
     uncurry,
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.stored_arrays import StoredArrays, array_key
+from riselang.lowering.rules.reduction_rules import is_readable
+from riselang.lowering.rules.stored_arrays import ArrayKey, StoredArrays, array_key
 from riselang.lowering.translation import (
     Delayed,
     Environment,
     Lazy,
+    Partial,
     Value,
     result_type,
     size_argument,
@@ -54,31 +58,40 @@ class IndexRules(StoredArrays):
     def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         length = size_argument(pattern, "n")
         source = self.read_data(arguments[1])
-        indices = self.build_generate(self.force(arguments[0]), array(length, idx(length)))
+        indices = self.generate_elements(
+            array_key(pattern, arguments), self.force(arguments[0]), array(length, idx(length))
+        )
         return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
 
     @reads("generate")
     def read_generate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        key, type = array_key(pattern, arguments), result_type(pattern)
-        if key in self.stored_arrays:
-            return self.materialize(
-                type, lambda target: self.store_generate(pattern, arguments, target)
-            )
-        generated = self.build_generate(self.force(arguments[0]), type)
-        assert isinstance(generated.owner, codegen.GenerateOp)
-        self.record_array(generated.owner, key)
-        return generated
+        key = array_key(pattern, arguments)
+        return self.generate_elements(key, self.force(arguments[0]), result_type(pattern))
 
-    def build_generate(self, function: Value, type: RiseType) -> SSAValue:
+    def generate_elements(self, key: ArrayKey, function: Value, type: RiseType) -> SSAValue:
+        """Return an array whose elements are computed where they are read, unless it is stored."""
         assert isinstance(type, ArrayType)
+        if key in self.stored_arrays:
+            dialect = self.loop_dialect(key.pattern)
+            return self.materialize(
+                type, lambda target: self.store_elements_of(function, type.length, dialect, target)
+            )
         block = Block(arg_types=[idx(type.length)])
         with self.emitter.inside_block(block):
             self.emitter.add(ReturnOp([self.read_application(function, [block.args[0]])]))
-        return self.add(codegen.GenerateOp(Region(block), type))
+        op = codegen.GenerateOp(Region(block), type)
+        self.record_array(op, key)
+        return self.add(op)
 
     @stores("generate")
     def store_generate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function, length = self.force(arguments[0]), size_argument(pattern, "n")
+        self.store_elements_of(function, length, self.loop_dialect(pattern), target)
+
+    def store_elements_of(
+        self, function: Value, length: Nat, dialect: str, target: SSAValue
+    ) -> None:
+        """Store the results of a function of indices."""
 
         def body(index: SSAValue) -> None:
             destination = self.add(codegen.IdxOp(target, index))
@@ -86,7 +99,7 @@ class IndexRules(StoredArrays):
                 function, [self.add(codegen.CastOp([index], idx(length)))], destination
             )
 
-        self.emit_loop(length, self.loop_dialect(pattern), body, self.unordered_kind)
+        self.emit_loop(length, dialect, body, self.unordered_kind)
 
     @reads("at")
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -112,49 +125,61 @@ class IndexRules(StoredArrays):
 
         return self.materialize(result_type(pattern), fill)
 
-    @reads("scatter")
+    @reads("scatter", "scatterWith")
     def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.emit_scatter(
-            pattern, arguments, lambda new, destination: self.copy(new, destination)
+        return self.materialize(
+            result_type(pattern), lambda target: self.fill_scatter(pattern, arguments, target)
         )
 
-    @reads("scatterWith")
-    def read_scatter_with(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+    @stores("scatter", "scatterWith")
+    def store_scatter(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Store the result in its target, unless elements that are updated cannot be read there."""
+        if is_readable(target):
+            self.fill_scatter(pattern, arguments, target)
+        else:
+            self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
+
+    def fill_scatter(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        if pattern.spec is SCATTER:
+            self.emit_scatter(pattern, arguments, self.copy, target)
+            return
         function = self.force(arguments[0])
         element = pattern.argument("t")
         assert isinstance(element, RiseType)
 
         def combine(new: SSAValue, destination: SSAValue) -> None:
             # The old value is read as a whole before it is overwritten.
-            combined = self.materialize(
-                element, lambda target: self.store_application(function, [destination, new], target)
-            )
+            if contains_array(element):
+                combined = self.materialize(
+                    element,
+                    lambda target: self.store_application(function, [destination, new], target),
+                )
+            else:
+                scalars = self.unwrap(self.read_application(function, [destination, new]))
+                combined = self.wrap(element, scalars)
             self.copy(combined, destination)
 
-        return self.emit_scatter(pattern, arguments[1:], combine)
+        self.emit_scatter(pattern, arguments[1:], combine, target)
 
     def emit_scatter(
         self,
         pattern: Pattern,
         arguments: Sequence[Lazy],
         write: Callable[[SSAValue, SSAValue], None],
-    ) -> SSAValue:
-        """Copy the initial array to its own buffer, then emit a loop that writes to it in order."""
+        target: SSAValue,
+    ) -> None:
+        """Copy the initial array to the target, then emit a loop that writes to it in order."""
         indices = self.read_data(arguments[0])
         values = self.read_data(arguments[2])
+        self.store(arguments[1], target)
 
-        def fill(target: SSAValue) -> None:
-            self.store(arguments[1], target)
+        def body(index: SSAValue) -> None:
+            source_index = self.add(codegen.IdxOp(indices, index))
+            destination = self.add(codegen.CastOp([source_index], IndexType()))
+            new = self.add(codegen.IdxOp(values, index))
+            write(new, self.add(codegen.IdxOp(target, destination)))
 
-            def body(index: SSAValue) -> None:
-                source_index = self.add(codegen.IdxOp(indices, index))
-                destination = self.add(codegen.CastOp([source_index], IndexType()))
-                new = self.add(codegen.IdxOp(values, index))
-                write(new, self.add(codegen.IdxOp(target, destination)))
-
-            self.emit_loop(size_argument(pattern, "m"), self.loops, body)
-
-        return self.materialize(result_type(pattern), fill)
+        self.emit_loop(size_argument(pattern, "m"), self.loops, body)
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

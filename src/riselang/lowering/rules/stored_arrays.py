@@ -16,7 +16,6 @@ from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.recomputation import (
     ElementsOp,
     Recomputed,
-    may_pay_off,
     recomputed_arrays,
 )
 from riselang.lowering.translation import Closure, Delayed, Lazy, Translation, data_type
@@ -59,8 +58,7 @@ class StoredArrays(Translation):
     """The arrays that are computed where they are read."""
 
     def record_array(self, op: ElementsOp, key: ArrayKey) -> None:
-        if may_pay_off(op):
-            self.recorded_arrays[op] = key
+        self.recorded_arrays[op] = key
 
     def arrays_to_store(self, ops: Sequence[Operation]) -> dict[ArrayKey, LoopKind]:
         """Return the arrays that are computed too often by `ops`, which are the program."""

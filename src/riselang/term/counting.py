@@ -1,0 +1,173 @@
+"""Evaluates terms on unknown data, to count what they compute.
+
+Each function that a pattern takes is evaluated once, and what it computes is multiplied by the
+number of times the pattern applies it. Counts may be symbolic in the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from riselang.dialects.rise.pattern_spec import Role
+from riselang.dialects.rise.types import FunType, IdxType, RiseType, contains_array, uncurry
+from riselang.nat import Nat
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepApply,
+    DepLambda,
+    Embed,
+    Lambda,
+    Pattern,
+    Scalar,
+    Term,
+    spine,
+)
+from riselang.term.view_inverses import INVERSES
+
+Count = int | Nat
+"""A number, or a polynomial in the symbolic sizes."""
+STORABLE_VIEWS = frozenset((*INVERSES, "zip", "unzip", "tuple"))
+"""The views that lose and repeat no elements."""
+
+
+class Data(Enum):
+    """Where data is."""
+
+    MEMORY = "in memory, as part of an input or of another array"
+    COMPUTED = "in memory, as an array that was computed"
+    REGISTER = "in a register"
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that has not been applied to all its arguments."""
+
+    apply: Callable[[Value], Value]
+
+
+Value = _Function | Data
+"""What the counter knows about a value: how to apply a function, and where data is."""
+_Scope = tuple[Value, ...]
+"""The values of the enclosing lambdas' variables, the innermost first."""
+
+
+class Counter:
+    """Evaluates a term on unknown data; subclasses count what it computes."""
+
+    def __init__(self) -> None:
+        self.is_exact = True
+        self.times = Nat.const(1)
+        """How many times the current term is evaluated."""
+
+    def count(self, program: Term) -> Value:
+        """Evaluate a program, and return where its result is."""
+        inputs, _ = uncurry(program.type)
+        return _apply_function(self._evaluate(program, ()), [_location(each) for each in inputs])
+
+    def _evaluate(self, term: Term, scope: _Scope) -> Value:
+        match term:
+            case Bound(index):
+                # A part of a program may mention variables from outside, which are unknown.
+                return scope[index] if index < len(scope) else Data.MEMORY
+            case Lambda(_, _, body):
+                return _Function(lambda value: self._evaluate(body, (value, *scope)))
+            case Apply():
+                head, arguments = spine(term)
+                values = [self._evaluate(argument, scope) for argument in arguments]
+                if isinstance(head, Pattern) and len(values) == head.spec.arity:
+                    return self._apply_pattern(head, tuple(values))
+                return _apply_function(self._evaluate(head, scope), values)
+            case Scalar():
+                operands = [self._evaluate(operand, scope) for operand in term.operands]
+                self.count_operation(term, operands)
+                return Data.REGISTER
+            case Pattern():
+                return self._apply_pattern(term, ())
+            case DepApply() | DepLambda():
+                return self._evaluate(term.children[0], scope)
+            case Embed():
+                for operand in term.operands:
+                    self._evaluate(operand, scope)
+                self.is_exact = False
+                return Data.REGISTER
+            case _:
+                return Data.REGISTER
+
+    def count_operation(self, term: Scalar, operands: Sequence[Value]) -> None:
+        """Count an operation on scalars or vectors, which is performed `times` times."""
+
+    def count_pattern(self, pattern: Pattern, arguments: Sequence[Value]) -> None:
+        """Count what a pattern does besides applying its functions."""
+
+    def count_application(self, pattern: Pattern, type: RiseType, result: Value) -> None:
+        """Count what a pattern does with a result of its function, which has this type."""
+
+    def _apply_pattern(self, pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
+        """Apply a pattern to its arguments, or return a function of the missing ones."""
+        if len(arguments) < pattern.spec.arity:
+            return _Function(lambda value: self._apply_pattern(pattern, (*arguments, value)))
+        if pattern.spec.name == "let":
+            return _apply_function(arguments[1], [arguments[0]])
+        self.count_pattern(pattern, arguments)
+        times = self.applications(pattern)
+        outer, self.times = self.times, self.times * times
+        inputs, output = uncurry(pattern.type)
+        elements = [
+            self._apply_repeatedly(pattern, argument, type)
+            for argument, type in zip(arguments, inputs, strict=True)
+            if isinstance(type, FunType)
+        ]
+        self.times = outer
+        if pattern.spec.role is Role.VIEW:
+            return _view_location(pattern, arguments)
+        if not contains_array(output):
+            return Data.REGISTER
+        return Data.MEMORY if Data.MEMORY in elements else Data.COMPUTED
+
+    def _apply_repeatedly(self, pattern: Pattern, function: Value, type: FunType) -> Value:
+        """Evaluate a function of a pattern once, and return where its result is."""
+        inputs, output = uncurry(type)
+        parameters: list[Value] = [Data.MEMORY for _ in inputs]
+        if pattern.spec.accumulates or isinstance(inputs[0], IdxType):
+            parameters[0] = _location(inputs[0])
+        result = _apply_function(function, parameters)
+        self.count_application(pattern, output, result)
+        return result if contains_array(output) else Data.COMPUTED
+
+    def applications(self, pattern: Pattern) -> Nat:
+        """Return how often a pattern applies its functions."""
+        self.is_exact = self.is_exact and not pattern.spec.depends_on_data
+        return applications(pattern)
+
+
+def applications(pattern: Pattern) -> Nat:
+    """How often a pattern applies its functions; once where only the data decides."""
+    count = pattern.spec.applications
+    return Nat.const(1) if count is None else count.substitute(pattern.sizes)
+
+
+def _apply_function(function: Value, arguments: Sequence[Value]) -> Value:
+    for argument in arguments:
+        function = function.apply(argument) if isinstance(function, _Function) else Data.MEMORY
+    return function
+
+
+def _location(type: RiseType) -> Data:
+    """Where a parameter or an accumulator is."""
+    return Data.MEMORY if contains_array(type) else Data.REGISTER
+
+
+def _view_location(view: Pattern, arguments: Sequence[Value]) -> Data:
+    """Where the result of a view is; a computed array may be stored as a permutation of it."""
+    locations = {argument for argument in arguments if isinstance(argument, Data)}
+    if locations == {Data.REGISTER}:
+        return Data.REGISTER
+    is_computed = locations == {Data.COMPUTED} and view.spec.name in STORABLE_VIEWS
+    return Data.COMPUTED if is_computed else Data.MEMORY
+
+
+def as_count(count: Nat) -> Count:
+    return count.constant if count.is_constant else count

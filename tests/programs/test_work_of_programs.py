@@ -1,0 +1,60 @@
+"""The loops of each example and model perform no more work than the program as written.
+
+Each element of a window, a pipeline or a reduction that is computed repeatedly counts, and so does
+each access to memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from running import NAMES, jitted, module
+
+import riselang as rl
+from riselang.dialects.rise.types import leaves, uncurry
+from riselang.support.errors import InternalError
+from riselang.term.work import Work
+from support import model_examples
+from support.work import WORK_LIMIT, check_lowered_work, check_work
+
+LARGE = 256
+"""Large enough for the default strategy to schedule the loops."""
+LIMITS: Mapping[str, float] = {
+    # Vectors that wrap around the end of a row are stored lane by lane, and then loaded.
+    "game_of_life": 1.11,
+}
+"""Programs whose loops perform more work on purpose, and by how much."""
+
+
+@pytest.mark.parametrize("strategy", ["default", "none"])
+@pytest.mark.parametrize("name", NAMES)
+def test_small_examples(name: str, strategy: str) -> None:
+    check_lowered_work(jitted(name).trace(*module(name).inputs()).lower(strategy=strategy))
+
+
+@pytest.mark.parametrize("strategy", ["default", "none"])
+@pytest.mark.parametrize("name", NAMES)
+def test_large_examples(name: str, strategy: str) -> None:
+    kernel = jitted(name)
+    lengths = [
+        length
+        for type in uncurry(kernel.trace().term.type)[0]
+        for lengths, _ in leaves(type)
+        for length in lengths
+    ]
+    sizes = {size: LARGE for length in lengths for size in length.variables}
+    limit = LIMITS.get(name, WORK_LIMIT) if strategy == "default" else WORK_LIMIT
+    check_lowered_work(kernel.trace(**sizes).lower(strategy=strategy), limit)
+
+
+@pytest.mark.parametrize("strategy", ["default", "none"])
+@pytest.mark.parametrize("name", model_examples.names())
+def test_models(name: str, strategy: str) -> None:
+    model = rl.from_stablehlo(model_examples.text(name), strategy=strategy)
+    check_lowered_work(model.lower())
+
+
+def test_more_work_is_an_error() -> None:
+    with pytest.raises(InternalError, match="store what they compute repeatedly"):
+        check_work("program", Work(100, 100), Work(111, 100))

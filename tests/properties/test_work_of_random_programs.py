@@ -1,0 +1,37 @@
+"""The loops of random programs perform about as much work as the programs as written."""
+
+from __future__ import annotations
+
+from riselang.compiler.compilation import Compilation
+from riselang.compiler.program_sources import TermSource
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError
+from riselang.term.lets import normalize_lets
+from riselang.term.work import Work, source_work
+from support.fuzzing import Ran, seeds
+from support.programs import Program, seeded_program
+from support.work import check_work
+
+COPIES = Work(0, 256)
+"""Copies between small buffers, which random programs consist of."""
+LIMIT = 3.0
+"""Most random programs only move a few elements, so the number of copies varies more."""
+
+
+@seeds(120, nightly=600, fuzzed=10_000, batch=30)
+def test_random_programs_are_not_computed_repeatedly(seeds: range, ran: Ran) -> None:
+    for seed in seeds:
+        check_program(seeded_program(seed, compiled=True), seed)
+    ran("random programs: work of the loops", len(seeds))
+
+
+def check_program(program: Program, seed: int) -> None:
+    term = normalize_lets(program.term, program.results)
+    compilation = Compilation(TermSource("program", term, program.results), Options("affine"))
+    try:
+        loops = compilation.function_work("program")
+    except LimitationError:
+        return
+    source = source_work(program.term)
+    if source.is_exact and loops.is_exact:
+        check_work(f"the program of seed {seed}", source + COPIES, loops, LIMIT)
