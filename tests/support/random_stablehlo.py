@@ -271,6 +271,15 @@ def windowed(random: Random, shape: Shape) -> tuple[list[int], ...] | None:
     return sizes, strides, spreads, dilations, before, after, counts
 
 
+def cumulative(random: Random, shape: Shape) -> tuple[list[int], ...]:
+    """Windows that are the prefixes or the suffixes of one dimension."""
+    scanned, ones, zeros = random.randrange(len(shape)), [1 for _ in shape], [0 for _ in shape]
+    sizes = [length if k == scanned else 1 for k, length in enumerate(shape)]
+    border = [size - 1 for size in sizes]
+    before, after = (border, zeros) if random.random() < 0.5 else (zeros, border)
+    return sizes, ones, ones, ones, before, after, list(shape)
+
+
 def padding(before: Shape, after: Shape) -> str:
     pairs = ", ".join(f"[{a}, {b}]" for a, b in zip(before, after, strict=True))
     return f"dense<[{pairs}]> : tensor<{len(before)}x2xi64>"
@@ -280,7 +289,8 @@ def padding(before: Shape, after: Shape) -> str:
 def reduce_window(random: Random) -> Made:
     element = random.choice(("f32", "i32"))
     shape = lengths(random, random.randint(1, 3), 2, 5)
-    found = windowed(random, shape)
+    is_cumulative = random.random() < 0.25
+    found = cumulative(random, shape) if is_cumulative else windowed(random, shape)
     if found is None:
         return reduce_window(random)
     sizes, strides, spreads, dilations, before, after, counts = found

@@ -203,6 +203,12 @@ class Builder:
             pattern_registry.REDUCE, [length_of(xs), element, result], made, start, xs
         )
 
+    def scan(self, function: BinaryFunction, start: Node, xs: Node) -> Node:
+        """Return the accumulators after each element; the function takes (accumulator, element)."""
+        element, result = element_of(xs.type), start.type
+        made = self.function([result, element], ["total", "x"], function)
+        return self.apply(pattern_registry.SCAN, [length_of(xs), element, result], made, start, xs)
+
     def generate(self, length: Nat | int, function: UnaryFunction, name: str = "i") -> Node:
         made = self.function([idx(length)], [name], function)
         _, element = uncurry(made.type)

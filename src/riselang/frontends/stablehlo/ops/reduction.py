@@ -7,6 +7,10 @@ from math import prod
 
 from riselang.dialects.rise.types import i1, i64
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
+from riselang.frontends.stablehlo.ops.cumulative_windows import (
+    cumulative_window,
+    ignores_padding,
+)
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
 from riselang.frontends.stablehlo.ops.elementwise import ARITHMETIC_OPS
 from riselang.frontends.stablehlo.ops.window_views import (
@@ -164,7 +168,9 @@ def window_moves(op: TypedOp, sizes: Sequence[int], counts: Sequence[int]) -> li
 
 
 @lowers_op(
-    "stablehlo.reduce_window", summary="`slide` in each dimension, then `reduce` over each window"
+    "stablehlo.reduce_window",
+    summary="`slide` in each dimension, then `reduce` over each window; "
+    "`scan` if the windows are prefixes or suffixes",
 )
 def _reduce_window(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
@@ -172,6 +178,9 @@ def _reduce_window(
     builder, count = regions.builder, len(op.results)
     arrays, starts = operands[:count], operands[count:]
     moves = window_moves(op, op.integer_list("window_dimensions"), op.result.shape)
+    scanned = _scan_windows(regions, op, operands, moves)
+    if scanned is not None:
+        return [scanned]
     rank, depth = len(moves), _window_rank(moves)
     seen = [
         padded_windows(builder, store_if_overlapping(builder, each, moves), moves, start.make())
@@ -184,6 +193,22 @@ def _reduce_window(
         zip_arrays(builder, rank + depth, seen),
     )  # fmt: skip
     return unzip_tensors(builder, rank, node, result_types(op))
+
+
+def _scan_windows(
+    regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor], moves: Sequence[WindowMove]
+) -> Tensor | None:
+    """Reduce windows that are prefixes or suffixes with a scan; return None for other windows."""
+    builder, region = regions.builder, op.regions[0]
+    window = cumulative_window(moves, operands[0].shape)
+    if window is None or simple_reduction_op(region) is None:
+        return None
+    array, start = operands[0], operands[1].make()
+    if not ignores_padding(region.operations[0].name, start):
+        return None
+    step = reduction_step(regions, region, [array.element])
+    node = window.scan(builder, materialize(builder, array), array.shape, start, step)
+    return whole_tensor(op.result.element, op.result.shape, node)
 
 
 def _window_rank(moves: Sequence[WindowMove]) -> int:
