@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from agreement import agree
+from agreement import agree, lowered
 from xdsl.dialects import affine
 
 import riselang as rl
 from riselang.api.kernel import Kernel
 from riselang.dialects.module import parse_module, walk
 from riselang.lowering.loop_counts import trip_count
+from riselang.term.work import Work
 
 
 def text(function: Any, *arrays: Any) -> str:
@@ -30,6 +31,12 @@ def iterations_around(op: Any) -> int:
         count *= trip_count(op)
         op = op.parent_op()
     return count
+
+
+def work(function: Any, *arrays: Any) -> Work:
+    loops = lowered(function, *arrays).cost_analysis().optimized_work
+    assert loops is not None
+    return loops
 
 
 def random(*shape: int) -> Any:
@@ -129,3 +136,51 @@ def test_sums_of_unknown_length_are_computed_once() -> None:
 
     agree(smooth_sums, random(12, 20))
     assert "memref.alloc" in rl.jit(smooth_sums).lower().as_text("affine")
+
+
+def test_a_stencil_whose_results_windows_overlap_is_stored() -> None:
+    """Weighted sums take no loop, but more operations than loading their results."""
+
+    def weighted(window: Any) -> Any:
+        a, b, c = (window[i] for i in range(3))
+        return a * 0.25 + b * 0.5 + c * 0.25
+
+    def twice(x: rl.Array[34, rl.f32]) -> Any:
+        first = x | rl.slide(3, 1) | rl.map(weighted)
+        return first | rl.slide(5, 1) | rl.map(rl.reduce(rl.add, 0.0))
+
+    agree(twice, random(34))
+    assert work(twice, random(34)).operations == 32 * 5 + 28 * 5
+
+
+def test_the_indices_of_reorder_are_computed_once() -> None:
+    """An element has many scalars, and each of them would compute its index."""
+
+    def shifted(x: rl.Array[6, 40, rl.f32], y: rl.Array[6, 5, rl.f32]) -> Any:
+        def source(i: Any) -> Any:
+            row = y | rl.at(i) | rl.reduce(rl.add, 0.0)
+            return rl.clamp_idx(6)(rl.cast(row, rl.i64))
+
+        return x | rl.reorder(source)
+
+    agree(shifted, random(6, 40), random(6, 5))
+    assert work(shifted, random(6, 40), random(6, 5)).operations == 6 * 5
+
+
+def test_an_expensive_value_of_padding_is_stored() -> None:
+    def padded(x: rl.Array[4, 6, rl.f32], y: rl.Array[6, 50, rl.f32]) -> Any:
+        sums = y | rl.map(rl.reduce(rl.add, 0.0))
+        return rl.pad_const(20, 20, sums, x) | rl.map(rl.map(lambda a: a + 1.0))
+
+    agree(padded, random(4, 6), random(6, 50))
+    assert deepest_iterations(padded, random(4, 6), random(6, 50)) == 6 * 50
+
+
+def test_a_scatter_updates_its_result() -> None:
+    def histogram(counts: rl.Array[8, rl.i32], keys: rl.Array[50, rl.i32]) -> Any:
+        indices = keys | rl.map(lambda key: rl.clamp_idx(8)(key))
+        return rl.scatter_with(rl.add, indices, counts, keys)
+
+    counts, keys = np.arange(8, dtype=np.int32), np.arange(-5, 45, dtype=np.int32)
+    agree(histogram, counts, keys)
+    assert "memref.alloc" not in text(histogram, counts, keys)
