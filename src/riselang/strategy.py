@@ -45,6 +45,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
+    reductions_in_lanes,
     streamed_reductions,
     streamed_tiles,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "parse_strategy",
     "partial_sums",
     "prefetch",
+    "reductions_in_lanes",
     "register_tiles",
     "regroups",
     "relaxed",

@@ -32,6 +32,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
+    reductions_in_lanes,
     streamed_reductions,
     streamed_tiles,
 )
@@ -138,6 +139,7 @@ class RandomStrategies:
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
             lambda: blocked_reduction(2, self.choices.of((1, 2)), 2),
             lambda: interleaved_reductions(self.choices.of((1, 2, 3))),
+            lambda: reductions_in_lanes(size, self.choices.of((1, 2)), self.choices.of((1, 2, 4))),
             lambda: streamed_reductions(
                 self.choices.of((1, 2, 3)), reductions_per_thread=size, in_parallel=size > 2
             ),

@@ -13,7 +13,7 @@ from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.pipelines import GPU
-from riselang.rewrite.core import Strategy
+from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Buffer
@@ -170,6 +170,21 @@ class Lowered:
     def _repr_html_(self) -> str:
         steps = "" if self.derivation is None else self.derivation.as_html()
         return code(repr(self.source)) + steps + details("affine", code(self.as_text("affine")))
+
+    @with_short_tracebacks
+    @hold_forks()
+    @with_deep_stack
+    def explain(self) -> str:
+        """Describe what the strategy does: the computations that the default strategy recognizes,
+        or the rules that a given strategy applies; and the reductions of floats that would be
+        faster in a different order."""
+        from riselang.rewrite.strategies.explanation import explain_default, explain_derivation
+
+        setting = Setting(self.options.float)
+        if self.strategy is not DEFAULT or self.options.loops == GPU:
+            return "\n".join(explain_derivation(self.term, self.derivation, setting))
+        start = self.term if self.derivation is None else self.derivation.start
+        return "\n".join(explain_default(start, self.derivation, setting))
 
     def cost_analysis(self) -> Cost:
         """Count the operations and bytes of the source program, and the work of its loops."""

@@ -11,10 +11,11 @@ from riselang.explorer.source_locations import LocationTable
 from riselang.explorer.stages import Stage, make_stages
 from riselang.explorer.states import CONTRACTION, Line, State, make_states
 from riselang.explorer.subject import SourceText, Subject
-from riselang.rewrite.core import Step
+from riselang.rewrite.core import Setting, Step
 from riselang.rewrite.derivation import Derivation
 from riselang.rewrite.paths import format_path
 from riselang.rewrite.rule import Rule
+from riselang.rewrite.strategies.order_remarks import order_remarks
 from riselang.support.config import Options
 from riselang.support.profiling import time_span
 from riselang.term.nodes import Lambda, Pattern, Scalar, Term
@@ -35,11 +36,17 @@ def explore_program(subject: Subject, speed: PageData | None = None) -> PageData
     return make_page_data(
         title=subject.name, source=subject.source, locations=locations, options=subject.options,
         strategy=derivation.strategy, stages=stages, speed=speed,
-        sizes=dict(subject.sizes), notes=list(subject.notes),
+        sizes=dict(subject.sizes), notes=[*subject.notes, *_order_notes(subject, derivation)],
         parts=[[_part_name(part), locations.of(part)] for part in last.origins],
         lines=list(states.lines), states=[_state_data(state) for state in states.states],
         **_steps_data(derivation, contracts=subject.term != derivation.start),
     )  # fmt: skip
+
+
+def _order_notes(subject: Subject, derivation: Derivation) -> list[str]:
+    """Return remarks on reductions that would be faster in a different order."""
+    setting = Setting(subject.options.float)
+    return [str(remark) for remark in order_remarks(derivation.end, setting)]
 
 
 def make_page_data(

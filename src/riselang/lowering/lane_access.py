@@ -1,8 +1,9 @@
 """Phase 2 for vectors: one access path for all lanes, in which the lane is a variable.
 
 If the lanes are contiguous, the path becomes one vector load or store; if all of them are the same
-scalar, it is broadcast; lanes whose indices are clamped, as at the border of a padded array, are
-gathered; otherwise, each lane is read or written separately.
+scalar, it is broadcast; a column is merged from parts of its rows; lanes whose indices are clamped,
+as at the border of a padded array, are gathered; otherwise, each lane is read or written
+separately.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from riselang.dialects.rise.types import RiseType, VectorType, components
 from riselang.dialects.vector import GatherOp
 from riselang.lowering.buffer_access import Memory, Path, Side
 from riselang.lowering.index_expressions import LaneIndexEmitter, first_min_max
-from riselang.nat import Max, Min, Nat, Variable, simplify
+from riselang.lowering.tiles import chunk_length, extract_column
+from riselang.nat import Max, Min, Nat, Variable, is_nonnegative, simplify
 
 ReadLane = Callable[[Path], SSAValue]
 """Reads the scalar at an access path."""
@@ -54,14 +56,9 @@ class LaneAccess(Memory):
         start = self.contiguous_start(indices, lane)
         if start is not None:
             return self.load_contiguous_vector(buffer, start, type, builder)
-        if self.is_column(buffer, indices, lane):
-            *outer, last = indices
-            starts = [
-                [*(substitute_lane(each, lane, row) for each in outer), Nat.const(0)]
-                for row in range(self.lane_count(lane))
-            ]
-            rows = [self.load_contiguous_vector(buffer, each, type, builder) for each in starts]
-            return extract_column(rows, last.constant, builder)
+        position = self.column_position(buffer, indices, lane)
+        if position is not None:
+            return self.load_column(buffer, indices, lane, position, builder)
         if self.is_clamped(indices, lane):
             return self.gather_row(buffer, indices, lane, type, builder)
         return self.gather_lanes(path, lane, type, read, builder)
@@ -110,18 +107,62 @@ class LaneAccess(Memory):
         """Whether a single affine map without min and max describes an access."""
         return self.is_affine(indices) and all(first_min_max(each) is None for each in indices)
 
-    def is_column(self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat) -> bool:
-        """Whether the lanes are a column of a small temporary array, one from each of its rows.
+    def column_position(
+        self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat
+    ) -> tuple[int, int] | None:
+        """Return the length of the parts of rows that are loaded to read a column, and the position
+        of the column in them; None if the lanes are not a column, or if its rows are too short.
 
-        Such an array is likely to be in registers, and its other columns are likely to be read too.
+        The lanes are a column if each is in a different row, at the same position. The other
+        columns are likely to be read too, with the same loads.
         """
-        lanes, last = self.lane_count(lane), indices[-1]
-        if not isinstance(buffer.owner, memref.AllocaOp) or not last.is_constant:
-            return False
+        last = indices[-1]
+        length = self.part_length(buffer, lane)
+        if length is None or _depends_on(last, lane):
+            return None
+        remainder = last % Nat.const(length)
+        position = simplify(remainder, self.facts(remainder))
+        if not position.is_constant:
+            return None
         assert isinstance(buffer.type, MemRefType)
-        shape = buffer.type.get_shape()
-        is_small = DYNAMIC_INDEX not in shape and prod(shape) <= MAX_VECTORS * lanes
-        return is_small and shape[-1] == lanes and lanes.bit_count() == 1
+        elements_after = Nat.const(buffer.type.get_shape()[-1] - length) - last + position
+        if not is_nonnegative(elements_after, self.facts(elements_after)):
+            return None
+        return length, position.constant
+
+    def part_length(self, buffer: SSAValue, lane: Nat) -> int | None:
+        """Return the length of the parts of rows that are loaded to read a column, if known.
+
+        The rows of a small temporary array are likely to be in registers, so they are not divided.
+        """
+        assert isinstance(buffer.type, MemRefType)
+        shape, lanes = buffer.type.get_shape(), self.lane_count(lane)
+        if shape[-1] == DYNAMIC_INDEX or lanes.bit_count() != 1 or lanes == 1:
+            return None
+        is_static = DYNAMIC_INDEX not in shape
+        is_small = is_static and prod(shape) <= MAX_VECTORS * lanes and shape[-1] == lanes
+        if isinstance(buffer.owner, memref.AllocaOp) and is_small:
+            return lanes
+        return min(lanes, chunk_length(self.vector_type(buffer, lane)))
+
+    def load_column(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[Nat],
+        lane: Nat,
+        position: tuple[int, int],
+        builder: Builder,
+    ) -> SSAValue:
+        """Load a part of the row of each lane, and merge one column of these parts."""
+        *outer, last = indices
+        length, number = position
+        type = BuiltinVectorType(self.vector_type(buffer, lane).element_type, [length])
+        rows = [
+            [*(substitute_lane(index, lane, row) for index in outer), last - number]
+            for row in range(self.lane_count(lane))
+        ]
+        parts = [self.load_contiguous_vector(buffer, row, type, builder) for row in rows]
+        return extract_column(parts, number, builder)
 
     def store_contiguous_vector(
         self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
@@ -205,30 +246,6 @@ class LaneAccess(Memory):
             result_types=[value.type.element_type],
         )
         return builder.insert(op).results[0]
-
-
-def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
-    """Return column `number` of a square tile: `rows` contains as many vectors as each has lanes.
-
-    Pairs of vectors are merged, then pairs of the results, and so on. All columns of a tile share
-    the first merges, so each column takes a logarithmic number of shuffles on average.
-    """
-    count, width = len(rows), 1
-    while len(rows) > 1:
-        part = number // width % 2
-        starts = [block * width for block in range(part, count // width, 2)]
-        mask = [start + side + lane for start in starts for side in (0, count)
-                for lane in range(width)]  # fmt: skip
-        rows = [_shuffle(*pair, mask, builder) for pair in zip(rows[::2], rows[1::2], strict=True)]
-        width *= 2
-    return rows[0]
-
-
-def _shuffle(first: SSAValue, second: SSAValue, mask: list[int], builder: Builder) -> SSAValue:
-    assert isinstance(first.type, BuiltinVectorType)
-    order = DenseArrayBase.from_list(i64, mask)
-    op = vector.ShuffleOp(first, second, order, result_type=first.type)
-    return builder.insert(op).results[0]
 
 
 MAX_VECTORS = 32

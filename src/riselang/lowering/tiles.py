@@ -1,7 +1,8 @@
-"""Transposes tiles of vectors with shuffles: from columns to rows.
+"""Transposes tiles of vectors with shuffles: from columns to rows, and from rows to columns.
 
 If several vectors are adjacent columns of an array, with one lane in each row, whole rows are
-stored instead of single lanes.
+stored instead of single lanes. If several vectors are the rows of a tile, its columns are merged
+from them. All shuffles are such that one instruction computes them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 SHUFFLE_BYTES = 16
 """The number of bytes within which a shuffle takes one instruction, for vectors of any length."""
+INDEX_BYTES = 8
 ELEMENT_SIZES = (4, 8)
 """The sizes in bytes of elements that are shuffled."""
 
@@ -94,6 +96,73 @@ def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Builder)
     return _TilePart(vectors, 2 * one.width, [(lane, 0) for lane in range(len(vectors))])
 
 
+def chunk_length(type: Attribute) -> int:
+    """The number of elements of a vector within which a shuffle takes one instruction."""
+    assert isinstance(type, BuiltinVectorType)
+    element = type.element_type
+    size = element.size if isinstance(element, FixedBitwidthType) else INDEX_BYTES
+    return max(1, SHUFFLE_BYTES // size)
+
+
+def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
+    """Return column `number` of a tile that has as many rows as the column has lanes.
+
+    The tile is a square, or its rows are chunks. Pairs of vectors are merged, then pairs of the
+    results, and so on. All columns of a tile share the first merges, so each column takes a
+    logarithmic number of shuffles on average. See Note [Columns of a tile].
+    """
+    (width,) = _vector_shape(rows[0])
+    length, chunk = len(rows), chunk_length(rows[0].type)
+    chunk = min(length, chunk)
+    inner_bits = chunk.bit_length() - 1
+    vectors = dict(enumerate(rows))
+    if width < length:
+        vectors = {row: _join_rows(rows[row::width], builder) for row in range(width)}
+    outer_bits = range(inner_bits, width.bit_length() - 1)
+    for bit in (*outer_bits, *reversed(range(inner_bits))):
+        half = number >> bit & 1
+        mask = (
+            _interleaved_halves(length, chunk, half)
+            if bit < inner_bits
+            else _chunks_of_parity(length, chunk, half)
+        )
+        vectors = {
+            position: _shuffle(vector, vectors[position | 1 << bit], mask, builder)
+            for position, vector in vectors.items()
+            if not position >> bit & 1
+        }
+    return vectors[0]
+
+
+def _join_rows(rows: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    """Concatenate rows to one vector."""
+    while len(rows) > 1:
+        mask = range(2 * _vector_shape(rows[0])[0])
+        pairs = zip(rows[::2], rows[1::2], strict=True)
+        rows = [_shuffle(*pair, mask, builder) for pair in pairs]
+    return rows[0]
+
+
+def _interleaved_halves(length: int, chunk: int, half: int) -> list[int]:
+    """In each chunk, the elements of one half of it, alternating between both vectors."""
+    return [
+        base + half * chunk // 2 + position + vector
+        for base in range(0, length, chunk)
+        for position in range(chunk // 2)
+        for vector in (0, length)
+    ]
+
+
+def _chunks_of_parity(length: int, chunk: int, parity: int) -> list[int]:
+    """The chunks with even or odd numbers, first those of one vector, then those of the other."""
+    return [
+        vector + base + position
+        for vector in (0, length)
+        for base in range(parity * chunk, length, 2 * chunk)
+        for position in range(chunk)
+    ]
+
+
 def _vector_shape(value: SSAValue) -> tuple[int, ...]:
     assert isinstance(value.type, BuiltinVectorType)
     return value.type.get_shape()
@@ -104,3 +173,17 @@ def _shuffle(first: SSAValue, second: SSAValue, mask: Sequence[int], builder: Bu
     order = DenseArrayBase.from_list(i64, mask)
     type = BuiltinVectorType(first.type.element_type, [len(mask)])
     return builder.insert(vector.ShuffleOp(first, second, order, result_type=type)).results[0]
+
+
+# Note [Columns of a tile]
+#
+# An element is addressed by the bits of its vector's number and the bits of its lane. A shuffle of
+# two vectors whose numbers differ in bit k of the number rotates bits: interleaving halves of
+# chunks moves bit k of the number to the lowest bit of the lane, shifts the other bits of the
+# position in a chunk, and moves the highest of these to bit k of the number. Selecting chunks of
+# one parity does the same with the bits of the chunk's number, from the highest to the lowest.
+# After one shuffle for each bit of the number, in the order of `extract_column`, the bits of the
+# number and of the lane are swapped: vector k is column k. Chunks are selected first, directly from
+# loaded rows; afterwards, LLVM would compute some interleaved chunks twice. If the rows are chunks,
+# every vector consists of rows whose numbers differ by a multiple of the chunk's length, so that
+# only the bits of the position in a chunk remain to be swapped.

@@ -33,15 +33,15 @@ class Default(Strategy):
 
     def is_relevant_to(self, term: Term) -> bool:
         """Whether a program is large, has constant sizes, and has loops without a schedule."""
-        return has_pattern(term, "map", "mapPar", "reduce", "transpose") and _is_large(term)
+        return has_pattern(term, "map", "mapPar", "reduce", "transpose") and is_large(term)
 
     def __str__(self) -> str:
         return "default"
 
 
 @lru_cache(maxsize=8)
-def _is_large(term: Term) -> bool:
-    """Cached, since it is needed several times for each compiled program."""
+def is_large(term: Term) -> bool:
+    """Whether the default strategy is worth its time; cached, since it is needed several times."""
     costs = cost(term, 1)
     counts = (costs.flops, costs.bytes)
     return any(isinstance(count, int) and count >= MIN_COST for count in counts)

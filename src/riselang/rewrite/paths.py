@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from riselang.dialects.rise.pattern_registry import LET, TO_MEM, TUPLE
 from riselang.dialects.rise.pattern_spec import Role
+from riselang.dialects.rise.types import FunType, uncurry
 from riselang.rewrite.core import Path
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import (
@@ -126,9 +127,12 @@ def subterms_outside_in(term: Term) -> Iterator[tuple[Trail, Term]]:
         stack.extend(((trail, i), children[i]) for i in range(len(children) - 1, -1, -1))
 
 
-def written_paths(term: Term) -> Iterator[Path]:
+def written_paths(term: Term, loops: Collection[str] = ()) -> Iterator[Path]:
     """Yield the paths of terms that are written to memory: results, stored or named terms, the
-    arrays that these are views of, and the elements of maps that compute these."""
+    arrays that these are views of, and the elements of maps that compute these.
+
+    `loops` are patterns whose functions are followed too: the state of a loop is written in each
+    iteration."""
     stack: list[tuple[Path, Term]] = [((), term)]
     while stack:
         path, current = stack.pop()
@@ -140,15 +144,18 @@ def written_paths(term: Term) -> Iterator[Path]:
             head, arguments = spine(current)
             assert isinstance(head, Pattern)
             count = len(arguments)
-            for number in _arguments_written_to(head, count):
+            for number in _arguments_written_to(head, count, loops):
                 argument_path = (*path, *[0] * (count - 1 - number), 1)
                 stack.append((argument_path, arguments[number]))
 
 
-def _arguments_written_to(pattern: Pattern, count: int) -> range:
+def _arguments_written_to(pattern: Pattern, count: int, loops: Collection[str]) -> Sequence[int]:
     """The positions of the arguments that are written to the memory of the result."""
     if pattern.spec.name in MAPS:
-        return range(1)
+        return [0]
+    if pattern.spec.name in loops:
+        functions = [isinstance(each, FunType) for each in uncurry(pattern.spec.type)[0]]
+        return [position for position, is_function in enumerate(functions) if is_function]
     writes_all = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
     return range(count if writes_all or pattern.spec is TO_MEM else 0)
 

@@ -13,7 +13,7 @@ from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.derivation_checks import check
 from riselang.rewrite.paths import format_path
-from riselang.rewrite.strategies.default_schedule import recognized_computations
+from riselang.rewrite.strategies.explanation import explain_default
 from riselang.support.errors import UserError
 from riselang.support.io import decode_text, write_file
 from riselang.support.profiling import time_span
@@ -53,22 +53,13 @@ def _derive_program(options: argparse.Namespace) -> Derivation:
 
 
 def _derive_default(term: Term, float: str) -> Derivation:
-    """Apply the default strategy, and print the computations that it recognizes."""
+    """Apply the default strategy, and print what it does."""
+    setting = Setting(float)
     with time_span("rewrite"):
-        derivation = default_derivation(term, Setting(float))
+        derivation = default_derivation(term, setting)
+    print("\n".join(explain_default(term, derivation, setting)))
     if derivation is None:
-        why = (
-            "no computation is recognized"
-            if DEFAULT.is_relevant_to(term)
-            else "it is small, or a size is symbolic"
-        )
-        print(f"the program is unchanged: {why}")
         return Derivation(term, (), term, str(DEFAULT), float)
-    for choice in recognized_computations(term, Setting(float)):
-        print(choice)
-    for step in derivation.steps:
-        if step.rule.name == "map_in_parallel":
-            print(f"a map at {format_path(step.path)}: in parallel")
     print()
     return derivation
 

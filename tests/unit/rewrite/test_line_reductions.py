@@ -13,6 +13,7 @@ from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
+    reductions_in_lanes,
     streamed_reductions,
     streamed_tiles,
 )
@@ -56,6 +57,30 @@ def check(form: str, lines: str, count: int, length: int, strategy: Strategy) ->
 @pytest.mark.parametrize(("form", "lines", "count"), combined(FORMS, LINES, [8, 13]))
 def test_interleaved_reductions(form: str, lines: str, count: int) -> None:
     check(form, lines, count, 9, fuse() >> top_down(interleaved_reductions(4)))
+
+
+@pytest.mark.parametrize(
+    ("form", "lines", "count", "length", "shape"),
+    combined(FORMS, LINES, [16, 21], [8, 11], [(8, 2, 4), (4, 2, 4), (2, 4, 2), (4, 1, 1)]),
+)
+def test_reductions_in_lanes(
+    form: str, lines: str, count: int, length: int, shape: tuple[int, int, int]
+) -> None:
+    """The last rows and the last elements of each row do not fill a vector."""
+    check(form, lines, count, length, fuse() >> top_down(reductions_in_lanes(*shape)))
+
+
+def test_gathered_rows_are_left_alone() -> None:
+    text = """fun((i : 64.64.i32, x : 64.f32), i |> map(fun(row,
+      row |> map(fun(k, x |> at(clampIdx(64, k)))) |> reduce(add, 0.0))))"""
+    assert recognized_computations(parse_term(text), Setting("contract")) == []
+
+
+def test_the_state_of_a_loop_is_written() -> None:
+    text = """fun((a : 64.64.f32, x : 64.f32), x |> iterate(3, fun(y, a |> map(fun(row,
+      zip(row, y) |> map(mult) |> reduce(add, 0.0))))))"""
+    (match,) = recognized_computations(parse_term(text), Setting("contract"))
+    assert match.description == "64 reductions of 64 elements"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +131,8 @@ def test_what_is_computed_when_it_is_read_is_left_alone(lines: str) -> None:
 
 def test_integers_and_relaxed_rows_are_reduced_in_vectors() -> None:
     rows = program("sums", "rows", 64, 512)
-    assert "4 of them interleaved" in str(recognized_computations(rows, Setting("strict"))[0])
+    (strict,) = recognized_computations(rows, Setting("strict"))
+    assert "of them at a time, in vectors of" in strict.schedule
     (relaxed,) = recognized_computations(rows, Setting("relaxed"))
     assert relaxed.description == "a reduction of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
@@ -120,6 +146,8 @@ def test_sizes_must_be_positive() -> None:
         streamed_tiles(1, 4, 4, depth=4, columns_per_thread=0)
     with pytest.raises(UserError, match="interleaved_reductions: 'count' must be at least 1"):
         interleaved_reductions(0)
+    with pytest.raises(UserError, match="reductions_in_lanes: 'lanes' must be at least 1"):
+        reductions_in_lanes(0, 1, 1)
 
 
 def test_few_rows_with_contiguous_columns() -> None:

@@ -32,7 +32,11 @@ from riselang.rewrite.strategies.matmul_shapes import (
     matmul_shape,
 )
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
-from riselang.rewrite.strategies.skinny_matmul import interleaved_reductions, streamed_reductions
+from riselang.rewrite.strategies.skinny_matmul import (
+    interleaved_reductions,
+    reductions_in_lanes,
+    streamed_reductions,
+)
 from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import (
     ROWS_AT_ONCE,
@@ -62,6 +66,11 @@ LONG_REDUCTION = 1 << 18
 BLOCKS = 64
 MIN_LINE = 32
 """The minimum number of lines, and of elements in each, for lines that are reduced together."""
+ROWS_BYTES, MAX_ROW_BYTES = 64, 32
+"""The bytes of the accumulators of rows that are reduced at a time, and of each vector of them: few
+enough rows for the CPU to prefetch all of them, in two vectors or more, whose additions overlap."""
+SHUFFLE_BYTES = 16
+"""The number of bytes of each row that are read at a time: one instruction shuffles them."""
 MIN_PRODUCTS = 1 << 12
 """The minimum number of multiplications for which tiles are worth their code size."""
 
@@ -122,7 +131,21 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
     if may_reorder(reduction[0], setting) or not is_float(type):
         # Each row is reduced in vectors.
         return None
-    return description, f"{ROWS_AT_ONCE} of them interleaved", interleaved_reductions(ROWS_AT_ONCE)
+    if any(has_pattern(part, *GATHERS) for part in (reduction[0], reduction[2])):
+        # Gathers of several rows are slower than scalar loads from one row.
+        return None
+    return description, *_row_reductions(bytes_of(type))
+
+
+def _row_reductions(bytes: int) -> tuple[str, Strategy]:
+    """Reduce several rows at a time, each in one lane; interleave those that are not vectorized."""
+    lanes = min(this_machine().lanes(bytes), max(1, MAX_ROW_BYTES // bytes))
+    vectors = max(1, ROWS_BYTES // (lanes * bytes))
+    depth = min(lanes, max(1, SHUFFLE_BYTES // bytes))
+    strategy = choice(
+        reductions_in_lanes(lanes, vectors, depth), interleaved_reductions(ROWS_AT_ONCE)
+    )
+    return f"{vectors * lanes} of them at a time, in vectors of {lanes}", strategy
 
 
 def _is_long(length: Nat) -> bool:
@@ -202,10 +225,15 @@ RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (_recognize_line_reductions,)
 """Those whose strategies compute several elements together, which pays only if all elements are
 written to memory, not if each is computed when it is read."""
 
+GATHERS = ("at", "gather", "sliceAt", "reorder")
+"""Patterns that read elements at computed indices."""
+LOOPS_WITH_STATE = ("iterate", "iterateSeq", "while")
+"""Patterns that write the result of their function to memory in each iteration."""
+
 
 def recognize_computations(term: Term, setting: Setting) -> Iterator[RecognizedComputation]:
     """Yield the recognized computations of a program, from the outside in."""
-    stored_paths = set(written_paths(term))
+    stored_paths = set(written_paths(term, LOOPS_WITH_STATE))
     stack: list[tuple[Trail, Term]] = [(None, term)]
     while stack:
         trail, part = stack.pop()

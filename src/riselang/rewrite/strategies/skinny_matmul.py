@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.dialects.rise.pattern_registry import AS_SCALAR
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
@@ -21,7 +22,7 @@ from riselang.rewrite.rules.accumulate_into import (
     reduce_in_chunks,
     start_from_matrix,
 )
-from riselang.rewrite.rules.algorithmic import peel_reduce
+from riselang.rewrite.rules.algorithmic import peel_map, peel_reduce
 from riselang.rewrite.rules.functions import name_stored, reductions_first, reductions_first_with
 from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop, store_on_heap
 from riselang.rewrite.rules.movement import reduce_of_zip_swapped
@@ -47,10 +48,14 @@ from riselang.rewrite.strategies.schedules import (
     simplify,
     split,
     unroll,
+    vectorize,
 )
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside, top_down
-from riselang.term.nodes import Term
+from riselang.term.nodes import Term, has_pattern
+
+INTERLEAVED = 4
+"""The number of reductions that are interleaved if they do not fill a vector."""
 
 
 @schedule
@@ -122,8 +127,82 @@ def streamed_reductions(
 def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
     require_positive("interleaved_reductions", count=count)
-    interleave = pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
-    return _at_reductions(interleave)
+    return _at_reductions(_interleave(count))
+
+
+def _interleave(count: int) -> Strategy:
+    return pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
+
+
+@schedule
+def reductions_in_lanes(lanes: int, vectors: int, depth: int) -> Strategy:
+    """Computes `vectors * lanes` reductions of a map at a time, each in one lane, `depth` elements
+    of each in one iteration; the reductions that are left are interleaved."""
+    require_positive("reductions_in_lanes", lanes=lanes, vectors=vectors, depth=depth)
+    return _at_reductions(_ReductionsInLanes(lanes, vectors, depth))
+
+
+@dataclass(frozen=True, repr=False)
+class _ReductionsInLanes(Strategy):
+    """Vectorizes across the elements of a map of reductions."""
+
+    lanes: int
+    vectors: int
+    depth: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        length = None if arguments is None else length_of(arguments[1].type)
+        group = self.lanes * self.vectors
+        if length is None or not length.is_constant or length.constant < group:
+            reason = f"expected a map over {group} elements or more"
+            return Failure(self, reason, term, closeness=CONDITION)
+        strategy = seq(
+            split(group) @ loop(1),
+            interchange() @ loop(2),
+            vectorize(self.lanes) @ loop(2),
+            Guard("its function works on vectors", _reduces_vectors) @ loop(2),
+            _UnrollReduction(self.depth) @ loop(2),
+        )
+        remainder = length.constant % group
+        if remainder:
+            strategy = seq(
+                peel_map(length.constant - remainder),
+                function(argument(strategy)),
+                argument(try_(_interleave(INTERLEAVED))),
+            )
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"reductions_in_lanes({self.lanes}, {self.vectors}, {self.depth})"
+
+
+@dataclass(frozen=True, repr=False)
+class _UnrollReduction(Strategy):
+    """Unrolls a reduction by a factor; the elements that are left come last."""
+
+    factor: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "reduce")
+        length = None if arguments is None else length_of(arguments[2].type)
+        if length is None or not length.is_constant or length.constant < self.factor:
+            reason = f"expected a reduction of {self.factor} elements or more"
+            return Failure(self, reason, term, closeness=CONDITION)
+        strategy = split(self.factor) >> unroll() @ loop(2)
+        remainder = length.constant % self.factor
+        if remainder:
+            strategy = peel_reduce(length.constant - remainder) >> function(argument(strategy))
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"unroll_reduction({self.factor})"
+
+
+def _reduces_vectors(term: Term) -> bool:
+    """Whether a reduction with vector accumulators does not convert them to scalars."""
+    arguments = pattern_arguments(term, "reduce")
+    return arguments is not None and not has_pattern(arguments[0], AS_SCALAR.name)
 
 
 def _at_reductions(strategy: Strategy) -> Strategy:
