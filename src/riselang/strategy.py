@@ -23,6 +23,7 @@ from riselang.rewrite.side_conditions import distributes, neutral, regroups, rel
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.convolution_tiles import convolution_tiles
+from riselang.rewrite.strategies.loops_in_lanes import loops_in_lanes
 from riselang.rewrite.strategies.reduction_schedules import partial_sums
 from riselang.rewrite.strategies.schedules import (
     fuse,
@@ -100,6 +101,7 @@ __all__ = [
     "law",
     "law_status",
     "loop",
+    "loops_in_lanes",
     "matmul",
     "neutral",
     "normalize",

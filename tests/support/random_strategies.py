@@ -11,6 +11,7 @@ from riselang.rewrite.registry import load_all
 from riselang.rewrite.rule import RULES, Rule
 from riselang.rewrite.selectors import Address, Selector, innermost, loop, nth, outermost
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
+from riselang.rewrite.strategies.loops_in_lanes import loops_in_lanes
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
 from riselang.rewrite.strategies.schedules import (
     fuse,
@@ -139,6 +140,7 @@ class RandomStrategies:
             lambda: partial_sums(self.choices.of((1, 2, 3)), size),
             lambda: blocked_reduction(2, self.choices.of((1, 2)), 2),
             lambda: interleaved_reductions(self.choices.of((1, 2, 3))),
+            lambda: loops_in_lanes(size),
             lambda: reductions_in_lanes(size, self.choices.of((1, 2)), self.choices.of((1, 2, 4))),
             lambda: streamed_reductions(
                 self.choices.of((1, 2, 3)), reductions_per_thread=size, in_parallel=size > 2

@@ -15,12 +15,14 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
+    VectorType,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -107,7 +109,14 @@ def _division_function(name: str, op: str, type: Attribute) -> func.FuncOp:
 
 
 def _bit_width(type: Attribute) -> int:
-    return 64 if isinstance(type, IndexType) else cast(IntegerType, type).width.data
+    element = type.element_type if isinstance(type, VectorType) else type
+    return 64 if isinstance(element, IndexType) else cast(IntegerType, element).width.data
+
+
+def _mask_type(like: Attribute) -> Attribute:
+    """The type of comparisons of values of a type: a scalar, or a vector, lane by lane."""
+    boolean = IntegerType(1)
+    return VectorType(boolean, like.get_shape()) if isinstance(like, VectorType) else boolean
 
 
 class _TotalOpBuilder:
@@ -125,10 +134,14 @@ class _TotalOpBuilder:
         return self.insert(create_scalar_op(name, operands, type or operands[-1].type, predicate))
 
     def integer_constant(self, number: int) -> SSAValue:
+        if isinstance(self.type, VectorType):
+            type = cast("VectorType[IntegerType]", self.type)
+            return self.insert(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [number])))
         return self.insert(arith.ConstantOp(IntegerAttr(number, cast(IntegerType, self.type))))
 
     def emit_compare(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        return self.emit("arith.cmpi", left, right, type=IntegerType(1), predicate=predicate)
+        type = _mask_type(left.type)
+        return self.emit("arith.cmpi", left, right, type=type, predicate=predicate)
 
     def emit_division(self, name: str, dividend: SSAValue, divisor: SSAValue) -> SSAValue:
         zero, one = self.integer_constant(0), self.integer_constant(1)

@@ -16,6 +16,7 @@ from riselang.dialects.rise.pattern_registry import (
     FST,
     GENERATE,
     JOIN,
+    LET,
     MAP,
     SND,
     SPLIT,
@@ -36,16 +37,14 @@ from riselang.dialects.rise.types import (
     f32,
     f64,
     fun,
-    i8,
-    i16,
-    i32,
-    i64,
+    i1,
     idx,
     pair,
 )
 from riselang.nat import Nat
 from riselang.support.errors import LimitationError
 from riselang.term.deep_recursion import recursive
+from riselang.term.lane_ops import LANE_TYPES, has_vector_form
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import (
     Apply,
@@ -64,18 +63,6 @@ from riselang.term.scalar_embedding import evaluate_tree, scalar_leaves
 from riselang.term.substitution import map_children
 
 VECTOR_PATTERNS = (AS_VECTOR, AS_SCALAR, VECTOR_FROM_SCALAR)
-LANE_TYPES = (f32, f64, i8, i16, i32, i64)
-"""Scalar types for which CPUs have vector registers."""
-LANE_OPS = frozenset(
-    f"{dialect}.{name}"
-    for dialect, names in (
-        ("arith", "addf subf mulf divf negf maximumf minimumf addi subi muli andi ori xori "
-                  "maxsi minsi maxui minui"),
-        ("math", "fma absf sqrt"),
-    )
-    for name in names.split()
-)  # fmt: skip
-"""Operations with vector instructions that are defined for all operands."""
 LIBRARY_TYPES = (f32, f64)
 """Scalar types for which the math library has functions."""
 
@@ -113,29 +100,38 @@ def _is_supported(part: Term, has_library: bool) -> bool:
         return not _has_vector_operands(part)
     if isinstance(part, Scalar) and isinstance(part.type, VectorType):
         is_call = part.op in LIBRARY_FUNCTIONS and part.type.element in LIBRARY_TYPES
-        is_lane_op = part.op in LANE_OPS or (has_library and is_call)
-        return is_lane_op and _is_supported_vector(part.type)
-    return all(_is_supported_vector(type) for type in _vector_types_in(part.type))
+        is_lane_op = has_vector_form(part) or (has_library and is_call)
+        return is_lane_op and _is_supported_vector(part.type, masks=True)
+    # A mask may be in a register, but not in memory, where each lane would take a byte.
+    may_be_mask = isinstance(part, Bound | Lambda | Apply) or (
+        isinstance(part, Pattern) and part.spec in (LET, VECTOR_FROM_SCALAR)
+    )
+    return all(
+        _is_supported_vector(type, masks=may_be_mask and not is_stored)
+        for type, is_stored in _vector_types_in(part.type)
+    )
 
 
-def _vector_types_in(type: RiseType) -> Iterator[VectorType]:
+def _vector_types_in(type: RiseType, is_stored: bool = False) -> Iterator[tuple[VectorType, bool]]:
+    """Yield the vector types in a type, and whether each is a part of an array or a pair."""
     match type:
         case VectorType():
-            yield type
+            yield type, is_stored
         case ArrayType():
-            yield from _vector_types_in(type.element)
+            yield from _vector_types_in(type.element, True)
         case TupleType():
             for part in components(type):
-                yield from _vector_types_in(part)
+                yield from _vector_types_in(part, True)
         case FunType():
-            yield from _vector_types_in(type.input)
-            yield from _vector_types_in(type.output)
+            yield from _vector_types_in(type.input, is_stored)
+            yield from _vector_types_in(type.output, is_stored)
         case _:
             return
 
 
-def _is_supported_vector(type: VectorType) -> bool:
-    return type.length.is_constant and type.length.constant >= 1 and type.element in LANE_TYPES
+def _is_supported_vector(type: VectorType, *, masks: bool) -> bool:
+    is_lane_type = type.element in LANE_TYPES or (masks and type.element == i1)
+    return type.length.is_constant and type.length.constant >= 1 and is_lane_type
 
 
 def _has_vectors(term: Term) -> bool:

@@ -16,6 +16,7 @@ from riselang.dialects.module import functions, location_of, walk
 from riselang.dialects.rise.codegen import CastOp
 from riselang.dialects.rise.types import uncurry
 from riselang.lowering.callees import Callees
+from riselang.lowering.divisions import divide_by_shifts
 from riselang.lowering.dynamic_sizes import Buffers, Sizes
 from riselang.lowering.imperative import lower_program
 from riselang.lowering.passes.contract_rise_floats import can_contract
@@ -74,7 +75,7 @@ def convert_module(module: ModuleOp, programs: Mapping[FuncOp, Units], loops: st
 
     def prepare(term: Term) -> Term:
         term = contract(term) if can_contract(module) else term
-        return replace_unsupported_vectors(term, has_library=loops != GPU)
+        return replace_unsupported_vectors(divide_by_shifts(term), has_library=loops != GPU)
 
     callees = Callees(module, source_locations, fill)
     for function in functions(module):

@@ -25,6 +25,7 @@ from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
 from riselang.rewrite.strategies.kernel_fission import KernelFission
+from riselang.rewrite.strategies.loops_in_lanes import recognize_loops
 from riselang.rewrite.strategies.matmul_shapes import (
     bytes_of,
     is_row_major,
@@ -218,10 +219,11 @@ RECOGNIZERS: tuple[Recognize, ...] = (
     _recognize_window_sums,
     _recognize_windows,
     _recognize_line_reductions,
+    recognize_loops,
     _recognize_reduction,
 )
 """The functions that are tried at each subterm, in this order."""
-RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (_recognize_line_reductions,)
+RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (_recognize_line_reductions, recognize_loops)
 """Those whose strategies compute several elements together, which pays only if all elements are
 written to memory, not if each is computed when it is read."""
 

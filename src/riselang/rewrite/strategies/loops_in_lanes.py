@@ -1,0 +1,106 @@
+"""Maps whose function is a sequential loop over scalars: several elements at a time, in lanes.
+
+LLVM vectorizes only innermost loops. If each iteration depends on the previous one, as in an
+iteration of a map or in a sum from left to right, the iterations for different elements are
+independent, and are computed in the lanes of a vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import RiseType, ScalarType, TupleType, components, i1
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import require_positive, schedule
+from riselang.rewrite.rules.algorithmic import peel_map
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
+from riselang.rewrite.strategies.schedules import vectorize
+from riselang.rewrite.term_parts import pattern_arguments
+from riselang.rewrite.traversals import argument, function
+from riselang.support.machine import this_machine
+from riselang.term.lane_ops import LANE_TYPES, has_vector_form
+from riselang.term.nodes import Lambda, Literal, Scalar, Term, has_pattern, scalar_type, subterms
+
+LOOPS = ("iterate", "iterateSeq", "reduce", "reduceSeq")
+"""Sequential loops that vectors carry through."""
+MAX_VECTORS, MAX_OPERATIONS = 4, 64
+"""The maximum number of vectors that are computed at a time, so that their operations overlap, and
+of the operations on all of them, so that their operands stay in registers."""
+MIN_GROUPS = 4
+"""The minimum number of groups of vectors that the elements of a map must fill."""
+
+
+@schedule
+def loops_in_lanes(lanes: int) -> Strategy:
+    """Computes `lanes` elements of a map at a time, each in one lane of a vector; the elements that
+    are left are computed one by one."""
+    require_positive("loops_in_lanes", lanes=lanes)
+    return _LoopsInLanes(lanes)
+
+
+@dataclass(frozen=True, repr=False)
+class _LoopsInLanes(Strategy):
+    lanes: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        length = None if arguments is None else length_of(arguments[1].type)
+        if length is None or not length.is_constant or length.constant < self.lanes:
+            reason = f"expected a map over {self.lanes} elements or more"
+            return Failure(self, reason, term, closeness=CONDITION)
+        strategy, remainder = vectorize(self.lanes), length.constant % self.lanes
+        if remainder:
+            strategy = peel_map(length.constant - remainder) >> function(argument(strategy))
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"loops_in_lanes({self.lanes})"
+
+
+def recognize_loops(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    """Recognize a map over scalars whose function is a loop that vectors can carry through."""
+    arguments = pattern_arguments(term, "map")
+    if arguments is None or not isinstance(arguments[0], Lambda):
+        return None
+    element_function, length = arguments[0], length_of(arguments[1].type)
+    result = element_function.body.type
+    if not isinstance(result, ScalarType) or not has_pattern(element_function.body, *LOOPS):
+        return None
+    if not _consists_of_scalars(element_function.parameter) or not _has_vector_forms(
+        element_function
+    ):
+        return None
+    operations = len(_scalars(element_function))
+    vectors = max(1, min(MAX_VECTORS, MAX_OPERATIONS // max(1, operations)))
+    lanes = vectors * this_machine().lanes(_widest(element_function))
+    if not length.is_constant or length.constant < MIN_GROUPS * lanes:
+        return None
+    return (
+        f"loops for {length} elements",
+        f"{lanes} of them at a time, in lanes",
+        loops_in_lanes(lanes),
+    )
+
+
+def _consists_of_scalars(type: RiseType) -> bool:
+    if isinstance(type, TupleType):
+        return all(map(_consists_of_scalars, components(type)))
+    return type in LANE_TYPES
+
+
+def _scalars(element_function: Term) -> list[Scalar | Literal]:
+    return [part for part in subterms(element_function) if isinstance(part, Scalar | Literal)]
+
+
+def _has_vector_forms(element_function: Term) -> bool:
+    """Whether all arithmetic of a function has vector instructions."""
+    return all(
+        scalar_type(part) in (*LANE_TYPES, i1)
+        and (isinstance(part, Literal) or has_vector_form(part))
+        for part in _scalars(element_function)
+    )
+
+
+def _widest(element_function: Term) -> int:
+    """The bytes of the widest scalars that a function computes with."""
+    return max((bytes_of(scalar_type(part)) for part in _scalars(element_function)), default=4)
