@@ -52,6 +52,7 @@ def test_the_default_strategy_uses_lanes(name: str) -> None:
     term = parse_term(PROGRAMS[name].format(count))
     (match,) = recognized_computations(term, Setting("contract"))
     assert match.description == f"loops for {count} elements"
+    assert int(match.schedule.split()[0]).bit_count() == 1
     arrays = inputs(name, count)
     plain = TermKernel("f", term, strategy=None)(*arrays)
     kernel = TermKernel("f", term, strategy=DEFAULT)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import RiseType, ScalarType, TupleType, components, i1
+from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import peel_map
@@ -33,7 +34,7 @@ MIN_GROUPS = 4
 @schedule
 def loops_in_lanes(lanes: int) -> Strategy:
     """Computes `lanes` elements of a map at a time, each in one lane of a vector; the elements that
-    are left are computed one by one."""
+    are left are computed in shorter vectors."""
     require_positive("loops_in_lanes", lanes=lanes)
     return _LoopsInLanes(lanes)
 
@@ -51,6 +52,9 @@ class _LoopsInLanes(Strategy):
         strategy, remainder = vectorize(self.lanes), length.constant % self.lanes
         if remainder:
             strategy = peel_map(length.constant - remainder) >> function(argument(strategy))
+        if remainder > 1:
+            shorter = _LoopsInLanes(1 << (remainder.bit_length() - 1))
+            strategy = strategy >> argument(try_(shorter))
         return strategy.run(term, setting)
 
     def __str__(self) -> str:
@@ -72,6 +76,7 @@ def recognize_loops(term: Term, setting: Setting) -> tuple[str, str, Strategy] |
         return None
     operations = len(_scalars(element_function))
     vectors = max(1, min(MAX_VECTORS, MAX_OPERATIONS // max(1, operations)))
+    vectors = 1 << (vectors.bit_length() - 1)
     lanes = vectors * this_machine().lanes(_widest(element_function))
     if not length.is_constant or length.constant < MIN_GROUPS * lanes:
         return None
