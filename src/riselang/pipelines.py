@@ -54,8 +54,15 @@ GUIDED_SCHEDULE = "share-out-iterations"
 """Not an MLIR pass: `native.mlir` does it. It selects guided scheduling, so that a thread whose
 core is busy takes fewer iterations."""
 
+HIDE_INDICES = "hide-parallel-indices"
+"""Not an MLIR pass: `native.mlir` does it. It hides from LLVM that the index of a parallel loop
+around other loops increases by one. A thread computes addresses from the index once for each
+iteration; LLVM's strength reduction, which would replace this by additions, takes up to half of the
+time to emit code for nested loops."""
+
 OPENMP_PARALLEL = (
     "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, GUIDED_SCHEDULE,
+    HIDE_INDICES,
 )  # fmt: skip
 """Parallel loops on OpenMP threads."""
 

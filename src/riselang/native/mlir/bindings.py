@@ -18,6 +18,7 @@ from riselang.pipelines import (
     CALL_INTRINSICS,
     COPY_BY_LOOPS,
     GUIDED_SCHEDULE,
+    HIDE_INDICES,
     INLINE_SCOPES,
     KEEP_FOR_FUNCTION,
     KEEP_FOR_THREADS,
@@ -281,6 +282,26 @@ def _use_guided_schedule(operation: Any) -> None:
         loop.attributes["schedule_kind"] = guided
 
 
+def _hide_parallel_indices(module: Any) -> None:
+    """Compute the indices of parallel loops around other loops by opaque, empty assembly code."""
+    for loop in _ops_named("omp.loop_nest", module):
+        if _ops_named("scf.for", loop):
+            body = loop.regions[0].blocks[0]
+            for index in list(body.arguments):
+                _hide_index(index, body)
+
+
+def _hide_index(index: Any, body: Any) -> None:
+    ir = _wheel().ir
+    create, cast = ir.Operation.create, "builtin.unrealized_conversion_cast"
+    code = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get("=r,0")}
+    with ir.InsertionPoint.at_block_begin(body):
+        integer = create(cast, [ir.IntegerType.get_signless(64)], [index])
+        hidden = create("llvm.inline_asm", [integer.result.type], [integer.result], code)
+        replacement = create(cast, [index.type], [hidden.result])
+    index.replace_all_uses_except(replacement.result, integer)
+
+
 def _replace_strided_copies(module: Any) -> None:
     """Replace copies from or to strided buffers by loops."""
     for copy in _ops_named("memref.copy", module):
@@ -382,6 +403,7 @@ _CUSTOM_STEPS = {
     RUN_PLANNED: _run_planned,
     ROUND_EACH: _disable_fastmath_conversions,
     GUIDED_SCHEDULE: _use_guided_schedule,
+    HIDE_INDICES: _hide_parallel_indices,
     LOCATE_REST: _locate_remaining_ops,
     COPY_BY_LOOPS: _replace_strided_copies,
 }
