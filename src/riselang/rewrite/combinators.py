@@ -59,6 +59,13 @@ class Sequence(Strategy):
     def can_apply(self, head: str) -> bool:
         return self.parts[0].can_apply(head)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.parts)
+
     def __str__(self) -> str:
         return " >> ".join(format_part(part) for part in self.parts)
 
@@ -96,6 +103,13 @@ class Choice(Strategy):
             )  # fmt: skip
             self._applicable_parts[head, explains] = parts
         return parts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.parts)
 
     @cached_property
     def _applicable_parts(self) -> dict[tuple[str, bool], tuple[Strategy, ...]]:

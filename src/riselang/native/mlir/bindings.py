@@ -152,6 +152,9 @@ def _run_in_context(text: str, pipeline: Sequence[str], extract: Any = str) -> A
             for step in _group_steps(pipeline):
                 with time_span(step[0].partition("{")[0]):
                     _run_step(step, module.operation)
+            # Once, and not after each pass, which would take half of the time in MLIR.
+            with time_span("verify"):
+                module.operation.verify()
         except (ir.MLIRError, ValueError) as error:
             raise _pass_error(error, pipeline) from None
         return extract(module)
@@ -175,6 +178,7 @@ def _run_step(names: Sequence[str], operation: Any) -> None:
         custom_step(operation)
         return
     manager = _wheel().passmanager.PassManager.parse(f"builtin.module({','.join(names)})")
+    manager.enable_verifier(False)
     manager.run(operation)
 
 
