@@ -178,6 +178,8 @@ class RandomStrategies:
         return register_tiles(
             rows, lanes * vectors, lanes, block=1 + self.choices.below(2),
             kept=kept, packed=packed, transposed=transposed, in_parallel=in_parallel,
+            depth=self.choices.of((0, 0, 1, 2, 3)) if packed else 0,
+            rows_ahead=self.choices.below(3), columns_ahead=self.choices.below(2),
         )  # fmt: skip
 
     def address(self) -> Selector:

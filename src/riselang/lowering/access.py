@@ -31,6 +31,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     VectorType,
     contains_array,
+    element_of,
 )
 from riselang.lowering import defined_arith
 from riselang.lowering.buffer_access import (
@@ -40,6 +41,7 @@ from riselang.lowering.buffer_access import (
     Side,
     array_type_of,
     as_index,
+    prefetch_locality,
     rise_type_of,
 )
 from riselang.lowering.index_expressions import (
@@ -51,14 +53,20 @@ from riselang.lowering.lane_access import (
     vector_type_at,
 )
 from riselang.lowering.origins import builder_at, builder_like
-from riselang.lowering.path_steps import Body, PaddedOp, is_in_empty_array, is_plain_step, leaf_type
+from riselang.lowering.path_steps import (
+    PREFETCHED_OPS,
+    Body,
+    PaddedOp,
+    is_in_empty_array,
+    is_plain_step,
+    leaf_type,
+)
 from riselang.lowering.runtime_checks import is_failure_report
 from riselang.lowering.stores import Stores, has_computed_index
 from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
-    nat_min,
     simplify,
 )
 from riselang.support.errors import InternalError
@@ -236,15 +244,17 @@ class _Resolver(Stores):
                 path = self.shorten_path(rise_type_of(value), path, builder)
 
     def prefetch_path(self, op: ViewOp, path: Path, builder: Builder) -> None:
-        """Prefetch the element some iterations ahead of `path`, if it is stored in a buffer."""
-        last = array_type_of(op.source).length - 1
+        """Prefetch the element some iterations ahead of `path`, if it is stored in a buffer.
+
+        At the end of the array, this is an element after it: a prefetch never fails.
+        """
         value: SSAValue = op.source
-        path = (nat_min(as_index(path[0]) + op.size("d"), last), *path[1:])
+        path = (as_index(path[0]) + op.size("d"), *path[1:])
         while not isinstance(value.owner, codegen.CastOp):
             op_on_path = value.owner
             assert isinstance(op_on_path, Operation), "a RISE value is never a block argument here"
             if isinstance(op_on_path, codegen.MapReadOp):
-                source = self.look_through_map(op_on_path, path)
+                source = self.look_through_map(op_on_path, path, PREFETCHED_OPS)
                 if source is None:
                     return
                 value, path = source
@@ -252,7 +262,8 @@ class _Resolver(Stores):
                 return
             else:
                 value, path = self.follow_op(op_on_path, path)
-        self.prefetch(value.owner, path, builder)
+        element = element_of(rise_type_of(op.source))
+        self.prefetch(value.owner, path, prefetch_locality(element, op.size("d")), builder)
 
     def read_scalar(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """Return a scalar of a value without arrays; it may be one lane of a vector."""

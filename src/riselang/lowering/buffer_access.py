@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -58,10 +59,11 @@ from riselang.nat import (
 
 CACHE_LINE_BYTES = 64
 """The number of bytes in a cache line."""
-PREFETCH_LOCALITY = 2
-"""Prefetch into the L2 cache: the L1 cache is small, and rows of large arrays conflict in it."""
-
-
+L1_LOCALITY, L2_LOCALITY = 3, 2
+"""The localities of prefetches into the L1 cache, and into the L2 cache."""
+NEAR_BYTES = 4096
+"""The largest distance of elements that are prefetched into the L1 cache, which is small, and in
+which rows of large arrays conflict."""
 MAX_INDEX_DEPTH = 12
 """Indices nested deeper than this are computed in steps, so that code size stays linear."""
 
@@ -169,7 +171,7 @@ class Memory:
         load = memref.LoadOp.create(operands=[buffer, *values], result_types=[type])
         return builder.insert(load).results[0]
 
-    def prefetch(self, op: codegen.CastOp, path: Path, builder: Builder) -> None:
+    def prefetch(self, op: codegen.CastOp, path: Path, locality: int, builder: Builder) -> None:
         """Prefetch the element at a path, unless its cache line is already prefetched here."""
         buffer, indices = self.address(op, path)
         assert isinstance(buffer.type, MemRefType)
@@ -178,7 +180,7 @@ class Memory:
         if any(_share_cache_line(indices, each, buffer.type) for each in known):
             return
         known.append(indices)
-        builder.insert(PrefetchOp(buffer, self.emit_indices(indices, builder), PREFETCH_LOCALITY))
+        builder.insert(PrefetchOp(buffer, self.emit_indices(indices, builder), locality))
 
     def placeholder(self, type: Attribute, builder: Builder) -> SSAValue:
         """Return a placeholder for an element that does not exist."""
@@ -258,6 +260,16 @@ class Memory:
 
     def index_emitter(self, builder: Builder) -> IndexEmitter:
         return IndexEmitter(lambda op: builder.insert(op).results[0], self.variables, self.facts)
+
+
+def prefetch_locality(element: RiseType, distance: Nat) -> int:
+    """Return the locality of prefetches of elements of an array at a distance."""
+    lengths, scalar = next(leaves(element))
+    count = prod(lengths, start=distance)
+    type = scalar.element
+    size = type.size if isinstance(type, FixedBitwidthType) else 8
+    is_near = count.is_constant and count.constant * size <= NEAR_BYTES
+    return L1_LOCALITY if is_near else L2_LOCALITY
 
 
 def _share_cache_line(

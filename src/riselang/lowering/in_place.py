@@ -9,7 +9,17 @@ double-buffered.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.pattern_registry import FST, GENERATE, LET, MAP, PAD, SND, TAKE, ZIP
+from riselang.dialects.rise.pattern_registry import (
+    FST,
+    GENERATE,
+    LET,
+    MAP,
+    PAD,
+    PREFETCH,
+    SND,
+    TAKE,
+    ZIP,
+)
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
 from riselang.nat import as_nat
@@ -110,6 +120,8 @@ def _accumulator_component(xs: Term, accumulator: Term, target: Term, element: T
     if xs == target:
         return element
     head, arguments = spine(xs)
+    if isinstance(head, Pattern) and head.spec is PREFETCH and len(arguments) == 1:
+        return _accumulator_component(arguments[0], accumulator, target, element)
     if not isinstance(head, Pattern) or head.spec is not ZIP or len(arguments) != 2:
         return None
     having = [part for part in arguments if _uses_accumulator(part, accumulator)]

@@ -40,6 +40,8 @@ REARRANGING_OPS = (
     *(op for op in READ_OPS.values() if not op.VIEW.is_pad and op is not codegen.PrefetchOp),
 )
 """Ops that give a part of a value, or all of it in another layout, whatever the index is."""
+PREFETCHED_OPS = (*REARRANGING_OPS, READ_OPS["pad"])
+"""Ops whose elements can be prefetched: padding repeats elements that are prefetched anyway."""
 
 
 INDEX_DEPENDENT_OPS = (
@@ -71,11 +73,13 @@ class PathSteps(LaneAccess):
         body = self.bodies.get(op)
         return Body(op.body.block, {}) if body is None else body
 
-    def look_through_map(self, op: codegen.MapReadOp, path: Path) -> tuple[SSAValue, Path] | None:
+    def look_through_map(
+        self, op: codegen.MapReadOp, path: Path, steps: tuple[type, ...] = REARRANGING_OPS
+    ) -> tuple[SSAValue, Path] | None:
         """Look through a map whose function only selects or rearranges parts of its element.
 
-        Return the array of the map, or a captured value that the function returns, with the path in
-        it; or None.
+        The function consists of ops in `steps`. Return the array of the map, or a captured value
+        that the function returns, with the path in it; or None.
         """
         (block, captured_values), inner = self.body_of(op), path[1:]
         last = block.last_op
@@ -86,11 +90,11 @@ class PathSteps(LaneAccess):
             if isinstance(op_at_result, Block) or op_at_result.parent is not block:
                 return captured_values.get(value, value), inner
             if isinstance(op_at_result, codegen.MapReadOp):
-                source = self.look_through_map(op_at_result, inner)
+                source = self.look_through_map(op_at_result, inner, steps)
                 if source is None:
                     return None
                 value, inner = source
-            elif isinstance(op_at_result, REARRANGING_OPS):
+            elif isinstance(op_at_result, steps):
                 value, inner = self.follow_op(op_at_result, inner)
             else:
                 return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,33 @@ def test_rows_that_are_transposed_in_registers(form: str, rows: int) -> None:
         check(form, (rows, 31, 16), fuse() >> top_down(tiled))
 
 
+@pytest.mark.parametrize(
+    ("tiles", "form", "depth", "ahead"),
+    each_once([(1, 4, 4), (6, 8, 8), (4, 16, 8), (8, 48, 16)], FORMS, [1, 6, 8, 40], [0, 3]),
+    ids=str,
+)
+@pytest.mark.sampled(4)
+def test_any_tiles_in_chunks(tiles: Sizes, form: str, depth: int, ahead: int) -> None:
+    tiled = register_tiles(
+        *tiles, block=2, transposed=depth == 8, in_parallel=ahead > 0,
+        depth=depth, rows_ahead=ahead, columns_ahead=ahead,
+    )  # fmt: skip
+    check(form, (13, 50, 24), fuse() >> top_down(tiled))
+
+
+def test_chunks_are_accumulated_in_place_and_prefetched() -> None:
+    text = (
+        "fun((a : 16.24.f32, b : 24.20.f32), a |> map(fun(r, b |> transpose |> map(fun(c, "
+        "zip(r, c) |> map(mult) |> reduce(add, 0.0))))))"
+    )
+    tiled = register_tiles(4, 8, 8, block=2, depth=8, rows_ahead=4, columns_ahead=4)
+    kernel = TermKernel("f", parse_term(text), strategy=fuse() >> top_down(tiled))
+    code = kernel.lower().as_text("affine")
+    assert "memref<16x20xf32>, memref<16x20xf32>)" not in code, "there is one matrix of sums"
+    assert "memref.prefetch %out" in code
+    assert "locality<3>" in code
+
+
 def test_columns_are_read_as_they_lie() -> None:
     tiled = fuse() >> top_down(register_tiles(4, 8, 4, block=2))
     text = (
@@ -194,6 +223,42 @@ def test_few_rows_go_by_for_each_tile_of_columns() -> None:
     assert not choose_tiles(MatmulShape(1024, 1024, 1024, 8), machine).is_by_columns
     # The lines that a tile's columns are read from would not stay in the first cache.
     assert not choose_tiles(MatmulShape(37, 515, 1024, 8), machine).is_by_columns
+
+
+LARGE_CACHE = ((1, 48 << 10), (2, 2 << 20), (3, 64 << 20))
+"""The caches of a server with a large L2 cache."""
+
+
+def test_columns_that_are_read_fast_stay_in_the_second_cache() -> None:
+    shape = MatmulShape(2048, 2048, 2048, 4)
+    for name in ("AVX2", "AVX-512"):
+        tiles = choose_tiles(shape, MACHINES[name])
+        assert tiles.depth
+        assert tiles.rows_ahead
+        assert tiles.columns * tiles.depth * 4 <= MACHINES[name].cache_bytes(2) // 8
+    large = choose_tiles(shape, Machine(64, 32, caches=LARGE_CACHE))
+    assert large.depth == 2 * choose_tiles(shape, MACHINES["AVX-512"]).depth
+    assert not choose_tiles(shape, MACHINES["AVX-512"], ahead=True).depth
+    for name in ("NEON", "SSE"):
+        tiles = choose_tiles(shape, MACHINES[name])
+        assert not tiles.depth
+        assert not tiles.rows_ahead
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4, 8, 16])
+def test_blocks_are_spread_evenly_over_cores(cores: int) -> None:
+    for bytes in (4, 8):
+        tiles = choose_tiles(
+            MatmulShape(2048, 2048, 2048, bytes), Machine(64, 32, caches=LARGE_CACHE, cores=cores)
+        )
+        blocks = -(-2048 // (tiles.rows * tiles.block))
+        assert -(-blocks // cores) * cores * tiles.rows * tiles.block <= 2048 * 1.06
+
+
+def test_tiles_with_a_small_common_multiple() -> None:
+    shape = MatmulShape(1024, 1024, 1024, 4)
+    tiles = choose_tiles(shape, MACHINES["AVX-512"], max_multiple=96)
+    assert lcm(tiles.rows, tiles.columns) <= 96
 
 
 NO_CONTRACTIONS = {

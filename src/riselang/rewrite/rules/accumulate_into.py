@@ -104,11 +104,11 @@ def reduce_in_chunks() -> None:
 def peel_reductions() -> None:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
-    ~> zip(x |> map(fun(row, row |> drop(k))),
-        zip(x |> map(fun(row, row |> take(k))), c) |> map(fun(p,
-          zip(y |> map(fun(column, column |> take(k))), snd(p)) |> map(fun(q,
+    ~> zip(x |> transpose |> drop(k) |> transpose,
+        zip(x |> transpose |> take(k) |> transpose, c) |> map(fun(p,
+          zip(y |> transpose |> take(k) |> transpose, snd(p)) |> map(fun(q,
             zip(fst(p), fst(q)) |> reduce(f, snd(q)))))))
-      |> map(fun(p, zip(y |> map(fun(column, column |> drop(k))), snd(p)) |> map(fun(q,
+      |> map(fun(p, zip(y |> transpose |> drop(k) |> transpose, snd(p)) |> map(fun(q,
         zip(fst(p), fst(q)) |> reduce(f, snd(q))))))
 
     The first elements are reduced separately, so that the chunk size divides the remaining ones."""

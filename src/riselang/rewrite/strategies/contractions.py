@@ -21,6 +21,7 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import peel_map
 from riselang.rewrite.rules.lowering import (
+    fetch_ahead,
     map_as_loop,
     map_in_parallel,
     pack_blocks,
@@ -50,6 +51,7 @@ from riselang.rewrite.strategies.matmul_shapes import (
     match_product,
     matmul_shape,
 )
+from riselang.rewrite.strategies.operand_prefetch import fetch_operands
 from riselang.rewrite.strategies.schedules import (
     hoist,
     interchange,
@@ -62,13 +64,18 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
+from riselang.rewrite.strategies.skinny_matmul import (
+    accumulate_in_chunks,
+    before_epilogue,
+    streamed_tiles,
+)
 from riselang.rewrite.strategies.tile_sizes import (
     MatmulShape,
     Tiles,
     can_load_rows_in_vectors,
     choose_tiles,
     register_count,
+    square_lanes,
 )
 from riselang.rewrite.strategies.transposition import transpose_in_squares
 from riselang.rewrite.term_parts import pattern_arguments
@@ -89,7 +96,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
             kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
             in_parallel=tiles.is_parallel,
         )  # fmt: skip
-    if tiles.depth:
+    if tiles.is_streamed:
         return streamed_tiles(
             tiles.rows, tiles.columns, tiles.lanes, depth=tiles.depth,
             columns_per_thread=tiles.columns_per_thread, in_parallel=tiles.is_parallel,
@@ -97,7 +104,8 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
     return register_tiles(
         tiles.rows, tiles.columns, tiles.lanes, block=tiles.block,
         kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, transposed=tiles.is_transposed,
-        in_parallel=tiles.is_parallel,
+        in_parallel=tiles.is_parallel, depth=tiles.depth,
+        rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
     )  # fmt: skip
 
 
@@ -112,20 +120,64 @@ def register_tiles(
     packed: bool = True,
     transposed: bool = False,
     in_parallel: bool = True,
+    depth: int = 0,
+    rows_ahead: int = 0,
+    columns_ahead: int = 0,
 ) -> Strategy:
-    """Multiplies matrices in register tiles; a cache block has `block` tiles of rows."""
-    steps: list[Strategy] = [
-        try_(parallel_as_map),
-        choice(pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)),
-        vector_accumulators(lanes, kept) @ loop(3),
-    ]
-    if packed:
-        pack_columns = _PackColumns(lanes, map_in_parallel if in_parallel else map_as_loop)
-        steps += [split(block) @ loop(1), columns_of_block]
-        steps += [at_columns(pack_columns) @ loop(2), hoist()]
-        steps += [at_columns(_pack_rows(lanes, transposed)) @ loop(3), hoist()]
-    steps += [(parallel() if in_parallel else sequential()) @ loop(1), sequential() @ loop(2)]
-    return seq(*steps)
+    """Multiplies matrices in register tiles; a cache block has `block` tiles of rows. If `depth` is
+    not 0, `depth` products are added to all sums before the next ones. Packed rows and columns are
+    prefetched `rows_ahead` and `columns_ahead` products before they are used."""
+    tiles = _BlockedTiles(
+        rows, columns, lanes, block, kept, packed, transposed, in_parallel, rows_ahead,
+        columns_ahead,
+    )  # fmt: skip
+    if not depth:
+        return tiles.multiply()
+    first_chunk, chunk = tiles.multiply(), tiles.multiply(is_matrix_read=True)
+    return before_epilogue(try_(parallel_as_map) >> accumulate_in_chunks(depth, chunk, first_chunk))
+
+
+@dataclass(frozen=True)
+class _BlockedTiles:
+    """The arguments of `register_tiles` for the products of one chunk."""
+
+    rows: int
+    columns: int
+    lanes: int
+    block: int
+    kept: bool
+    packed: bool
+    transposed: bool
+    in_parallel: bool
+    rows_ahead: int
+    columns_ahead: int
+
+    def multiply(self, *, is_matrix_read: bool = False) -> Strategy:
+        """Multiply matrices, or accumulate into a matrix, whose tiles may be prefetched."""
+        rows, columns, block = self.rows, self.columns, self.block
+        tile_maps = choice(
+            pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)
+        )
+        steps = [
+            try_(parallel_as_map), tile_maps, vector_accumulators(self.lanes, self.kept) @ loop(3)
+        ]  # fmt: skip
+        if self.packed:
+            steps += self._pack()
+        if is_matrix_read and self.rows_ahead:
+            steps.append(argument(argument(fetch_ahead(1))) @ loop(3))
+        if self.rows_ahead or self.columns_ahead:
+            steps.append(fetch_operands(columns, self.rows_ahead, self.columns_ahead))
+        run_blocks = parallel() if self.in_parallel else sequential()
+        return seq(*steps, run_blocks @ loop(1), sequential() @ loop(2))
+
+    def _pack(self) -> list[Strategy]:
+        run_copies = map_in_parallel if self.in_parallel else map_as_loop
+        square = square_lanes(self.rows, self.lanes) if self.transposed else 0
+        return [
+            split(self.block) @ loop(1), columns_of_block,
+            at_columns(_PackColumns(self.lanes, run_copies)) @ loop(2), hoist(),
+            at_columns(_pack_rows(square)) @ loop(3), hoist(),
+        ]  # fmt: skip
 
 
 @schedule
@@ -150,9 +202,9 @@ def column_tiles(
     )
 
 
-def _pack_rows(lanes: int, transposed: bool) -> Strategy:
-    """Pack blocks of rows."""
-    return pack_blocks >> _in_blocks(transpose_in_squares(lanes)) if transposed else pack_blocks
+def _pack_rows(square: int) -> Strategy:
+    """Pack blocks of rows, in squares of this size if it is not 0."""
+    return pack_blocks >> _in_blocks(transpose_in_squares(square)) if square else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,11 +263,12 @@ class _TileRows(Strategy):
 
     def _tile_rows(self, rows: int) -> Strategy:
         divides = rows % self.lanes == 0
+        square = self.lanes if self.transposed and divides else 0
         return seq(
             split(rows),
             try_(tile_pairs @ loop(1)),
             vector_accumulators(self.lanes, self.kept and divides) @ loop(2),
-            at_columns(_pack_rows(self.lanes, self.transposed and divides)) @ loop(1),
+            at_columns(_pack_rows(square)) @ loop(1),
             sequential() @ loop(1),
         )
 

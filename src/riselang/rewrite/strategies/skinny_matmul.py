@@ -80,17 +80,36 @@ def streamed_tiles(
         sequential() @ loop(1),
         sequential() @ loop(2),
     )
-    multiply = seq(
-        try_(matrix_second),
-        choice(_initialize_from_matrix, inside(inside(_swap_zip)) >> _initialize_from_matrix),
-        _AccumulateInChunks(depth, accumulate_tiles),
-    )
+    multiply = accumulate_in_chunks(depth, accumulate_tiles)
     if in_parallel:
         split_columns = choice(
             tile_columns_with_matrix(columns_per_thread), tile_columns(columns_per_thread)
         )
         multiply = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
-    multiply = try_(parallel_as_map) >> multiply
+    return before_epilogue(try_(parallel_as_map) >> multiply)
+
+
+_swap_zip = reduce_of_zip_swapped >> simplify()
+_initialize_from_matrix = choice(start_from_matrix, initial_values_first)
+"""Makes reductions start from the elements of a matrix."""
+
+
+def accumulate_in_chunks(
+    depth: int, accumulate_chunk: Strategy, first_chunk: Strategy | None = None
+) -> Strategy:
+    """Add `depth` products at a time to all sums of a matrix multiplication without an epilogue.
+
+    If there is a strategy for the first chunk, this chunk initializes the sums.
+    """
+    return seq(
+        try_(matrix_second),
+        choice(_initialize_from_matrix, inside(inside(_swap_zip)) >> _initialize_from_matrix),
+        _AccumulateInChunks(depth, accumulate_chunk, first_chunk),
+    )
+
+
+def before_epilogue(multiply: Strategy) -> Strategy:
+    """Apply a strategy to a matrix multiplication; if it has an epilogue, store the sums first."""
     store_products = (
         choice(
             store_inner_reductions,
@@ -101,11 +120,6 @@ def streamed_tiles(
     )
     is_bare = Guard("it is a matrix multiplication without an epilogue", _is_bare_product)
     return choice(is_bare >> multiply, store_products >> top_down(is_bare >> multiply))
-
-
-_swap_zip = reduce_of_zip_swapped >> simplify()
-_initialize_from_matrix = choice(start_from_matrix, initial_values_first)
-"""Makes reductions start from the elements of a matrix."""
 
 
 @schedule
@@ -257,6 +271,8 @@ class _AccumulateInChunks(Strategy):
     depth: int
     accumulate_chunk: Strategy
     """Adds the products of one chunk to all accumulators."""
+    first_chunk: Strategy | None
+    """Adds the products of the first chunk; if it is None, chunks of equal size are one loop."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         product = match_product(term)
@@ -265,11 +281,14 @@ class _AccumulateInChunks(Strategy):
             reason = "expected a matrix multiplication with a constant common dimension"
             return Failure(self, reason, term, closeness=CONDITION)
         depth = min(self.depth, length.constant)
-        remainder = length.constant % depth
+        first_depth = length.constant % depth or (0 if self.first_chunk is None else depth)
+        if first_depth == length.constant and self.first_chunk is not None:
+            return self.first_chunk.run(term, setting)
         strategy = reduce_in_chunks(depth) >> reduce_as_loop >> self.accumulate_chunk @ loop(2)
-        if remainder:
-            accumulate_remainder = function(argument(self.accumulate_chunk))
-            strategy = peel_reductions(remainder) >> strategy >> accumulate_remainder
+        if first_depth:
+            accumulate_first = function(argument(self.first_chunk or self.accumulate_chunk))
+            peel = peel_reductions(first_depth) >> simplify()
+            strategy = peel >> strategy >> accumulate_first
         return strategy.run(term, setting)
 
     def __str__(self) -> str:

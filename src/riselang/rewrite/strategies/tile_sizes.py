@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import lcm
 
 from riselang.support.machine import Machine
 
@@ -25,6 +26,18 @@ read together: a cache holds that many lines at addresses that differ by a power
 MIN_BYTES_PER_THREAD = 1 << 10
 """The minimum number of bytes that a thread reads from each row."""
 CACHE_LINE_BYTES = 64
+FAR_BYTES_PER_CYCLE = 6
+"""Bytes per cycle that a core reads from the L3 cache."""
+COLUMNS_OF_CACHE = 8
+"""The columns of a tile fill at most this part of the L2 cache: one eighth."""
+DEPTH_MULTIPLE = 8
+"""The number of products in a chunk is a multiple of this, so that they are packed in vectors."""
+PREFETCHED_PER_CYCLE = 256
+"""Bytes per cycle of prefetched columns from the L2 cache that multiplications do not hide."""
+COPIES_PER_CYCLE = {True: 2.0, False: 0.7}
+"""Elements of the left matrix that are packed per cycle: in squares, and one by one."""
+PREFETCH_BYTES = 2048
+"""The distance of prefetches in rows and columns."""
 LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
@@ -75,11 +88,20 @@ class Tiles:
     """How many products are added to each sum before the loop continues with the next tile; 0 means
     all of them."""
     columns_per_thread: int = 0
-    """How many columns a thread computes at a time, if `depth` is not 0."""
+    """How many columns a thread computes at a time, if the right matrix is read row by row."""
+    rows_ahead: int = 0
+    """How many products before their use the rows of a tile are prefetched; `columns_ahead` is the
+    same for its columns."""
+    columns_ahead: int = 0
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the right matrix is read row by row, without packing."""
+        return self.columns_per_thread != 0
 
     @property
     def is_by_columns(self) -> bool:
-        return self.block == 0 and self.depth == 0
+        return self.block == 0 and not self.is_streamed
 
     @property
     def vectors(self) -> int:
@@ -89,17 +111,21 @@ class Tiles:
         copies = "packed" if self.is_packed else "in place"
         threads = "in parallel" if self.is_parallel else "on one thread"
         blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
-        if self.depth:
+        if self.is_streamed:
             blocks = f"{self.depth} products of each sum at a time"
+        elif self.depth:
+            blocks += f", {self.depth} products of each sum at a time"
         return (
             f"tiles of {self.rows} x {self.columns} in vectors of {self.lanes}, "
             f"{blocks}, {copies}, {threads}"
         )
 
 
-def choose_tiles(shape: MatmulShape, machine: Machine, *, ahead: bool = False) -> Tiles:
+def choose_tiles(
+    shape: MatmulShape, machine: Machine, *, ahead: bool = False, max_multiple: int | None = None
+) -> Tiles:
     """Choose the tiles that take the fewest cycles; `ahead` means that columns are packed
-    beforehand.
+    beforehand. The least common multiple of rows and columns is at most `max_multiple`.
 
     If several tiles are equally fast, prefer shorter rows: a row of complete cache lines is written
     to memory when it is stored, and the core waits for that.
@@ -108,7 +134,10 @@ def choose_tiles(shape: MatmulShape, machine: Machine, *, ahead: bool = False) -
     if shape.rows <= FEW_ROWS and shape.is_row_major and not ahead and not is_near:
         return _choose_streamed_tiles(shape, machine)
     candidates = [
-        tiles for tiles in _candidates(shape, machine) if not (ahead and tiles.is_by_columns)
+        tiles
+        for tiles in _candidates(shape, machine, ahead=ahead)
+        if not (ahead and tiles.is_by_columns)
+        and (max_multiple is None or lcm(tiles.rows, tiles.columns) <= max_multiple)
     ]
     return min(
         candidates,
@@ -140,33 +169,83 @@ def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
     return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
 
 
-def _candidates(shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
+def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterator[Tiles]:
     lanes = machine.lanes(shape.bytes)
     for rows in range(1, MAX_ROWS + 1):
         is_packed = _ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
         # Rows that are not packed are not contiguous, so no vector contains elements of two rows.
         loads_rows_in_vectors = is_packed and can_load_rows_in_vectors(rows, lanes, machine)
-        is_transposed = lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0
         for vectors in range(1, min(MAX_VECTORS, _ceil_div(shape.columns, lanes)) + 1):
             if register_count(rows, vectors, lanes, machine) > machine.registers:
                 break
-            columns, block = vectors * lanes, _tiles_per_block(rows, shape, machine)
             tiles = Tiles(
-                rows, columns, lanes, block,
-                loads_rows_in_vectors, is_packed, shape.is_parallel, is_transposed,
+                rows, vectors * lanes, lanes, _tiles_per_block(rows, shape, machine),
+                loads_rows_in_vectors, is_packed, shape.is_parallel,
+                lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0,
             )  # fmt: skip
-            yield tiles
-            if is_packed and _fits_by_columns(columns, shape, machine):
+            if is_packed and _fits_by_columns(tiles.columns, shape, machine):
                 yield replace(tiles, block=0)
+            if is_packed and is_prefetched(machine):
+                tiles = _prefetched(tiles, shape, machine, ahead=ahead)
+            elif is_prefetched(machine):
+                tiles = replace(tiles, columns_ahead=_products_ahead(tiles.columns, shape))
+            yield tiles
+
+
+def is_prefetched(machine: Machine) -> bool:
+    """Whether tiles read packed columns faster than the L3 cache delivers them, even the tiles with
+    most rows; two products per cycle read a vector of columns each, which all rows share."""
+    return 2 * machine.vector_bytes > MAX_ROWS * FAR_BYTES_PER_CYCLE
+
+
+def _prefetched(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool) -> Tiles:
+    """Return tiles with blocks for packed columns in the L2 cache and prefetched operands.
+
+    The columns of a tile stay in the L2 cache while the loop iterates over the rows of a block,
+    which may come from the L3 cache: they are read once, in order, and much slower.
+    """
+    max_depth = machine.cache_bytes(2) // COLUMNS_OF_CACHE // (tiles.columns * shape.bytes)
+    depth = shape.depth
+    if depth > max_depth and not ahead:
+        depth = _round_up(_ceil_div(depth, _ceil_div(depth, max_depth)), DEPTH_MULTIPLE)
+    square = square_lanes(tiles.rows, tiles.lanes)
+    return replace(
+        tiles,
+        block=_tiles_per_large_block(tiles.rows, depth, shape, machine),
+        is_transposed=square > 1 and shape.depth % square == 0,
+        depth=depth if depth < shape.depth else 0,
+        rows_ahead=_products_ahead(tiles.rows, shape),
+        columns_ahead=_products_ahead(tiles.columns, shape),
+    )
+
+
+def _products_ahead(size: int, shape: MatmulShape) -> int:
+    """How many products before their use so many elements of each are prefetched."""
+    return max(1, PREFETCH_BYTES // (size * shape.bytes))
+
+
+def square_lanes(rows: int, lanes: int) -> int:
+    """The size of the largest square that fits a vector and divides the rows of a tile: rows are
+    packed in squares that are transposed in registers."""
+    return next(size for size in (64, 32, 16, 8, 4, 2, 1) if size <= lanes and rows % size == 0)
+
+
+def _tiles_per_large_block(rows: int, depth: int, shape: MatmulShape, machine: Machine) -> int:
+    """The number of tiles in a block that is as large as the L2 cache and balances the threads."""
+    count = _ceil_div(shape.rows, rows)
+    limit = max(2, _ceil_div(machine.cache_bytes(2), depth * shape.bytes * rows))
+    limit = min(limit, _ceil_div(count, machine.cores) if shape.is_parallel else count)
+    return _balanced_block(count, limit, shape, machine)
 
 
 def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool:
     """Whether all rows stay in the L2 cache, and the columns of a tile in the L1 cache."""
+    # Columns that nearly fill the cache are read faster than those of a narrow tile.
+    column_bytes = machine.cache_bytes(1) // (1 if is_prefetched(machine) else 2)
     return (
         shape.columns >= MIN_PACKED_TILES * columns
         and shape.rows * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
-        and max(columns * shape.bytes, CACHE_LINE_BYTES) * shape.depth
-        <= machine.cache_bytes(1) // 2
+        and max(columns * shape.bytes, CACHE_LINE_BYTES) * shape.depth <= column_bytes
     )
 
 
@@ -177,10 +256,19 @@ def _tiles_per_block(rows: int, shape: MatmulShape, machine: Machine) -> int:
     max_tiles = min(
         max(max_tiles, 2), MAX_TILES, max(1, count // 4) if shape.is_parallel else count
     )
+    return _balanced_block(count, max_tiles, shape, machine)
+
+
+def _balanced_block(count: int, max_tiles: int, shape: MatmulShape, machine: Machine) -> int:
+    """The number of tiles in a block, of `count` tiles, that gives the cores the least work."""
     return min(
         range((max_tiles + 1) // 2, max_tiles + 1),
         key=lambda size: (_blocks_per_core(_ceil_div(count, size), shape, machine) * size, -size),
     )
+
+
+def _round_up(size: int, multiple: int) -> int:
+    return _ceil_div(size, multiple) * multiple
 
 
 def _ceil_div(dividend: int, divisor: int) -> int:
@@ -210,7 +298,10 @@ def _cycles(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool =
     column_tiles = _ceil_div(shape.columns, tiles.columns)
     copied_vectors = shape.depth * column_tiles * tiles.vectors
     is_copied = tiles.is_packed and not ahead
-    copies = 3 * _blocks_per_core(copied_vectors, shape, machine) if is_copied else 0
+    copies: float = 3 * _blocks_per_core(copied_vectors, shape, machine) if is_copied else 0
+    if tiles.rows_ahead:
+        elements = _blocks_per_core(shape.rows * shape.depth, shape, machine)
+        copies += elements / COPIES_PER_CYCLE[tiles.is_transposed]
     if not tiles.is_by_columns:
         blocks = _blocks_per_core(_ceil_div(shape.rows, tiles.rows * tiles.block), shape, machine)
         return copies + blocks * tiles.block * column_tiles * _tile_cycles(
@@ -237,11 +328,17 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
     else:
         # Unpacked operands are read in pieces, and longer pieces are faster.
         iteration += 24 / vectors
-    return shape.depth * iteration + 4 * rows * vectors
+    chunks = _ceil_div(shape.depth, tiles.depth or shape.depth)
+    return shape.depth * iteration + 4 * rows * vectors * chunks
 
 
 def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
     """Estimate how many cycles an iteration of a reduction waits for transfers to the L1 cache."""
+    if tiles.rows_ahead:
+        column_bytes = tiles.columns * shape.bytes
+        return column_bytes / PREFETCHED_PER_CYCLE + column_bytes / (
+            tiles.block * FAR_BYTES_PER_CYCLE
+        )
     capacity, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
     block_rows = tiles.block * tiles.rows or shape.rows
     row_bytes = tiles.rows * shape.bytes if (block_rows + tiles.columns) * line > capacity else 0

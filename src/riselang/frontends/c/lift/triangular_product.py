@@ -54,7 +54,8 @@ class TriangularProduct:
     def _panel_shape(self) -> tuple[int, int]:
         """The rows and columns of a panel."""
         size = self.product.target.array.type.bits // 8
-        tiles = choose_tiles(MatmulShape(LARGE_SIZE, LARGE_SIZE, LARGE_SIZE, size), this_machine())
+        shape = MatmulShape(LARGE_SIZE, LARGE_SIZE, LARGE_SIZE, size)
+        tiles = choose_tiles(shape, this_machine(), max_multiple=2 * MIN_BLOCK_ROWS)
         return tiles.rows, tiles.columns
 
     @cached_property
