@@ -12,7 +12,8 @@ import pytest
 import riselang as rl
 from riselang.rewrite.strategies import convolution, stencils
 from riselang.support.errors import UserError
-from riselang.support.machine import this_machine
+from riselang.support.machine import assume_machine, this_machine
+from support.machines import MACHINES
 from support.pairwise import each_once
 
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
@@ -52,6 +53,26 @@ def test_same_bits(name: str, strategy: str, shapes: list[tuple[int, ...]]) -> N
     inputs = [random(*shape) for shape in shapes]
     expected = kernel(name, backend="interpret")(*inputs)
     assert np.array_equal(kernel(name, strategy)(*inputs), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "lanes"), [("jacobi_2d", (34, 514), 8), ("jacobi_3d", (10, 34, 130), 8)]
+)
+def test_windows_with_little_arithmetic_use_short_vectors(
+    name: str, shape: tuple[int, ...], lanes: int
+) -> None:
+    with assume_machine(MACHINES["AVX-512"]):
+        text = lowered(name, "stencils.vectors", random(*shape))
+    assert f"vector<{lanes}xf32>" in text
+    assert f"vector<{2 * lanes}xf32>" not in text
+    with assume_machine(MACHINES["Neoverse N1"]):
+        assert "vector<4xf32>" in lowered(name, "stencils.vectors", random(*shape))
+
+
+def test_windows_with_much_arithmetic_use_long_vectors() -> None:
+    with assume_machine(MACHINES["AVX-512"]):
+        text = lowered("convolution_2d", "stencils.vectors", random(9, 9), random(40, 136))
+    assert "vector<16xf32>" in text
 
 
 def test_an_unsharp_mask_in_strips() -> None:

@@ -41,6 +41,7 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize, top_down
 from riselang.support.machine import Machine, this_machine
+from riselang.term.cost import cost
 from riselang.term.mathlib import is_library_call
 from riselang.term.nodes import Lambda, Scalar, Term, subterms
 
@@ -51,6 +52,10 @@ MAX_SEPARATE_VECTORS = 4
 SLICES = 2
 """The number of slices of a volume, and of vectors in each slice, that are computed together; a
 larger number would be slower."""
+MAX_LIGHT_FLOPS, LIGHT_VECTOR_BYTES = 32, 32
+"""Windows with at most so many operations per element wait for loads, most of which are not
+aligned. A load of 64 bytes that is not aligned accesses two cache lines, so their vectors have at
+most 32 bytes."""
 MIN_PARALLEL_ELEMENTS = 1 << 16
 """The minimum number of elements for which parallel loops are worth their overhead."""
 
@@ -189,7 +194,8 @@ class _Stencil(Strategy):
         if nest is None:
             reason = "expected nested maps of scalars, with constant sizes"
             return Failure(self, reason, term, closeness=CONDITION)
-        lanes, max_vectors = block_shape(nest.element, this_machine())
+        _, max_vectors = block_shape(nest.element, this_machine())
+        lanes = window_lanes(term, nest, this_machine())
         is_large = nest.elements >= MIN_PARALLEL_ELEMENTS
         if nest.depth == 1:
             return _InVectors(lanes, max_vectors, is_large).run(term, setting)
@@ -231,6 +237,14 @@ def stencil() -> Strategy:
 
     The reduction of each window stays in registers."""
     return _Stencil()
+
+
+def window_lanes(term: Term, nest: ScalarNest, machine: Machine) -> int:
+    """The number of lanes of a vector for windows: fewer if they take little arithmetic."""
+    bytes, flops = bytes_of(nest.element), cost(term).flops
+    is_light = isinstance(flops, int) and flops <= MAX_LIGHT_FLOPS * nest.elements
+    lanes = machine.lanes(bytes)
+    return min(lanes, max(1, LIGHT_VECTOR_BYTES // bytes)) if is_light else lanes
 
 
 def block_shape(type: ScalarType, machine: Machine) -> tuple[int, int]:
