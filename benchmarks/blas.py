@@ -5,12 +5,11 @@ Nothing here calls a library but the rivals: programs are patterns, and become l
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from blas_rivals import Array, Calls, compare, libraries, on_threads
+from blas_rivals import Array, Calls, compare, libraries
+from rivals import for_each_count_of_threads, is_small, pin
 
 import riselang as rl
 
@@ -25,7 +24,6 @@ TRANSPOSE = "fun((A : {0}.{0}.f32), A |> transpose)"
 CUBES = (512, 1024, 2048)
 SHAPES = ((1000, 1000, 1000), (37, 129, 515), (1, 784, 128), (4096, 16, 4096))
 KINDS = {"f32": np.float32, "f64": np.float64}
-THREADS = (1, 2)
 LIBRARY, ODD, MEMORY = 1 / 0.95, 1 / 0.9, 1 / 0.95
 """Times that we may take as long as the best of the rivals."""
 
@@ -91,21 +89,18 @@ def copying(length: int) -> Any:
     return lambda: np.copyto(target, source)
 
 
-def main(
-    cubes: tuple[int, ...], shapes: Any, size: int, rounds: int, counts: Sequence[int] = THREADS
-) -> None:
-    for threads in counts:
-        on = f"{threads} thread" + "s" * (threads > 1)
-        with on_threads(threads):
-            for each in cubes:
-                products((each, each, each), rounds, LIBRARY, on)
-            for shape in shapes:
-                products(shape, rounds, ODD, on)
-            memory_bound(size, rounds, on)
+def measure(threads: int) -> None:
+    pin(threads)
+    on = f"{threads} thread" + "s" * (threads > 1)
+    cubes, shapes, size, rounds = (
+        ((32,), ((7, 12, 9),), 32, 3) if is_small() else (CUBES, SHAPES, 4096, 15)
+    )
+    for each in cubes:
+        products((each, each, each), rounds, LIBRARY, on)
+    for shape in shapes:
+        products(shape, rounds, ODD, on)
+    memory_bound(size, rounds, on)
 
 
 if __name__ == "__main__":
-    if os.environ.get("RISE_SCALING_SHARE"):
-        main((32,), ((7, 12, 9),), 32, 3, THREADS[-1:])
-    else:
-        main(CUBES, SHAPES, 4096, 15)
+    for_each_count_of_threads(measure)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import statistics
 import sys
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,27 +57,6 @@ def _mkl() -> Library | None:
         return out
 
     return Library("MKL", matmul)
-
-
-@contextmanager
-def on_threads(count: int) -> Generator[None]:
-    """Everything on so many threads, and on the first core alone if it is one."""
-    os.environ["RISE_NUM_THREADS"] = str(count)
-    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
-    if count == 1 and cores:
-        os.sched_setaffinity(0, {min(cores)})
-    with _limited(count):
-        yield
-    if cores:
-        os.sched_setaffinity(0, cores)
-
-
-def _limited(count: int) -> AbstractContextManager[Any]:
-    """The rivals on so many threads, where the package is installed that can say it to them."""
-    if find_spec("threadpoolctl") is None:
-        print("threadpoolctl is not installed: rivals take the threads that they choose")
-        return nullcontext()
-    return import_module("threadpoolctl").threadpool_limits(count)
 
 
 def compare(

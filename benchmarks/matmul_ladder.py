@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from typing import Any
 
 import numpy as np
-from blas_rivals import libraries, on_threads
+from blas_rivals import libraries
 from reporting import PEAK, record
+from rivals import for_each_count_of_threads, is_small, pin
 from timing import samples
 
 import riselang as rl
@@ -57,16 +57,14 @@ def show(size: int, speeds: dict[str, float], most: float) -> None:
         print(f"{name:24} {speed / 1e9:8.1f}  {'#' * round(40 * speed / most)}")
 
 
-def main(sizes: tuple[int, ...], rounds: int, repeats: int) -> None:
-    with on_threads(1):
-        most = operations_per_second(rounds, repeats)
-        record(PEAK, [1e9 / most])
-        for size in sizes:
-            show(size, {**ladder(size, rounds), "peak (measured)": most}, most)
+def measure(threads: int) -> None:
+    pin(threads)
+    sizes, rounds, repeats = ((32,), 3, 1000) if is_small() else ((512, 1024), 5, REPEATS)
+    most = operations_per_second(rounds, repeats)
+    record(PEAK, [1e9 / most])
+    for size in sizes:
+        show(size, {**ladder(size, rounds), "peak (measured)": most}, most)
 
 
 if __name__ == "__main__":
-    if os.environ.get("RISE_SCALING_SHARE"):
-        main((32,), 3, 1000)
-    else:
-        main((512, 1024), 5, REPEATS)
+    for_each_count_of_threads(measure, (1,))

@@ -29,6 +29,8 @@ from riselang.tools.figures import Rival, read_report
 PROGRAMS = Path(__file__).parent.parent / "examples/programs"
 THREADS_VARIABLE = "RISE_BENCH_THREADS"
 """How many threads the process of a benchmark measures with."""
+THREAD_POOLS = ("RISE", "HL", "NUMBA", "OMP", "OPENBLAS", "MKL")
+"""Whose numbers of threads the environment sets; a process cannot change all of them later."""
 DEBIAN = "/usr/lib/python3/dist-packages"
 """Where Debian has its packages for Python."""
 Arrays = Sequence[Any]
@@ -49,17 +51,19 @@ def is_small() -> bool:
     return bool(os.environ.get("RISE_SCALING_SHARE"))
 
 
-def for_each_count_of_threads(measure: Callable[[int], None]) -> None:
+def for_each_count_of_threads(
+    measure: Callable[[int], None], counts: Sequence[int] = (1, 2)
+) -> None:
     """One thread on one core, then two; in processes of their own, since pools stay as they are."""
     given = os.environ.get(THREADS_VARIABLE)
     if given is not None or is_small():
         measure(int(given or 1))
         return
     say_what_is_missing()
-    for count in (1, 2) if (os.cpu_count() or 1) > 1 else (1,):
+    for count in counts if (os.cpu_count() or 1) > 1 else (1,):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "figures.json")
-            names = [f"{each}_NUM_THREADS" for each in ("RISE", "HL", "NUMBA", "OMP")]
+            names = [f"{each}_NUM_THREADS" for each in THREAD_POOLS]
             threads = {name: str(count) for name in (*names, THREADS_VARIABLE)}
             environment = {**os.environ, **threads, FILE_VARIABLE: str(file)}
             subprocess.run([sys.executable, *sys.argv], check=True, env=environment)
