@@ -13,7 +13,9 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting
 from riselang.rewrite.default import DEFAULT, default_derivation
 from riselang.rewrite.strategies.default_schedule import recognized_computations
+from riselang.support.machine import assume_machine
 from riselang.tools import rise
+from support.machines import MACHINES
 from support.pairwise import each_once
 
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
@@ -133,6 +135,13 @@ def test_arrays_are_transposed_in_registers(type: str, shape: tuple[int, int]) -
     dtype = type.replace("f", "float").replace("i", "int")
     a = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
     assert np.array_equal(kernel(a), a.T)
+
+
+@pytest.mark.parametrize(("machine", "lanes"), [("Neoverse N1", 4), ("AVX2", 8), ("AVX-512", 8)])
+def test_arrays_are_transposed_in_squares_of(machine: str, lanes: int) -> None:
+    with assume_machine(MACHINES[machine]):
+        (choice,) = recognized("fun((A : 512.512.f32), A |> transpose)")
+    assert choice.endswith(f"transposed in vectors of {lanes}")
 
 
 ON_THREADS = {

@@ -27,6 +27,8 @@ READ_BYTES, WRITE_BYTES = 1024, 256
 """Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
 PREFETCH_FACTOR = 4
 """The prefetch distance, as a multiple of the rows that are transposed together."""
+MAX_VECTOR_BYTES = 32
+"""The maximum size of a vector: squares of longer ones need more shuffles per element."""
 MIN_ELEMENTS = 1 << 16
 """The minimum number of elements for which tiles are worth the compile time."""
 
@@ -75,7 +77,7 @@ def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | Non
         return None
     columns, rows = type.length.constant, inner.length.constant
     bytes = bytes_of(inner.element)
-    lanes = machine.lanes(bytes)
+    lanes = max(1, min(machine.vector_bytes, MAX_VECTOR_BYTES) // bytes)
     height = _largest_divisor(rows, range(lanes, WRITE_BYTES // bytes + 1, lanes))
     width = _largest_divisor(columns, range(lanes, READ_BYTES // bytes + 1, lanes))
     if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
