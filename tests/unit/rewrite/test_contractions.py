@@ -245,6 +245,12 @@ def test_columns_that_are_read_fast_stay_in_the_second_cache() -> None:
         assert not tiles.rows_ahead
 
 
+def test_a_large_result_of_few_products_is_written_in_order() -> None:
+    for name in ("AVX2", "AVX-512"):
+        assert choose_tiles(MatmulShape(4096, 4096, 16, 4), MACHINES[name]).block == 1
+    assert choose_tiles(MatmulShape(512, 512, 512, 4), MACHINES["AVX-512"]).block > 1
+
+
 @pytest.mark.parametrize("cores", [1, 2, 4, 8, 16])
 def test_blocks_are_spread_evenly_over_cores(cores: int) -> None:
     for bytes in (4, 8):

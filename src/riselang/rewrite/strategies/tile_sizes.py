@@ -38,6 +38,9 @@ COPIES_PER_CYCLE = {True: 2.0, False: 0.7}
 """Elements of the left matrix that are packed per cycle: in squares, and one by one."""
 PREFETCH_BYTES = 2048
 """The distance of prefetches in rows and columns."""
+MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
+"""The number of rows that can be written alternately to memory, and the cycles of a store
+otherwise."""
 LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
@@ -130,7 +133,7 @@ def choose_tiles(
     If several tiles are equally fast, prefer shorter rows: a row of complete cache lines is written
     to memory when it is stored, and the core waits for that.
     """
-    is_near = shape.columns * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
+    is_near = _columns_are_near(shape, machine)
     if shape.rows <= FEW_ROWS and shape.is_row_major and not ahead and not is_near:
         return _choose_streamed_tiles(shape, machine)
     candidates = [
@@ -231,7 +234,11 @@ def square_lanes(rows: int, lanes: int) -> int:
 
 
 def _tiles_per_large_block(rows: int, depth: int, shape: MatmulShape, machine: Machine) -> int:
-    """The number of tiles in a block that is as large as the L2 cache and balances the threads."""
+    """The number of tiles in a block that is as large as the L2 cache and balances the threads; one
+    if all columns stay in the L2 cache and the result is large, so that its rows are written in
+    order."""
+    if _columns_are_near(shape, machine) and _result_is_far(shape, machine):
+        return 1
     count = _ceil_div(shape.rows, rows)
     limit = max(2, _ceil_div(machine.cache_bytes(2), depth * shape.bytes * rows))
     limit = min(limit, _ceil_div(count, machine.cores) if shape.is_parallel else count)
@@ -257,6 +264,17 @@ def _tiles_per_block(rows: int, shape: MatmulShape, machine: Machine) -> int:
         max(max_tiles, 2), MAX_TILES, max(1, count // 4) if shape.is_parallel else count
     )
     return _balanced_block(count, max_tiles, shape, machine)
+
+
+def _columns_are_near(shape: MatmulShape, machine: Machine) -> bool:
+    """Whether the right matrix fits half of the L2 cache."""
+    return shape.columns * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
+
+
+def _result_is_far(shape: MatmulShape, machine: Machine) -> bool:
+    """Whether the result is so large that stores to it wait for memory."""
+    near_bytes = min(machine.cache_bytes(3) // 2, 16 * machine.cache_bytes(2))
+    return shape.rows * shape.columns * shape.bytes > near_bytes
 
 
 def _balanced_block(count: int, max_tiles: int, shape: MatmulShape, machine: Machine) -> int:
@@ -329,16 +347,26 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
         # Unpacked operands are read in pieces, and longer pieces are faster.
         iteration += 24 / vectors
     chunks = _ceil_div(shape.depth, tiles.depth or shape.depth)
-    return shape.depth * iteration + 4 * rows * vectors * chunks
+    store = _store_cycles(tiles, shape, machine)
+    return shape.depth * iteration + store * rows * vectors * chunks
+
+
+def _store_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> int:
+    """Estimate the cycles to store a vector of the result: many if the result is large and the
+    stores alternate between more rows than the CPU combines."""
+    block_rows = tiles.block * tiles.rows or shape.rows
+    is_scattered = block_rows > MAX_STORED_ROWS and is_prefetched(machine)
+    return SCATTERED_STORE if is_scattered and _result_is_far(shape, machine) else 4
 
 
 def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
     """Estimate how many cycles an iteration of a reduction waits for transfers to the L1 cache."""
     if tiles.rows_ahead:
         column_bytes = tiles.columns * shape.bytes
-        return column_bytes / PREFETCHED_PER_CYCLE + column_bytes / (
-            tiles.block * FAR_BYTES_PER_CYCLE
-        )
+        stall = column_bytes / PREFETCHED_PER_CYCLE
+        if _columns_are_near(shape, machine):
+            return stall
+        return stall + column_bytes / (tiles.block * FAR_BYTES_PER_CYCLE)
     capacity, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
     block_rows = tiles.block * tiles.rows or shape.rows
     row_bytes = tiles.rows * shape.bytes if (block_rows + tiles.columns) * line > capacity else 0
