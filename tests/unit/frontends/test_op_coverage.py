@@ -25,7 +25,7 @@ from support import random_stablehlo
 from support.stablehlo_functions import BINARY, CHLO, UNARY, cases
 
 FOLDER = Path(__file__).parent
-PARTS_OF_OPS = {"lu_decomposition", "random_bits", "window_views"}
+PARTS_OF_OPS = {"cumulative_windows", "lu_decomposition", "random_bits", "window_views"}
 """Modules of `ops/` that register nothing: others use them."""
 
 
