@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from riselang.lowering.loop_emitter import Emitter, LoopBody
+from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.sorting.key_code import KeyCode
 from riselang.lowering.sorting.networks import sort_vectors
 from riselang.lowering.sorting.ordered_bits import KeyOrder
@@ -34,8 +34,6 @@ MAX_SEGMENTS = 64
 """The capacity of the stack of segments: the smaller one of two segments is sorted first."""
 SELECTED_FRACTION = 16
 """Few keys are wanted of a segment if they are less than this fraction of it."""
-UNROLLED_VECTORS = 1
-"""The number of vectors that an iteration of a partition moves."""
 COMPRESSING_BYTES = 64
 """The vectors that are compressed by one instruction, which AVX-512 has, have this many bytes."""
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
@@ -297,30 +295,18 @@ class _Quicksort(KeyCode):
         relation: str,
     ) -> SSAValue:
         pivots, all_lanes = self.broadcast(pivot), self.all_lanes()
-        width = self.index(self.lanes)
+        step = self.index(self.lanes)
 
-        def move(vectors: int) -> LoopBody:
-            def move_vectors(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                positions = [
-                    self.plus(index, self.index(number * self.lanes)) for number in range(vectors)
-                ]
-                for keys in [self.load_vector(source, position) for position in positions]:
-                    is_left = self.compare(relation, keys, pivots)
-                    is_right = self.add(arith.XOrIOp(is_left, all_lanes))
-                    carried = self.compress_both(target, keys, is_left, is_right, width, carried)
-                return carried
+        def move(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            keys = self.load_vector(source, index)
+            is_left = self.compare(relation, keys, pivots)
+            is_right = self.add(arith.XOrIOp(is_left, all_lanes))
+            return self.compress_both(target, keys, is_left, is_right, step, carried)
 
-            return move_vectors
-
-        carried: Sequence[SSAValue] = [start, end]
-        position = start
-        for vectors in (UNROLLED_VECTORS, 1):
-            step = self.index(vectors * self.lanes)
-            remainder = self.add(arith.RemUIOp(self.minus(end, position), step))
-            last = self.minus(end, remainder)
-            carried = self.emitter.range_loop(position, last, step, carried, move(vectors))
-            position = last
-        keys, valid = self.load_vector(source, position), self.first_lanes(remainder, 0)
+        remainder = self.add(arith.RemUIOp(self.minus(end, start), step))
+        last = self.minus(end, remainder)
+        carried = self.emitter.range_loop(start, last, step, [start, end], move)
+        keys, valid = self.load_vector(source, last), self.first_lanes(remainder, 0)
         is_left = self.compare(relation, keys, pivots)
         is_right = self.logical_and(self.add(arith.XOrIOp(is_left, all_lanes)), valid)
         is_left = self.logical_and(is_left, valid)
