@@ -78,7 +78,9 @@ class PatternFunction:
                 user_location(),
             )
         to, order = to or self._to, order or self._order
-        known = {**self._inferred, **self._convert_inferred_sizes(inferred)}
+        known = self._inferred
+        if inferred:
+            known = {**known, **self._convert_inferred_sizes(inferred)}
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
             return PatternFunction(self.spec, sizes, given, to, known, order)
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
