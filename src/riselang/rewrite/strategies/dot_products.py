@@ -90,8 +90,8 @@ def choose_dot_tiles(
 
 
 def _multiplied_types(term: Term, setting: Setting) -> tuple[RiseType, RiseType] | None:
-    """The types of the elements and of the sums of a matrix multiplication; None if it computes
-    anything else than sums of products, or floats whose order matters."""
+    """Return the types of the elements and of the results of a matrix multiplication; None if it
+    computes anything but dot products, or if the order of additions matters."""
     product, rows = match_product(term), pattern_arguments(term, "map", "mapPar")
     columns = None if rows is None else arguments_in_body(rows[0], "map")
     reduction = None if columns is None else reduction_in(columns[0])
