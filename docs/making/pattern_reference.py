@@ -375,6 +375,19 @@ _describe(
     ],
     "x : 4.i64", "(x |> reduce(add, 0)) // cast[i64](sizeOf(x))", "[1, 2, 3, 6]", "3",
 )  # fmt: skip
+_describe(
+    "ifAtLeast",
+    [
+        Law("a : i32", "ifAtLeast(n, k, fun(size, a), fun(size, a))", "a"),
+        Law(
+            "f : index -> i32, g : index -> i32, x : (n + k).i32",
+            "ifAtLeast(n + k, k, f, g)", "f(sizeOf(x))",
+        ),
+    ],
+    "x : 3.i32",
+    "ifAtLeast(3, 4, fun(size, x), fun(size, x |> map(fun(e, e + cast[i32](size)))))",
+    "[1, 2, 3]", "[4, 5, 6]",
+)  # fmt: skip
 
 # Other values
 

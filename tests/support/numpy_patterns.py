@@ -87,6 +87,11 @@ def _while(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value
         value = Data(len(batch), both(following, data(value), choose))
 
 
+def _if_at_least(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
+    function = arguments[0 if sizes["n"] >= sizes["k"] else 1]
+    return call(function, Data(len(batch), np.full(batch, sizes["n"], np.int64)), batch)
+
+
 def _reduce_par(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     """The whole chunks, all at once, then what is left; their results in order."""
     function, init, source = arguments
@@ -379,6 +384,7 @@ PATTERNS: dict[str, Meaning] = {
     "concat": _concat,
     "generate": _generate,
     "fromIdx": _same,
+    "ifAtLeast": _if_at_least,
     "sizeOf": lambda sizes, batch, arguments: Data(
         len(batch), np.full(batch, sizes["n"], np.int64)
     ),

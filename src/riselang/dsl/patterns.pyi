@@ -19,6 +19,7 @@ from_idx: PatternFunction
 fst: PatternFunction
 gather: PatternFunction
 generate: PatternFunction
+if_at_least: PatternFunction
 iterate: PatternFunction
 iterate_seq: PatternFunction
 join: PatternFunction
@@ -76,6 +77,7 @@ __all__ = [
     "fst",
     "gather",
     "generate",
+    "if_at_least",
     "iterate",
     "iterate_seq",
     "join",

@@ -220,6 +220,11 @@ def _dot(function: Function, init: Any, row: List, columns: List, group: int, co
     return accumulator
 
 
+def _if_at_least(pattern: Pattern, large: Function, small: Function) -> Any:
+    size = _size_argument(pattern, "n")
+    return (large if size >= _size_argument(pattern, "k") else small)(size)
+
+
 MEANINGS: Mapping[str, Callable[..., Any]] = {
     "map": _map,
     "reduce": _reduce,
@@ -257,6 +262,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "checkIdx": _check_idx,
     "fromIdx": lambda pattern, i: i,
     "sizeOf": lambda pattern, xs: _size_argument(pattern, "n"),
+    "ifAtLeast": _if_at_least,
     "let": _let,
     "toMem": lambda pattern, value: value,
     "mapSeq": _map,

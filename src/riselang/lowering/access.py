@@ -53,6 +53,7 @@ from riselang.lowering.lane_access import (
     vector_type_at,
 )
 from riselang.lowering.origins import builder_at, builder_like
+from riselang.lowering.padded_iterations import skip_padded_iterations
 from riselang.lowering.path_steps import (
     PREFETCHED_OPS,
     Body,
@@ -86,6 +87,7 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
     for region in function.regions:
         for block in region.blocks:
             resolver.process(list(block.ops))
+    skip_padded_iterations(resolver, resolver.guarded_stores)
 
 
 def _can_sink_stores_past(op: Operation) -> bool:
@@ -349,6 +351,14 @@ class _Resolver(Stores):
         index = as_index(path[0]) - op.left.data
 
         def read_lane_by_lane(block: Block, inner: Builder) -> SSAValue:
+            first = self.value_at_first_lane(index, lane)
+            if isinstance(op, codegen.PadConstOp) and is_nonnegative(first, self.facts(first)):
+                address = self.contiguous_address(op.source, (index, *path[1:]), lane)
+                if address is not None and not depends_on_lane(path[1:], lane):
+                    mask = self.mask_below(array_type_of(op.source).length - first, lane, inner)
+                    scalar = self.follow(op.value, path[1:], block, inner)
+                    padding = self.broadcast_scalar(scalar, builtin_type, inner)
+                    return self.load_masked_vector(*address, mask, padding, inner)
             if isinstance(op, ShiftedPadOp):
                 return self.follow_lanes(*self.follow_op(op, path), lane, type, inner, block)
 
@@ -374,6 +384,28 @@ class _Resolver(Stores):
             read_lane_by_lane,
             builder,
         )
+
+    def contiguous_address(
+        self, value: SSAValue, path: Path, lane: Nat
+    ) -> tuple[SSAValue, list[Nat]] | None:
+        """Return the buffer and the first index of lanes that views map to consecutive elements of
+        a buffer which supports masks; None for others."""
+        while not isinstance(op := value.owner, codegen.CastOp):
+            assert isinstance(op, Operation)
+            if isinstance(op, codegen.MapReadOp):
+                source = self.look_through_map(op, path)
+                if source is None:
+                    return None
+                value, path = source
+            elif is_direct_step(op):
+                value, path = self.follow_op(op, path)
+            else:
+                return None
+        if not all(isinstance(each.type, MemRefType) for each in op.sources):
+            return None
+        buffer, indices = self.address(op, path)
+        start = self.contiguous_start(indices, lane)
+        return (buffer, start) if start is not None and self.can_mask(buffer) else None
 
     def read_unless_empty(self, array: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """Read the scalar at `path` if the array is not empty at run time."""

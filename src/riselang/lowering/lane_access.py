@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
     MemRefType,
     i1,
     i64,
@@ -176,6 +177,42 @@ class LaneAccess(Memory):
             builder.insert(store)
             return
         builder.insert(vector.StoreOp(value, buffer, self.emit_indices(start, builder)))
+
+    def can_mask(self, buffer: SSAValue) -> bool:
+        """Whether LLVM supports masked loads and stores of the elements of a buffer."""
+        assert isinstance(buffer.type, MemRefType)
+        type = buffer.type.element_type
+        return isinstance(type, FixedBitwidthType) and type.bitwidth >= 8
+
+    def mask_below(self, count: Nat, lane: Nat, builder: Builder) -> SSAValue:
+        """Return the mask of the first `count` lanes; `count` may be any integer."""
+        (value,) = self.emit_indices([simplify(count, self.facts(count))], builder)
+        type = BuiltinVectorType(i1, [self.lane_count(lane)])
+        return builder.insert(vector.CreateMaskOp([value], type)).results[0]
+
+    def load_masked_vector(
+        self,
+        buffer: SSAValue,
+        start: Sequence[Nat],
+        mask: SSAValue,
+        padding: SSAValue,
+        builder: Builder,
+    ) -> SSAValue:
+        """Load the lanes of a mask from consecutive elements, and the others from `padding`."""
+        indices = self.emit_indices(start, builder)
+        return builder.insert(vector.MaskedLoadOp(buffer, indices, mask, padding)).results[0]
+
+    def store_masked_vector(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        start: Sequence[Nat],
+        mask: SSAValue,
+        builder: Builder,
+    ) -> None:
+        """Store the lanes of a mask to consecutive elements of a buffer."""
+        indices = self.emit_indices(start, builder)
+        builder.insert(vector.MaskedStoreOp(buffer, indices, mask, value))
 
     def indices_at_lane(self, indices: Sequence[Nat], lane: Nat, number: int) -> list[Nat]:
         """Return the buffer indices of lane `number`."""

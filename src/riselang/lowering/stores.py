@@ -25,6 +25,7 @@ from riselang.lowering.buffer_access import (
 )
 from riselang.lowering.lane_access import depends_on_lane, substitute_lane
 from riselang.lowering.origins import builder_like
+from riselang.lowering.padded_iterations import GuardedStores
 from riselang.lowering.path_steps import PathSteps, is_in_empty_array
 from riselang.lowering.tiles import tile_height, transpose_columns
 from riselang.nat import (
@@ -61,6 +62,7 @@ class Stores(PathSteps):
         super().__init__()
         self.can_fail = False
         """Whether the function has checks that may fail."""
+        self.guarded_stores: GuardedStores = {}
         self.pending_columns: list[_Column] = []
         """Pending vectors, to be stored together with the following columns; they must be stored
         before the next op that reads memory."""
@@ -188,7 +190,13 @@ class Stores(PathSteps):
             return builder
         then_branch, else_branch = self.emit_branches(last, builder)
         self.store_contiguous_vector(value, buffer, start, then_branch)
-        return None if self.is_uniform_over_lanes(end, lane) else else_branch
+        if self.is_uniform_over_lanes(end, lane):
+            return None
+        if not self.has_unit_stride(-end, lane) or not self.can_mask(buffer):
+            return else_branch
+        mask = self.mask_below(self.value_at_first_lane(end, lane) + 1, lane, else_branch)
+        self.store_masked_vector(value, buffer, start, mask, else_branch)
+        return None
 
     def store_scalar(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
@@ -210,7 +218,11 @@ class Stores(PathSteps):
             guard = simplify(guard, self.facts(guard))
             if is_less(guard, Nat.const(0), self.facts(guard)):
                 return None
+            block = builder.insertion_point.block
             builder, _ = self.emit_branches(guard, builder)
+            branch = builder.insertion_point.block.parent_op()
+            assert branch is not None
+            self.guarded_stores.setdefault(block, []).append((branch, guard))
         return builder
 
     def emit_branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:

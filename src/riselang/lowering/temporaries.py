@@ -28,20 +28,24 @@ def hoist_temporaries(function: Operation) -> None:
     stack_bytes = 0
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
-            block = _allocation_scope(op)
             size = STACK_LIMIT + 1 if op.dynamic_sizes else allocation_bytes(op)
             on_stack = size <= STACK_LIMIT and stack_bytes + size <= STACK_BUDGET
             stack_bytes += size if on_stack else 0
-            _move_allocation(op, block, on_stack)
+            _move_allocation(op, _allocation_scope(op, on_stack), on_stack)
 
 
-def _allocation_scope(op: Operation) -> Block:
-    """Return the body of the function or of the innermost parallel loop around the op."""
-    block = op.parent
+def _allocation_scope(op: Operation, on_stack: bool) -> Block:
+    """Return the body of the function or of the innermost parallel loop around the op; for a buffer
+    on the heap, the branch of an if that is in no sequential loop, so that only it allocates."""
+    block, branch = op.parent, None
     assert block is not None
     while (parent := block.parent_op()) is not None:
         if isinstance(parent, FuncOp | scf.ParallelOp | affine.ParallelOp):
-            return block
+            return block if on_stack or branch is None else branch
+        if not isinstance(parent, scf.IfOp):
+            branch = None
+        elif branch is None:
+            branch = block
         assert parent.parent is not None
         block = parent.parent
     return block

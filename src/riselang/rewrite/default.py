@@ -32,7 +32,7 @@ class Default(Strategy):
         return schedule_program.run(term, setting)
 
     def is_relevant_to(self, term: Term) -> bool:
-        """Whether a program is large, has constant sizes, and has loops without a schedule."""
+        """Whether a program is large, or may be, and has loops without a schedule."""
         return has_pattern(term, "map", "mapPar", "reduce", "transpose") and is_large(term)
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ def is_large(term: Term) -> bool:
     """Whether the default strategy is worth its time; cached, since it is needed several times."""
     costs = cost(term, 1)
     counts = (costs.flops, costs.bytes)
-    return any(isinstance(count, int) and count >= MIN_COST for count in counts)
+    return any(not isinstance(count, int) or count >= MIN_COST for count in counts)
 
 
 DEFAULT = Default()

@@ -31,7 +31,7 @@ from riselang.support.errors import UserError
 P = ParamSpec("P")
 RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorization", "lowering",
-    "storing", "accumulate_into", "dot_products",
+    "storing", "accumulate_into", "dot_products", "tails",
 )  # fmt: skip
 """The modules of `rules/`, in the order of the documentation."""
 STRATEGY_MODULES = (

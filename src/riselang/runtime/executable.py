@@ -148,8 +148,10 @@ class Executable:
             if parameter.shape is None:
                 argument_ctypes.append(scalar_kind(parameter.type).ctype)
             else:
-                argument_ctypes.append(ctypes.c_void_p)
-                argument_ctypes += [ctypes.c_int64] * parameter.shape.count(DYNAMIC_INDEX)
+                # ctypes converts an int to an address faster than to a c_int64, which is passed in
+                # the same way.
+                lengths = parameter.shape.count(DYNAMIC_INDEX)
+                argument_ctypes += [ctypes.c_void_p] * (1 + lengths)
         if checks:
             argument_ctypes.append(ctypes.c_void_p)
         self._function = function or load_function(code, name, argument_ctypes)

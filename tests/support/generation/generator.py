@@ -80,6 +80,7 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
             (1, self.let_of_function),
             (1, self.at),
             (1, self.to_memory),
+            (1, self.if_at_least),
         ]
         if volume(type) <= place.room:
             options += [(2, self.reduction), (1, self.iteration)]

@@ -62,6 +62,12 @@ class Indices(Maker):
         size = use("sizeOf", length_of(source), element_of(source))
         return Apply(size, self.term(source, place.deeper))
 
+    def if_at_least(self, type: RiseType, place: Place) -> Term:
+        """One of two values, by a size."""
+        size, least = self.choices.below(5), self.choices.below(5)
+        functions = [self.term(fun(index, type), place.deeper) for _ in range(2)]
+        return apply_all(use("ifAtLeast", size, least, type), functions)
+
     def generate(self, type: RiseType, place: Place) -> Term:
         n, t = length_of(type), element_of(type)
         function = self.term(fun(idx(n), t), place.repeated(n))

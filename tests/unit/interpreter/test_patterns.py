@@ -140,6 +140,7 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
         lambda x, y, m: x | rl.map(lambda v: v * rl.cast(rl.size_of(m) + rl.size_of(x), rl.i64)),
         X * 9,
     ),
+    "ifAtLeast": (lambda x, y, m: rl.if_at_least(6, 7, lambda n: y, lambda n: x), X),
     "mapSeqUnroll": (lambda x, y, m: x | rl.map_seq_unroll(lambda v: v + 1), X + 1),
     "reduceSeqUnroll": (lambda x, y, m: x | rl.reduce_seq_unroll(rl.add, 0), X.sum()),
     "scanSeq": (lambda x, y, m: x | rl.scan_seq(rl.max, 0), np.maximum.accumulate(X)),

@@ -287,12 +287,15 @@ def test_what_is_no_contraction_is_left_alone(name: str) -> None:
     assert matmul_shape(fused) is None
 
 
-def test_sizes_have_to_be_numbers() -> None:
+def test_sizes_that_are_not_known_are_taken_for_large_ones() -> None:
     term = parse_term(
         "fun((a : N.4.f32, b : 5.4.f32), a |> map(fun(r, b |> map(fun(c, zip(r, c) |> "
         "reduce(fun((s, p), fst(p) * snd(p) + s), 0.0))))))"
     )
     assert isinstance(term, Lambda)
     assert isinstance(term.body, Lambda)
-    assert matmul_shape(term.body.body) is None
+    shape = matmul_shape(term.body.body)
+    assert shape is not None
+    assert shape.symbolic == {"rows"}
+    assert (shape.rows, shape.columns, shape.depth) == (1024, 5, 4)
     assert str(contraction()) == "contraction()"

@@ -191,7 +191,6 @@ def test_a_long_parallel_reduction_has_the_same_result(
 
 UNTOUCHED = {
     "small": MATMUL.format(4, 4, 4, "map"),
-    "open sizes": MATMUL.format("N", "N", "N", "map"),
     "loops that are asked for": LARGE.replace("reduce", "reduceSeq"),
     "turned round in no tiles": "fun((A : 257.263.f32), A |> transpose)",
     "no kernel": "fun((x : 20000.f32), x |> map(fun(e, e + e)))",

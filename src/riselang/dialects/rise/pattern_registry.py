@@ -321,6 +321,11 @@ FROM_IDX = pattern("fromIdx", "n", fun(idx(_n), index), Role.VALUE, "an index as
 SIZE_OF = pattern(
     "sizeOf", "n t", fun(array(_n, _t), index), Role.VALUE, "the length of an array as an integer",
 )  # fmt: skip
+IF_AT_LEAST = pattern(
+    "ifAtLeast", "n k t", fun(fun(index, _t), fun(index, _t), _t), Role.VALUE,
+    "applies the first function to the size n if n is at least k, and the second one otherwise",
+    explicit="n k", applications=Nat.const(1),
+)  # fmt: skip
 
 MAP_SEQ_UNROLL = pattern(
     "mapSeqUnroll", "n s t", _MAP, Role.LOOP, "mapSeq with its loop unrolled", applications=_n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
@@ -34,7 +35,7 @@ from riselang.lowering.translation import (
     result_type,
     size_argument,
 )
-from riselang.nat import Nat
+from riselang.nat import Facts, Nat, is_less, is_less_equal
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (
     Bound,
@@ -191,6 +192,35 @@ class IndexRules(StoredArrays):
         """Return a length, which is part of the type; the array itself is not read."""
         length = self.emitter.length_value(size_argument(pattern, "n"))
         return self.add(codegen.CastOp([length], index_type))
+
+    @reads("ifAtLeast")
+    def read_if_at_least(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        return self.materialize(
+            result_type(pattern), lambda target: self.store_if_at_least(pattern, arguments, target)
+        )
+
+    @stores("ifAtLeast")
+    def store_if_at_least(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        """Store the value of one of two functions; an if op if the size is known at run time."""
+        size, least = size_argument(pattern, "n"), size_argument(pattern, "k")
+
+        def store_branch(function: Lazy) -> None:
+            value = self.add(codegen.CastOp([self.emitter.length_value(size)], index_type))
+            self.store_application(self.force(function), [value], target)
+
+        if is_less_equal(least, size, Facts()) or is_less(size, least, Facts()):
+            store_branch(arguments[0 if is_less_equal(least, size, Facts()) else 1])
+            return
+        operands = [self.emitter.length_value(each) for each in (size, least)]
+        condition = self.add(arith.CmpiOp(operands[0], operands[1], "sge"))
+        blocks = [Block(), Block()]
+        for block, function in zip(blocks, arguments, strict=True):
+            with self.emitter.inside_block(block):
+                store_branch(function)
+                self.emitter.add(scf.YieldOp())
+        self.emitter.add(scf.IfOp(condition, [], Region(blocks[0]), Region(blocks[1])))
 
     @reads("clampIdx")
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -156,6 +156,12 @@ def _pad_reflect(pattern: Pattern, array: Value) -> Value:
     )
 
 
+def _if_at_least(pattern: Pattern, large: Value, small: Value) -> Value:
+    size = size_argument(pattern, "n")
+    is_small = less(size, size_argument(pattern, "k"))
+    return choose(is_small, apply(small, Number(size)), apply(large, Number(size)))
+
+
 def _view_meaning(spec: PatternSpec, view: View) -> Callable[[Pattern, Value], Value]:
     """Return the meaning of a view, from the route that reads it."""
     path = make_route(spec.name, spec.parameters, view.read)
@@ -222,5 +228,6 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     "vectorFromScalar": lambda pattern, value: Array(lambda i: value),
     "let": lambda pattern, value, body: apply(body, value),
     "toMem": lambda pattern, value: value,
+    "ifAtLeast": _if_at_least,
     "sizeOf": lambda pattern, array: Number(size_argument(pattern, "n")),
 }  # fmt: skip

@@ -27,7 +27,7 @@ def interchange_accumulating(term: Term) -> Bindings:
     """zip(x, c) |> map(fun(p, zip(y, snd(p)) |> map(fun(q, f(fst(p), fst(q), snd(q))))))
     ~> zip(y, c |> transpose) |> map(fun(q,
       zip(x, snd(q)) |> map(fun(p, f(fst(p), fst(q), snd(p)))))) |> transpose"""
-    return _match_unknowns(term)
+    return match_accumulating(term)
 
 
 @rule("x : n.s, y : (m + 1).t, c : n.(m + 1).u, f : s -> t -> u -> v", choose="k")
@@ -38,7 +38,7 @@ def pad_accumulating(term: Term, **given: object) -> Bindings:
       |> map(fun(row, row |> take(m + 1)))
 
     The second array is padded to full tiles, and the padding is dropped at the end."""
-    return _match_unknowns(term)
+    return match_accumulating(term)
 
 
 @rule("x : (n * k).s, y : (m * l).t, c : (n * k).(m * l).u, f : s -> t -> u -> v", choose="k l")
@@ -52,7 +52,7 @@ def tile_accumulating(term: Term, **given: object) -> Bindings:
       |> map(fun(tiles, tiles |> map(fun(tile, tile |> transpose)) |> join |> transpose)) |> join
 
     Maps over tiles, and maps inside each tile."""
-    return _match_unknowns(term)
+    return match_accumulating(term)
 
 
 # Reductions that start from the elements of a matrix.
@@ -117,13 +117,13 @@ def peel_reductions() -> None:
 def has_matrix_operand(term: Term) -> bool:
     """Whether a term has the form of the left-hand sides."""
     try:
-        _match_unknowns(term)
+        match_accumulating(term)
     except NoMatch:
         return False
     return True
 
 
-def _match_unknowns(term: Term) -> Bindings:
+def match_accumulating(term: Term) -> Bindings:
     nest = match_map_nest(term)
     x, c = _zip_arguments(nest.xs)
     y, matrix_row = _zip_arguments(nest.ys)

@@ -362,6 +362,11 @@ def pad_before_zip() -> None:
     """zip(x, y) |> pad(l, r) ~> zip(x |> pad(l, r), y |> pad(l, r))"""
 
 
+@law("x : n.s, y : n.t, c : s, d : t")
+def pad_const_before_zip() -> None:
+    """zip(x, y) |> padConst(l, r, (c, d)) ~> zip(x |> padConst(l, r, c), y |> padConst(l, r, d))"""
+
+
 @law("x : n.s, y : n.t, indices : m.idx[n]")
 def gather_before_zip() -> None:
     """zip(x, y) |> gather(indices) ~> zip(x |> gather(indices), y |> gather(indices))"""

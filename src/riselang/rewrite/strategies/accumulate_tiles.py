@@ -11,18 +11,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, element_of
-from riselang.rewrite.combinators import Guard, Identity, choice, try_
-from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.combinators import Guard, choice, try_
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.rules.accumulate_into import (
     has_matrix_operand,
     interchange_accumulating,
     pad_accumulating,
     tile_accumulating,
 )
-from riselang.rewrite.rules.movement import pad_before_zip, zip_swapped
+from riselang.rewrite.rules.movement import zip_swapped
+from riselang.rewrite.rules.tails import pad_accumulating_with_zeros
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import tile_pairs
-from riselang.rewrite.strategies.schedules import interchange, pad_to_multiple, simplify, split
+from riselang.rewrite.strategies.schedules import (
+    interchange,
+    pad_to_multiple,
+    padding_to_multiple,
+    pads_before_zip,
+    simplify,
+    split,
+)
 from riselang.rewrite.traversals import argument, inside
 from riselang.term.nodes import Term
 
@@ -45,11 +53,14 @@ class _PadColumns(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         row = element_of(term.type)
-        if not isinstance(row, ArrayType) or not row.length.is_constant:
-            reason = "expected maps with a constant number of columns"
-            return Failure(self, reason, term, closeness=CONDITION)
-        padding = -row.length.constant % self.size
-        return (pad_accumulating(padding) if padding else Identity()).run(term, setting)
+        if not isinstance(row, ArrayType):
+            return Failure(self, "expected maps that return rows", term, closeness=CONDITION)
+        padding = padding_to_multiple(row.length, self.size)
+        if padding == 0:
+            return Success(term, ())
+        is_known = row.length.is_constant and row.length != 0
+        pad = pad_accumulating if is_known else pad_accumulating_with_zeros
+        return pad(padding).run(term, setting)
 
     def __str__(self) -> str:
         return f"pad_columns({self.size})"
@@ -57,7 +68,7 @@ class _PadColumns(Strategy):
 
 def _pad_to_tiles(rows: int, columns: int) -> Strategy:
     """Pad rows and columns to multiples of the tile sizes."""
-    pad_rows = pad_to_multiple(rows) >> try_(argument(pad_before_zip) @ loop(1))
+    pad_rows = pad_to_multiple(rows) >> try_(argument(pads_before_zip) @ loop(1))
     return matrix_second >> _PadColumns(columns) >> pad_rows @ loop(1)
 
 

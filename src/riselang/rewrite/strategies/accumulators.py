@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from riselang.rewrite.combinators import seq, try_
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.rules.movement import pad_before_zip
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.epilogues import (
     at_sums,
@@ -16,6 +15,7 @@ from riselang.rewrite.strategies.schedules import (
     interchange,
     keep,
     pad_to_multiple,
+    pads_before_zip,
     reorder,
     split,
     tile,
@@ -35,7 +35,7 @@ def vector_accumulators(lanes: int, kept: bool) -> Strategy:
 def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
     """Tile two nested maps, padded to full tiles and, in rows, to full blocks of tiles."""
     return seq(
-        pad_to_multiple(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        pad_to_multiple(columns) @ loop(2) >> try_(argument(pads_before_zip) @ loop(2)),
         pad_to_multiple(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
         try_(tile_pairs @ loop(2)),
@@ -45,7 +45,7 @@ def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
 def tile_columns(columns: int) -> Strategy:
     """Tile the columns; the loop over all rows is inside each tile."""
     return seq(
-        pad_to_multiple(columns) @ loop(2) >> try_(argument(pad_before_zip) @ loop(2)),
+        pad_to_multiple(columns) @ loop(2) >> try_(argument(pads_before_zip) @ loop(2)),
         interchange() @ loop(1),
         split(columns) @ loop(1),
         try_(tile_pairs @ loop(1)),

@@ -12,6 +12,7 @@ register tile has the size of the panels, and sizes may be symbolic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, RiseType
@@ -44,18 +45,21 @@ from riselang.rewrite.strategies.epilogues import (
     tile_pairs,
 )
 from riselang.rewrite.strategies.matmul_shapes import (
+    Product,
     arguments_in_body,
     bytes_of,
     is_row_major,
     length_of,
     match_product,
-    matmul_shape,
 )
 from riselang.rewrite.strategies.operand_prefetch import fetch_operands
 from riselang.rewrite.strategies.schedules import (
+    by_size,
     hoist,
     interchange,
     keep,
+    pad_to_multiple,
+    pads_before_zip,
     parallel,
     reorder,
     sequential,
@@ -67,13 +71,19 @@ from riselang.rewrite.strategies.schedules import (
 from riselang.rewrite.strategies.skinny_matmul import (
     accumulate_in_chunks,
     before_epilogue,
+    streamed_rows,
     streamed_tiles,
 )
 from riselang.rewrite.strategies.tile_sizes import (
+    FEW_ROWS,
+    MIN_PARALLEL_PRODUCTS,
+    ROWS_AT_ONCE,
+    VECTORS_AT_ONCE,
     MatmulShape,
     Tiles,
     can_load_rows_in_vectors,
-    choose_tiles,
+    choose_common_tiles,
+    columns_per_thread,
     register_count,
     square_lanes,
 )
@@ -250,9 +260,12 @@ class _TileRows(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "map")
-        length = None if arguments is None else length_of(arguments[1].type)
-        if length is None or not length.is_constant:
-            return Failure(self, "expected a map over an array of constant length", term)
+        if arguments is None:
+            return Failure(self, "expected a map", term)
+        length = length_of(arguments[1].type)
+        if not length.is_constant:
+            pad_rows = pad_to_multiple(self.rows) >> argument(try_(argument(pads_before_zip)))
+            return (pad_rows >> argument(self._tile_rows(self.rows))).run(term, setting)
         tiles, remainder = divmod(length.constant, self.rows)
         if not remainder or not tiles:
             return self._tile_rows(remainder or self.rows).run(term, setting)
@@ -330,21 +343,94 @@ class Panels:
         return f"panels of {self.rows} rows and of {self.columns} columns, without packing"
 
 
+@dataclass(frozen=True)
+class MatmulSchedule:
+    """The schedule of a matrix multiplication; several versions if sizes are symbolic."""
+
+    description: str
+    strategy: Strategy
+
+
+def schedule_matmul(term: Term, setting: Setting) -> MatmulSchedule | None:
+    """Choose the schedule of a matrix multiplication for its shape and this machine."""
+    product = match_product(term)
+    shape = None if product is None else product.shape
+    if product is None or shape is None:
+        return None
+    panels = panels_of(term)
+    if panels is not None and panels.fits(this_machine()):
+        return MatmulSchedule(str(panels), panels.strategy(this_machine()))
+    is_streamed = shape.is_row_major and not setting.precompute
+    if shape.symbolic and "rows" not in shape.symbolic and shape.rows <= FEW_ROWS and is_streamed:
+        return _schedule_few_rows(product, shape)
+    schedule = _schedule_by_products(shape.typical_shapes, product, setting)
+    if "rows" in shape.symbolic and is_streamed:
+        few_rows = _schedule_few_rows(product, shape)
+        return _choose_by_size(product.sizes[0], FEW_ROWS + 1, "rows", schedule, few_rows)
+    return schedule
+
+
+def _schedule_few_rows(product: Product, shape: MatmulShape) -> MatmulSchedule:
+    """Read the right matrix row by row, if sizes are known only at run time."""
+    lanes, columns = this_machine().lanes(shape.bytes), columns_per_thread(shape, this_machine())
+    one_row_schedules = [
+        MatmulSchedule(
+            f"{ROWS_AT_ONCE} products of each sum at a time, {threads}",
+            streamed_rows(
+                ROWS_AT_ONCE, columns_per_thread=columns, in_parallel=threads == "in parallel"
+            ),
+        )
+        for threads in ("in parallel", "on one thread")
+    ]
+    one_row = _choose_by_size(
+        product.products, MIN_PARALLEL_PRODUCTS, "multiplications", *one_row_schedules
+    )
+    if shape.rows == 1:
+        return one_row
+    tiles = Tiles(
+        1, VECTORS_AT_ONCE * lanes, lanes, 0, False, False, False, False, ROWS_AT_ONCE, columns
+    )
+    return _choose_by_size(product.sizes[0], 2, "rows", _schedule_tiles(tiles), one_row)
+
+
+def _schedule_by_products(
+    shapes: Sequence[MatmulShape], product: Product, setting: Setting
+) -> MatmulSchedule:
+    """Choose tiles for large and for small matrices; only large ones are multiplied in parallel."""
+    groups = [[each for each in shapes if each.is_parallel is large] for large in (True, False)]
+    schedules = [
+        _schedule_tiles(choose_common_tiles(group, this_machine(), ahead=setting.precompute))
+        for group in groups
+        if group
+    ]
+    if len(schedules) == 1:
+        return schedules[0]
+    return _choose_by_size(product.products, MIN_PARALLEL_PRODUCTS, "multiplications", *schedules)
+
+
+def _schedule_tiles(tiles: Tiles) -> MatmulSchedule:
+    return MatmulSchedule(str(tiles), strategy_for_tiles(tiles))
+
+
+def _choose_by_size(
+    size: Nat, least: int, unit: str, large: MatmulSchedule, small: MatmulSchedule
+) -> MatmulSchedule:
+    if size.is_constant:
+        return large if size.constant >= least else small
+    description = f"at least {least} {unit}: {large.description}; fewer: {small.description}"
+    return MatmulSchedule(description, by_size(str(size), least, large.strategy, small.strategy))
+
+
 @dataclass(frozen=True, repr=False)
 class Contraction(Strategy):
     """Register tiles for the shape of the term and for this machine."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        panels = panels_of(term)
-        if panels is not None and panels.fits(this_machine()):
-            return panels.strategy(this_machine()).run(term, setting)
-        shape = matmul_shape(term)
-        if shape is None:
-            reason = "expected a map of a map of a reduction, with constant sizes"
+        schedule = schedule_matmul(term, setting)
+        if schedule is None:
+            reason = "expected a map of a map of a reduction, over arrays that are not empty"
             return Failure(self, reason, term, closeness=CONDITION)
-        return strategy_for_tiles(
-            choose_tiles(shape, this_machine(), ahead=setting.precompute)
-        ).run(term, setting)
+        return schedule.strategy.run(term, setting)
 
     def __str__(self) -> str:
         return "contraction()"

@@ -20,7 +20,7 @@ from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.side_conditions import may_reorder
-from riselang.rewrite.strategies.contractions import panels_of, strategy_for_tiles
+from riselang.rewrite.strategies.contractions import panels_of, schedule_matmul
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
@@ -30,6 +30,7 @@ from riselang.rewrite.strategies.matmul_shapes import (
     bytes_of,
     is_row_major,
     length_of,
+    match_product,
     matmul_shape,
 )
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
@@ -42,7 +43,6 @@ from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import (
     ROWS_AT_ONCE,
     MatmulShape,
-    choose_tiles,
     columns_per_thread,
 )
 from riselang.rewrite.strategies.transposed_copies import (
@@ -94,22 +94,23 @@ Recognize = Callable[[Term, Setting], tuple[str, str, Strategy] | None]
 
 
 def _recognize_matmul(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    shape = matmul_shape(term)
-    if shape is None or shape.products < MIN_PRODUCTS:
+    product = match_product(term)
+    shape = None if product is None else product.shape
+    if product is None or shape is None or shape.products < MIN_PRODUCTS:
         return None
     if shape.rows <= ROWS_AT_ONCE and not shape.is_row_major and not setting.precompute:
         # Contiguous columns are reduced as lines, each of which is read once.
         return None
-    left, right = f"{shape.rows} x {shape.depth}", f"{shape.depth} x {shape.columns}"
-    description = f"matrix multiplication of {left} by {right}"
+    rows, columns, depth = product.sizes
+    description = f"matrix multiplication of {rows} x {depth} by {depth} x {columns}"
     panels = panels_of(term)
-    if panels is not None and panels.fits(this_machine()):
-        return description, str(panels), panels.strategy(this_machine())
-    with_dot_products = choose_dot_tiles(term, shape, setting, this_machine())
-    if with_dot_products is not None:
-        return description, *with_dot_products
-    tiles = choose_tiles(shape, this_machine(), ahead=setting.precompute)
-    return description, str(tiles), strategy_for_tiles(tiles)
+    if not shape.symbolic and (panels is None or not panels.fits(this_machine())):
+        with_dot_products = choose_dot_tiles(term, shape, setting, this_machine())
+        if with_dot_products is not None:
+            return description, *with_dot_products
+    schedule = schedule_matmul(term, setting)
+    assert schedule is not None
+    return description, schedule.description, schedule.strategy
 
 
 def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:

@@ -17,6 +17,8 @@ from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
 from riselang.term.substitution import mentions
 
 PARTS = (FST, SND)
+LARGE_SIZE = 1024
+"""The assumed value of a size that is known only at run time."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,34 @@ class Product:
     """Whether each sum starts from an element of a matrix."""
 
     @property
+    def sizes(self) -> tuple[Nat, Nat, Nat]:
+        """The number of rows and of columns, and the common dimension."""
+        rows, columns, depth = (
+            length_of(each.type) for each in (self.rows, self.columns, self.pairs)
+        )
+        return rows, columns, depth
+
+    @property
+    def products(self) -> Nat:
+        """The number of multiplications."""
+        rows, columns, depth = self.sizes
+        return rows * columns * depth
+
+    @property
     def shape(self) -> MatmulShape | None:
-        """The shape, if all sizes are constants."""
-        sizes = [length_of(each.type) for each in (self.rows, self.columns, self.pairs)]
-        if not all(size.is_constant and size.constant > 0 for size in sizes):
+        """The shape, with a large size for each dimension that is known only at run time; None if a
+        matrix is empty."""
+        if any(size == 0 for size in self.sizes):
             return None
-        rows, columns, depth = (size.constant for size in sizes)
-        return MatmulShape(rows, columns, depth, bytes_of(self.type), is_row_major(self.columns))
+        rows, columns, depth = map(typical_size, self.sizes)
+        symbolic = frozenset(
+            name
+            for name, size in zip(("rows", "columns", "depth"), self.sizes, strict=True)
+            if not size.is_constant
+        )
+        return MatmulShape(
+            rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic
+        )
 
 
 def match_product(term: Term) -> Product | None:
@@ -155,6 +178,11 @@ def _depends_on_both(pair: list[Term]) -> bool:
     """Whether one of the two depends only on the row, and the other only on the column."""
     uses_row, uses_column = ([mentions(part, index) for part in pair] for index in (1, 0))
     return sorted(zip(uses_row, uses_column, strict=True)) == [(False, True), (True, False)]
+
+
+def typical_size(size: Nat) -> int:
+    """The value of a constant size; a large value for a size that is known only at run time."""
+    return size.constant if size.is_constant else LARGE_SIZE
 
 
 def length_of(type: RiseType) -> Nat:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
+from riselang.nat import Nat
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
-from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.core import Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
@@ -54,6 +55,8 @@ from riselang.rewrite.rules.lowering import (
     store_on_stack,
 )
 from riselang.rewrite.rules.movement import (
+    pad_before_zip,
+    pad_const_before_zip,
     zip_first_before_transpose,
     zip_second_before_transpose,
 )
@@ -80,6 +83,7 @@ from riselang.rewrite.rules.simplification import (
     unzip_of_zip,
     vectors_of_scalars,
 )
+from riselang.rewrite.rules.tails import pad_map_with_zeros, version_by_size
 from riselang.rewrite.rules.vectorization import (
     reduce_in_rows_of_vectors,
     reduce_in_vectors,
@@ -92,7 +96,7 @@ from riselang.rewrite.rules.vectorization import (
 )
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments, view_source
-from riselang.rewrite.traversals import argument, function, inside, normalize, top_down
+from riselang.rewrite.traversals import argument, body, function, inside, normalize, top_down
 from riselang.support.errors import UserError
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 
@@ -203,6 +207,15 @@ def keep(length: int) -> Strategy:
 
 
 @schedule
+def by_size(size: str, least: int, large: Strategy, small: Strategy) -> Strategy:
+    """Applies `large` to a version of the computation for calls whose size is at least `least`,
+    and `small` to a version for the other calls."""
+    require_positive("by_size", least=least)
+    apply_both = function(argument(body(large))) >> argument(body(small))
+    return version_by_size(size, least) >> apply_both
+
+
+@schedule
 def store_in_memory(space: str = "heap") -> Strategy:
     """Stores a value in its own buffer: on the heap, on the stack or in registers."""
     spaces = {"heap": store_on_heap, "stack": store_on_stack, "register": store_in_registers}
@@ -218,6 +231,15 @@ def hoist() -> Strategy:
     return repeat(top_down(hoist_value)) >> normalize(inline_free_let)
 
 
+pads_before_zip: Strategy = choice(pad_before_zip, pad_const_before_zip)
+"""Pads both arrays of a zip instead of the pairs."""
+
+
+def padding_to_multiple(length: Nat, size: int) -> Nat:
+    """The number of elements to add to an array so that its length is a multiple of a size."""
+    return (length + (size - 1)) // size * size - length
+
+
 @dataclass(frozen=True, repr=False)
 class _PadToMultiple(Strategy):
     """Pads a map; the amount is computed when the length of the array is known."""
@@ -230,11 +252,12 @@ class _PadToMultiple(Strategy):
             return Failure(self, "expected map", term)
         assert isinstance(arguments[1].type, ArrayType)
         length = arguments[1].type.length
-        if not length.is_constant:
-            reason = f"the length {length} is not a constant"
-            return Failure(self, reason, term, closeness=CONDITION)
-        padding = -length.constant % self.size
-        return (pad_map(padding) if padding else Identity()).run(term, setting)
+        padding = padding_to_multiple(length, self.size)
+        if padding == 0:
+            return Success(term, ())
+        # A symbolic length may be 0.
+        pad = pad_map if length.is_constant and length != 0 else pad_map_with_zeros
+        return pad(padding).run(term, setting)
 
     def __str__(self) -> str:
         return f"pad_to_multiple({self.size})"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import AS_SCALAR
+from riselang.nat import Nat
 from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
@@ -133,8 +134,43 @@ def streamed_reductions(
     )
     reduce = interchange() >> _SplitReduction(depth)
     if in_parallel:
-        reduce = split(reductions_per_thread) >> reduce @ loop(2) >> parallel() @ loop(1)
+        reduce = _InParallel(reductions_per_thread, reduce)
     return _at_reductions(reduce)
+
+
+@schedule
+def streamed_rows(depth: int, *, columns_per_thread: int, in_parallel: bool = True) -> Strategy:
+    """Multiplies matrices one row of the left matrix at a time, `depth` products of each sum at a
+    time; the right matrix is read row by row."""
+    reduce = streamed_reductions(
+        depth, reductions_per_thread=columns_per_thread, in_parallel=in_parallel
+    )
+    return try_(parallel_as_map) >> inside(reduce) >> sequential()
+
+
+@dataclass(frozen=True, repr=False)
+class _InParallel(Strategy):
+    """Runs a map in parallel, `size` elements in each iteration; the elements that do not fill an
+    iteration follow on one thread."""
+
+    size: int
+    compute: Strategy
+    """Computes the elements of one iteration."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        if arguments is None:
+            return Failure(self, "expected a map", term)
+        length = length_of(arguments[1].type)
+        split_length = length // self.size * self.size
+        strategy = split(self.size) >> self.compute @ loop(2) >> parallel() @ loop(1)
+        if split_length != length:
+            compute_remainder = argument(self.compute)
+            strategy = peel_map(split_length) >> function(argument(strategy)) >> compute_remainder
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"in_parallel({self.size}, {self.compute})"
 
 
 @schedule
@@ -239,11 +275,10 @@ class _SplitReduction(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "reduce")
         length = None if arguments is None else length_of(arguments[2].type)
-        if length is None or not length.is_constant:
-            reason = "expected a reduction of constant length"
-            return Failure(self, reason, term, closeness=CONDITION)
-        depth = min(self.depth, length.constant)
-        remainder = length.constant % depth
+        if length is None:
+            return Failure(self, "expected a reduction", term, closeness=CONDITION)
+        depth = min(self.depth, length.constant) if length.is_constant else self.depth
+        remainder = length - length // depth * depth
         reduce_blocks = seq(
             split(depth),
             interchange() @ loop(2),
@@ -251,7 +286,7 @@ class _SplitReduction(Strategy):
             sequential() @ loop(1),
             sequential() @ loop(2),
         )
-        strategy = peel_reduce(remainder) >> reduce_blocks if remainder else reduce_blocks
+        strategy = reduce_blocks if remainder == 0 else peel_reduce(remainder) >> reduce_blocks
         return strategy.run(term, setting)
 
     def __str__(self) -> str:
@@ -277,9 +312,10 @@ class _AccumulateInChunks(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         product = match_product(term)
         length = None if product is None else length_of(product.pairs.type)
-        if length is None or not length.is_constant:
-            reason = "expected a matrix multiplication with a constant common dimension"
-            return Failure(self, reason, term, closeness=CONDITION)
+        if length is None:
+            return Failure(self, "expected a matrix multiplication", term, closeness=CONDITION)
+        if not length.is_constant:
+            return self._accumulate_symbolic(length).run(term, setting)
         depth = min(self.depth, length.constant)
         first_depth = length.constant % depth or (0 if self.first_chunk is None else depth)
         if first_depth == length.constant and self.first_chunk is not None:
@@ -290,6 +326,15 @@ class _AccumulateInChunks(Strategy):
             peel = peel_reductions(first_depth) >> simplify()
             strategy = peel >> strategy >> accumulate_first
         return strategy.run(term, setting)
+
+    def _accumulate_symbolic(self, length: Nat) -> Strategy:
+        """Return the strategy for a number of products that is known only at run time."""
+        strategy = reduce_in_chunks(self.depth) >> reduce_as_loop >> self.accumulate_chunk @ loop(2)
+        remainder = length - length // self.depth * self.depth
+        if remainder == 0:
+            return strategy
+        accumulate_remainder = function(argument(self.accumulate_chunk))
+        return peel_reductions(remainder) >> simplify() >> strategy >> accumulate_remainder
 
     def __str__(self) -> str:
         return f"accumulate_in_chunks({self.depth})"

@@ -8,7 +8,7 @@ better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
@@ -45,6 +45,10 @@ LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
 """Bytes per cycle of those transfers that multiplications do not hide."""
+TYPICAL_SIZES = (32, 64, 96, 256, 512, 1000, 1024, 2048)
+"""The sizes for which tiles are chosen if a dimension is known only at run time."""
+MIN_BLOCK_COLUMNS = 512
+"""The minimum number of columns of a thread if their total number is known only at run time."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class MatmulShape:
     bytes: int
     is_row_major: bool = True
     """Whether the rows of the right matrix are contiguous."""
+    symbolic: frozenset[str] = frozenset()
+    """The dimensions that are known only at run time; their sizes here are typical ones."""
 
     @property
     def products(self) -> int:
@@ -66,6 +72,13 @@ class MatmulShape:
     @property
     def is_parallel(self) -> bool:
         return self.products >= MIN_PARALLEL_PRODUCTS
+
+    @property
+    def typical_shapes(self) -> tuple[MatmulShape, ...]:
+        """Shapes that a call may have: this one if all dimensions are known at compile time."""
+        if not self.symbolic:
+            return (self,)
+        return tuple(replace(self, **dict.fromkeys(self.symbolic, size)) for size in TYPICAL_SIZES)
 
 
 @dataclass(frozen=True)
@@ -133,19 +146,50 @@ def choose_tiles(
     If several tiles are equally fast, prefer shorter rows: a row of complete cache lines is written
     to memory when it is stored, and the core waits for that.
     """
-    is_near = _columns_are_near(shape, machine)
-    if shape.rows <= FEW_ROWS and shape.is_row_major and not ahead and not is_near:
-        return _choose_streamed_tiles(shape, machine)
-    candidates = [
-        tiles
-        for tiles in _candidates(shape, machine, ahead=ahead)
-        if not (ahead and tiles.is_by_columns)
-        and (max_multiple is None or lcm(tiles.rows, tiles.columns) <= max_multiple)
-    ]
-    return min(
-        candidates,
-        key=lambda tiles: (_cycles(tiles, shape, machine, ahead=ahead), tiles.columns),
+    return choose_common_tiles((shape,), machine, ahead=ahead, max_multiple=max_multiple)
+
+
+def choose_common_tiles(
+    shapes: Sequence[MatmulShape],
+    machine: Machine,
+    *,
+    ahead: bool = False,
+    max_multiple: int | None = None,
+) -> Tiles:
+    """Choose the tiles that take the fewest cycles, relative to the best ones for each shape, on
+    average over typical shapes of a multiplication whose sizes are known only at run time."""
+    if not ahead and all(is_streamed(shape, machine) for shape in shapes):
+        return _choose_streamed_tiles(shapes[-1], machine)
+    candidates = list(
+        dict.fromkeys(
+            tiles
+            for shape in shapes
+            for tiles in _candidates(shape, machine, ahead=ahead)
+            if _suits(tiles, shapes, machine, ahead=ahead)
+            and (max_multiple is None or lcm(tiles.rows, tiles.columns) <= max_multiple)
+        )
     )
+    costs = [
+        [_cycles(tiles, each, machine, ahead=ahead) for tiles in candidates] for each in shapes
+    ]
+    totals = [
+        sum(cost[index] / min(cost) for cost in costs) if len(shapes) > 1 else costs[0][index]
+        for index in range(len(candidates))
+    ]
+    return min(zip(totals, candidates, strict=True), key=lambda each: (each[0], each[1].columns))[1]
+
+
+def is_streamed(shape: MatmulShape, machine: Machine) -> bool:
+    """Whether the right matrix is read row by row: there are few rows, and it fits no cache."""
+    is_near = _columns_are_near(shape, machine)
+    return shape.rows <= FEW_ROWS and shape.is_row_major and not is_near
+
+
+def _suits(tiles: Tiles, shapes: Sequence[MatmulShape], machine: Machine, *, ahead: bool) -> bool:
+    """Whether tiles that were chosen for one shape can be used for all of them."""
+    if not tiles.is_by_columns:
+        return True
+    return not ahead and all(_fits_by_columns(tiles.columns, each, machine) for each in shapes)
 
 
 def _choose_streamed_tiles(shape: MatmulShape, machine: Machine) -> Tiles:
@@ -167,6 +211,8 @@ def _choose_streamed_tiles(shape: MatmulShape, machine: Machine) -> Tiles:
 def columns_per_thread(shape: MatmulShape, machine: Machine) -> int:
     """The number of columns per thread, which is the same for all threads, and large enough for
     efficient reads."""
+    if "columns" in shape.symbolic:
+        return MIN_BLOCK_COLUMNS
     max_threads = min(machine.cores, shape.columns * shape.bytes // MIN_BYTES_PER_THREAD)
     counts = range(max_threads, 0, -1) if shape.is_parallel else ()
     return shape.columns // next((each for each in counts if shape.columns % each == 0), 1)
@@ -178,17 +224,22 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
         is_packed = _ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
         # Rows that are not packed are not contiguous, so no vector contains elements of two rows.
         loads_rows_in_vectors = is_packed and can_load_rows_in_vectors(rows, lanes, machine)
+        divides = "depth" not in shape.symbolic and shape.depth % lanes == 0
+        is_transposed = lanes > 1 and rows % lanes == 0 and divides
         for vectors in range(1, min(MAX_VECTORS, _ceil_div(shape.columns, lanes)) + 1):
             if register_count(rows, vectors, lanes, machine) > machine.registers:
                 break
             tiles = Tiles(
                 rows, vectors * lanes, lanes, _tiles_per_block(rows, shape, machine),
-                loads_rows_in_vectors, is_packed, shape.is_parallel,
-                lanes > 1 and rows % lanes == 0 and shape.depth % lanes == 0,
+                loads_rows_in_vectors, is_packed, shape.is_parallel, is_transposed,
             )  # fmt: skip
-            if is_packed and _fits_by_columns(tiles.columns, shape, machine):
+            has_tiles = shape.columns >= MIN_PACKED_TILES * tiles.columns
+            if is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
                 yield replace(tiles, block=0)
-            if is_packed and is_prefetched(machine):
+            # Blocks, chunks and prefetch distances are chosen for sizes that are known.
+            if shape.symbolic:
+                pass
+            elif is_packed and is_prefetched(machine):
                 tiles = _prefetched(tiles, shape, machine, ahead=ahead)
             elif is_prefetched(machine):
                 tiles = replace(tiles, columns_ahead=_products_ahead(tiles.columns, shape))
@@ -250,8 +301,7 @@ def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool
     # Columns that nearly fill the cache are read faster than those of a narrow tile.
     column_bytes = machine.cache_bytes(1) // (1 if is_prefetched(machine) else 2)
     return (
-        shape.columns >= MIN_PACKED_TILES * columns
-        and shape.rows * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
+        shape.rows * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
         and max(columns * shape.bytes, CACHE_LINE_BYTES) * shape.depth <= column_bytes
     )
 
@@ -321,10 +371,11 @@ def _cycles(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool =
         elements = _blocks_per_core(shape.rows * shape.depth, shape, machine)
         copies += elements / COPIES_PER_CYCLE[tiles.is_transposed]
     if not tiles.is_by_columns:
-        blocks = _blocks_per_core(_ceil_div(shape.rows, tiles.rows * tiles.block), shape, machine)
-        return copies + blocks * tiles.block * column_tiles * _tile_cycles(
-            tiles, tiles.rows, shape, machine
-        )
+        row_tiles = _ceil_div(shape.rows, tiles.rows)
+        blocks = _blocks_per_core(_ceil_div(row_tiles, tiles.block), shape, machine)
+        # Tiles that contain only padding are skipped.
+        tile_cycles = _tile_cycles(tiles, tiles.rows, shape, machine)
+        return copies + min(blocks * tiles.block, row_tiles) * column_tiles * tile_cycles
     row_tiles, remainder = divmod(shape.rows, tiles.rows)
     column_cycles = row_tiles * _tile_cycles(tiles, tiles.rows, shape, machine)
     if remainder:
