@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from timing import pin_threads, samples
@@ -54,7 +55,7 @@ def column_sums(a: Matrix) -> Any:
 def softmax(a: Matrix) -> Any:
     def normalize(row: Any) -> Any:
         largest = row | rl.reduce(rl.max, -3.0e38)
-        powers = row | rl.map(lambda e: rl.exp(e - largest)) | rl.to_mem("heap")
+        powers = row | rl.map(lambda e: rl.math.exp(e - largest)) | rl.to_mem("heap")
         divisor = powers | rl.reduce(rl.add, 0.0)
         return powers | rl.map(lambda e: e / divisor)
 
@@ -137,9 +138,8 @@ def measure(program: Program, sizes: tuple[int, ...], rounds: int) -> None:
     for size in sizes:
         arrays = [random.random(shape, np.float32) for shape in shapes(size)]
         calls = max(1, 200_000 // sum(array.size for array in arrays))
-        ours, theirs = samples(
-            [lambda: dynamic(*arrays), lambda: specialized(*arrays)], rounds, calls
-        )
+        kernels = [partial(kernel, *arrays) for kernel in (dynamic, specialized)]
+        ours, theirs = samples(kernels, rounds, calls)
         name = f"{function.__name__} {size}, {permission}"
         report(name, ours, Rival("specialized", theirs), bound=BOUND)
 
@@ -147,8 +147,10 @@ def measure(program: Program, sizes: tuple[int, ...], rounds: int) -> None:
 def call_cost(rounds: int, calls: int) -> None:
     """The cost of a call on a small array, which does nearly nothing."""
     x = np.ones((2, 2), np.float32)
-    rivals = [rl.jit(matmul, sizes="symbolic"), rl.jit(matmul)]
-    ours, theirs = samples([lambda each=each: each(x, x) for each in rivals], rounds, calls)
+    kernels = [
+        partial(kernel, x, x) for kernel in (rl.jit(matmul, sizes="symbolic"), rl.jit(matmul))
+    ]
+    ours, theirs = samples(kernels, rounds, calls)
     report("a call with 6 dynamic dimensions", ours, Rival("specialized", theirs))
 
 

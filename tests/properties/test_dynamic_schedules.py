@@ -16,7 +16,7 @@ from riselang.dialects.rise.types import leaves
 from riselang.nat import Nat
 from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
-from riselang.rewrite.strategies import contractions
+from riselang.rewrite.strategies import contractions, default_schedule, stencils, threads
 from riselang.runtime.arrays import Array
 from riselang.support.config import Options
 from riselang.term.nodes import has_pattern
@@ -34,6 +34,24 @@ PROGRAMS = {
     "open batch": f"fun((a : N.20.f32, b : 20.33.f32, c : 33.f32), a |> map(fun(row, zip(b |> "
     f"transpose, c) |> map(fun(p, max(({DOT.format('row', 'fst(p)')}) + snd(p), 0.0))))))",
 }
+WINDOWS = "map(fun(rows, rows |> transpose |> map(fun(w, w |> join |> reduce(add, 0.0)))))"
+PROGRAMS |= {
+    "row sums": "fun((a : N.M.f32), a |> map(fun(row, row |> reduce(add, 0.0))))",
+    "column sums": "fun((a : N.M.f32), a |> transpose |> map(fun(c, c |> reduce(add, 0.0))))",
+    "matrix by vector": "fun((a : N.M.f32, x : M.f32), a |> map(fun(row, "
+    f"{DOT.format('row', 'x')})))",
+    "softmax": "fun((a : N.M.f32), a |> map(fun(row, let m = row |> reduce(max, -3.0e38); let p = "
+    "row |> map(fun(e, e - m)) |> toMem(heap); let s = p |> reduce(add, 0.0); "
+    "p |> map(fun(e, e / s)))))",
+    "line": "fun((x : (N + 2).f32), x |> slide(3, 1) |> map(fun(w, w |> reduce(add, 0.0))))",
+    "grid": f"fun((x : (N + 2).(M + 2).f32), x |> map(slide(3, 1)) |> slide(3, 1) |> {WINDOWS})",
+    "elements": "fun((x : N.f32, y : N.f32), zip(x, y) |> map(fun((a, b), a * 2.0 + b)))",
+}
+REDUCTIONS = {
+    "sum": "fun((x : N.f32), x |> reduce(add, 0.0))",
+    "dot product": f"fun((x : N.f32, y : N.f32), {DOT.format('x', 'y')})",
+    "row sums": PROGRAMS["row sums"],
+}
 SIZES = (0, 1, 2, 7, 8, 9, 16, 17, 33, 49)
 
 
@@ -42,13 +60,28 @@ def small_thresholds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Large programs begin at sizes that the interpreter can compute."""
     monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(contractions, "MIN_PARALLEL_PRODUCTS", 1 << 10)
+    monkeypatch.setattr(default_schedule, "MIN_PARALLEL_PRODUCTS", 1 << 8)
+    monkeypatch.setattr(default_schedule, "LONG_REDUCTION", 1 << 12)
+    monkeypatch.setattr(stencils, "MIN_PARALLEL_ELEMENTS", 1 << 8)
+    monkeypatch.setattr(threads, "MIN_PARALLEL_COST", 1 << 8)
 
 
-def kernel(name: str, permission: str) -> TermKernel:
-    term = parse_term(PROGRAMS[name])
+def kernel(text: str, permission: str) -> TermKernel:
+    term = parse_term(text)
     result = TermKernel("f", term, options=Options(float=permission), strategy=DEFAULT)
     result.symbolic = True
     return result
+
+
+def arrays_for(
+    kernel: TermKernel, sizes: dict[str, Nat], random: np.random.Generator
+) -> list[Array]:
+    arrays: list[Array] = []
+    for type in kernel.types:
+        ((lengths, _),) = leaves(type)
+        shape = [length.substitute(sizes).constant for length in lengths]
+        arrays.append(random.standard_normal(shape).astype(np.float32))
+    return arrays
 
 
 @pytest.mark.parametrize("permission", ["strict", "contract"])
@@ -57,16 +90,22 @@ def kernel(name: str, permission: str) -> TermKernel:
 def test_every_size_has_the_bits_of_the_interpreter(
     name: str, permission: str, seeds: range, ran: Ran
 ) -> None:
-    compiled = kernel(name, permission)
+    compiled = kernel(PROGRAMS[name], permission)
     assert has_pattern(compiled.lower().rewritten, "ifAtLeast", "padConst", "take")
     for seed in seeds:
         random = np.random.default_rng(seed)
         sizes = {size: Nat.const(int(random.choice(SIZES))) for size in "NKM"}
-        arrays: list[Array] = []
-        for type in compiled.types:
-            ((lengths, _),) = leaves(type)
-            shape = [length.substitute(sizes).constant for length in lengths]
-            arrays.append(random.standard_normal(shape).astype(np.float32))
+        arrays = arrays_for(compiled, sizes, random)
         expected = TermKernel("f", compiled.term, "interpret", Options(float=permission))(*arrays)
-        assert np.array_equal(compiled(*arrays), expected), sizes
+        assert np.array_equal(compiled(*arrays), expected, equal_nan=True), sizes
     ran("programs: interpreter = scheduled for all sizes", len(seeds))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 1000, 5000, 40_000])
+def test_reductions_that_may_be_reordered(name: str, size: int) -> None:
+    compiled = kernel(REDUCTIONS[name], "relaxed")
+    sizes = {"N": Nat.const(3 if name == "row sums" else size), "M": Nat.const(size)}
+    arrays = arrays_for(compiled, sizes, np.random.default_rng(size))
+    expected = arrays[0].astype(np.float64) * (arrays[1] if len(arrays) > 1 else 1.0)
+    assert np.allclose(compiled(*arrays), expected.sum(axis=-1), rtol=1e-3, atol=1e-2)

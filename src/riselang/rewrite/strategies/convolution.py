@@ -133,17 +133,17 @@ class _BandSums(Strategy):
             return Failure(self, reason, term, closeness=CONDITION)
         lanes, max_vectors = block_shape(nest.element, this_machine())
         vectors = max_vectors // BAND_ROWS
-        columns = line.type.length.constant
-        remainder = columns % (lanes * vectors)
+        columns = line.type.length
+        blocked_columns = columns // (lanes * vectors) * (lanes * vectors)
         run_blocks = seq(
             vectorize(lanes) @ loop(2), split(vectors) @ loop(2), reorder(2, 1, 3),
             interchange() @ loop(3), interchange() @ loop(2),
             sequential() @ loop(1), unroll() @ loop(2),
         )  # fmt: skip
-        if remainder == 0:
+        if blocked_columns == columns:
             return run_blocks.run(term, setting)
         peel_columns = seq(
-            peel_map(columns - remainder),
+            peel_map(blocked_columns),
             function(argument(interchange() >> argument(run_blocks))),
             argument(sequential()),
         )

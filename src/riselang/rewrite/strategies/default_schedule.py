@@ -9,7 +9,7 @@ loops as written. Results are bitwise identical, unless the program permits reor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.nat import Nat
@@ -32,8 +32,10 @@ from riselang.rewrite.strategies.matmul_shapes import (
     length_of,
     match_product,
     matmul_shape,
+    typical_size,
 )
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
+from riselang.rewrite.strategies.schedules import by_size
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
     reductions_in_lanes,
@@ -41,6 +43,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
 )
 from riselang.rewrite.strategies.threads import parallel_outermost
 from riselang.rewrite.strategies.tile_sizes import (
+    MIN_PARALLEL_PRODUCTS,
     ROWS_AT_ONCE,
     MatmulShape,
     columns_per_thread,
@@ -125,11 +128,16 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
     )
     if not isinstance(type, ScalarType) or not all(map(_is_long, lengths)):
         return None
-    count, length = (each.constant for each in lengths)
+    count, length = lengths
     description = f"{count} reductions of {length} elements"
     if is_row_major(arguments[1]):
-        shape = MatmulShape(1, count, length, bytes_of(type))
-        return description, *_column_reductions(shape)
+        symbolic = frozenset(
+            name for name, size in (("columns", count), ("depth", length)) if not size.is_constant
+        )
+        shape = MatmulShape(
+            1, typical_size(count), typical_size(length), bytes_of(type), symbolic=symbolic
+        )
+        return description, *_column_reductions(shape, count * length)
     if may_reorder(reduction[0], setting) or not is_float(type):
         # Each row is reduced in vectors.
         return None
@@ -151,17 +159,23 @@ def _row_reductions(bytes: int) -> tuple[str, Strategy]:
 
 
 def _is_long(length: Nat) -> bool:
-    return length.is_constant and length.constant >= MIN_LINE
+    return typical_size(length) >= MIN_LINE
 
 
-def _column_reductions(shape: MatmulShape) -> tuple[str, Strategy]:
+def _column_reductions(shape: MatmulShape, elements: Nat) -> tuple[str, Strategy]:
     columns = columns_per_thread(shape, this_machine())
-    is_parallel = columns < shape.columns
-    threads = "in parallel" if is_parallel else "on one thread"
-    strategy = streamed_reductions(
-        ROWS_AT_ONCE, reductions_per_thread=columns, in_parallel=is_parallel
-    )
-    return f"{ROWS_AT_ONCE} elements of each at a time, {threads}", strategy
+    schedules = {
+        threads: streamed_reductions(
+            ROWS_AT_ONCE, reductions_per_thread=columns, in_parallel=threads == "in parallel"
+        )
+        for threads in ("in parallel", "on one thread")
+    }
+    description = f"{ROWS_AT_ONCE} elements of each at a time"
+    if not elements.is_constant:
+        strategy = by_size(str(elements), MIN_PARALLEL_PRODUCTS, *schedules.values())
+        return f"{description}, in parallel if there are many", strategy
+    threads = "in parallel" if columns < shape.columns else "on one thread"
+    return f"{description}, {threads}", schedules[threads]
 
 
 def _recognize_window_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
@@ -190,15 +204,22 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     ):
         return None
     length, type = length_of(arguments[2].type), arguments[1].type
-    if not is_float(type) or not length.is_constant or length.constant < MIN_REDUCTION:
+    if not is_float(type) or typical_size(length) < MIN_REDUCTION:
         return None
     lanes = this_machine().lanes(bytes_of(type))
-    vectors = _accumulators_for(length.constant // lanes, this_machine())
+    vectors = _accumulators_for(typical_size(length) // lanes, this_machine())
     description, schedule = (
         f"a reduction of {length} elements",
         f"{vectors} vectors of {lanes} sums at a time",
     )
-    if length.constant >= LONG_REDUCTION:
+    if not length.is_constant and not setting.in_loop:
+        long_vectors = _accumulators_for(LONG_REDUCTION // lanes, this_machine())
+        strategy = by_size(
+            str(length), LONG_REDUCTION,
+            blocked_reduction(BLOCKS, long_vectors, lanes), partial_sums(vectors, lanes),
+        )  # fmt: skip
+        return description, f"{schedule}, in {BLOCKS} blocks if there are many", strategy
+    if length.is_constant and length.constant >= LONG_REDUCTION:
         return (
             description,
             f"{BLOCKS} blocks, in each {schedule}",
@@ -215,6 +236,7 @@ def _accumulators_for(vectors: int, machine: Machine) -> int:
     return machine.registers // 2 if vectors >= MIN_ITERATIONS * machine.registers else ACCUMULATORS
 
 
+LOOP_PATTERNS = ("map", "mapSeq", "mapPar", "reduce", "generate")
 RECOGNIZERS: tuple[Recognize, ...] = (
     _recognize_matmul,
     _recognize_window_sums,
@@ -237,9 +259,9 @@ LOOPS_WITH_STATE = ("iterate", "iterateSeq", "while")
 def recognize_computations(term: Term, setting: Setting) -> Iterator[RecognizedComputation]:
     """Yield the recognized computations of a program, from the outside in."""
     stored_paths = set(written_paths(term, LOOPS_WITH_STATE))
-    stack: list[tuple[Trail, Term]] = [(None, term)]
+    stack: list[tuple[Trail, Term, Setting]] = [(None, term, setting)]
     while stack:
-        trail, part = stack.pop()
+        trail, part, setting = stack.pop()
         for recognize in RECOGNIZERS:
             match = recognize(part, setting)
             if match is not None and (
@@ -248,7 +270,11 @@ def recognize_computations(term: Term, setting: Setting) -> Iterator[RecognizedC
                 yield RecognizedComputation(path_of_trail(trail), *match)
                 break
         else:
-            stack += [((trail, index), child) for index, child in enumerate(part.children)][::-1]
+            if pattern_arguments(part, *LOOP_PATTERNS) is not None:
+                setting = replace(setting, in_loop=True)
+            stack += [
+                ((trail, index), child, setting) for index, child in enumerate(part.children)
+            ][::-1]
 
 
 @dataclass(frozen=True, repr=False)

@@ -70,12 +70,12 @@ class _PartialSums(Strategy):
             return Failure(self, "expected a reduction of scalars", term)
         assert isinstance(arguments[2].type, ArrayType)
         length, width = arguments[2].type.length, self.vectors * self.lanes
-        if not length.is_constant or length.constant < width:
-            reason = f"the length {length} is not known to be {width} or more"
+        if length.is_constant and length.constant < width:
+            reason = f"the length {length} is less than {width}"
             return Failure(self, reason, term, closeness=CONDITION)
-        vectorized_length = length.constant // width * width
+        vectorized_length = length // width * width
         strategy = self._reduce_in_vectors()
-        if vectorized_length < length.constant:
+        if vectorized_length != length:
             strategy = peel_reduce(vectorized_length) >> function(argument(strategy))
         return strategy.run(term, setting)
 
@@ -107,7 +107,7 @@ class _PartialSums(Strategy):
 def blocked_reduction(blocks: int, vectors: int, lanes: int) -> Strategy:
     """Splits a reduction into blocks, which may run in parallel, each with partial sums."""
     require_positive("blocked_reduction", blocks=blocks)
-    return _BlockedReduction(blocks, partial_sums(vectors, lanes))
+    return _BlockedReduction(blocks, partial_sums(vectors, lanes), vectors * lanes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,6 +116,8 @@ class _BlockedReduction(Strategy):
 
     blocks: int
     sums: Strategy
+    width: int
+    """The number of sums of a block, which divides its length if that is known at run time."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "reduce")
@@ -123,13 +125,15 @@ class _BlockedReduction(Strategy):
             return Failure(self, "expected a reduction", term)
         assert isinstance(arguments[2].type, ArrayType)
         length = arguments[2].type.length
-        if not length.is_constant or length.constant < self.blocks:
-            reason = f"the length {length} is not known to be {self.blocks} or more"
+        if length.is_constant and length.constant < self.blocks:
+            reason = f"the length {length} is less than {self.blocks}"
             return Failure(self, reason, term, closeness=CONDITION)
-        size = length.constant // self.blocks
+        size = length // self.blocks
+        if not length.is_constant:
+            size = length // (self.blocks * self.width) * self.width
         reduce_blocks = try_(normalize(_move_views)) >> try_(fuse()) >> inside(self.sums)
         strategy = seq(_expose_sums, partial_reduce(size), argument(reduce_blocks))
-        if size * self.blocks < length.constant:
+        if size * self.blocks != length:
             strategy = peel_reduce(size * self.blocks) >> function(argument(strategy))
         return strategy.run(term, setting)
 

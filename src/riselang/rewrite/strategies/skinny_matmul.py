@@ -177,11 +177,29 @@ class _InParallel(Strategy):
 def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
     require_positive("interleaved_reductions", count=count)
-    return _at_reductions(_interleave(count))
+    return _at_reductions(_Interleave(count))
 
 
-def _interleave(count: int) -> Strategy:
-    return pad_to_multiple(count) >> split(count) @ loop(1) >> interchange() @ loop(2)
+@dataclass(frozen=True, repr=False)
+class _Interleave(Strategy):
+    """Interleaves reductions. If their number is known, the last group is padded; if not, the
+    reductions that do not fill a group follow one by one."""
+
+    count: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        if arguments is None:
+            return Failure(self, "expected a map", term)
+        length = length_of(arguments[1].type)
+        interleave = split(self.count) @ loop(1) >> interchange() @ loop(2)
+        if length.is_constant:
+            return (pad_to_multiple(self.count) >> interleave).run(term, setting)
+        split_length = length // self.count * self.count
+        return (peel_map(split_length) >> function(argument(interleave))).run(term, setting)
+
+    def __str__(self) -> str:
+        return f"interleave({self.count})"
 
 
 @schedule
@@ -219,7 +237,7 @@ class _ReductionsInLanes(Strategy):
             strategy = seq(
                 peel_map(length.constant - remainder),
                 function(argument(strategy)),
-                argument(try_(_interleave(INTERLEAVED))),
+                argument(try_(_Interleave(INTERLEAVED))),
             )
         return strategy.run(term, setting)
 

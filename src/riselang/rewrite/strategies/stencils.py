@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import ArrayType, ScalarType, f32
+from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
@@ -26,8 +27,9 @@ from riselang.rewrite.rules.algorithmic import (
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.matmul_shapes import bytes_of
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, typical_size
 from riselang.rewrite.strategies.schedules import (
+    by_size,
     fuse,
     hoist,
     interchange,
@@ -98,7 +100,7 @@ class _InVectors(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         length = scalar_count(term)
         if length is None:
-            reason = "expected a map of scalars, of constant length"
+            reason = "expected a map of scalars"
             return Failure(self, reason, term, closeness=CONDITION)
         if calls_library(term, setting.float):
             return self._vectors_one_by_one(length).run(term, setting)
@@ -109,7 +111,7 @@ class _InVectors(Strategy):
         )
         if vectors == 0:
             return sequential().run(term, setting)
-        vectorized_length = length - length % (vectors * self.lanes)
+        vectorized_length = length // (vectors * self.lanes) * (vectors * self.lanes)
         blocks = seq(
             vectorize(self.lanes),
             split(vectors) @ loop(1),
@@ -118,26 +120,32 @@ class _InVectors(Strategy):
         )
         if vectorized_length == length:
             return blocks.run(term, setting)
-        run_remainder = argument(sequential())
+        # At run time, the remainder may consist of many vectors.
+        in_single_vectors = not length.is_constant and vectors > 1
+        run_remainder = argument(_InVectors(self.lanes, 1) if in_single_vectors else sequential())
         return seq(peel_map(vectorized_length), function(argument(blocks)), run_remainder).run(
             term, setting
         )
 
-    def _vectors_one_by_one(self, length: int) -> Strategy:
+    def _vectors_one_by_one(self, length: Nat) -> Strategy:
         """Vectorizes a map without blocks or unrolling: any values in vector registers would be
         spilled around each call to the math library."""
         make_loop = parallel() if self.in_parallel else sequential()
         vectors = vectorize(self.lanes) >> make_loop @ loop(1)
-        vectorized_length = length - length % self.lanes
+        vectorized_length = length // self.lanes * self.lanes
         if vectorized_length in (0, length):
-            return vectors if vectorized_length else make_loop
+            return make_loop if vectorized_length == 0 else vectors
         return seq(peel_map(vectorized_length), function(argument(vectors)), argument(sequential()))
 
-    def vectors_per_block(self, length: int, max_vectors: int) -> int:
+    def vectors_per_block(self, length: Nat, max_vectors: int) -> int:
         """The number of vectors in a block: the one that leaves the fewest elements over."""
-        max_vectors = min(max_vectors, length // self.lanes)
+        if not length.is_constant:
+            return max_vectors
+        max_vectors = min(max_vectors, length.constant // self.lanes)
         sizes = range(max(1, (max_vectors + 1) // 2), max_vectors + 1)
-        return min(sizes, key=lambda size: (length % (size * self.lanes), -size), default=0)
+        return min(
+            sizes, key=lambda size: (length.constant % (size * self.lanes), -size), default=0
+        )
 
     def __str__(self) -> str:
         return f"in_vectors({self.lanes}, {self.max_vectors}{', in_parallel' * self.in_parallel})"
@@ -153,7 +161,7 @@ class LineInVectors(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         length, type = scalar_count(term), term.type
-        if length is None or length < self.min_length:
+        if length is None or typical_size(length) < self.min_length:
             reason = f"expected a map of at least {self.min_length} scalars"
             return Failure(self, reason, term)
         assert isinstance(type, ArrayType)
@@ -192,33 +200,47 @@ class _Stencil(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         nest = match_scalar_nest(term)
         if nest is None:
-            reason = "expected nested maps of scalars, with constant sizes"
+            reason = "expected nested maps of scalars"
             return Failure(self, reason, term, closeness=CONDITION)
         _, max_vectors = block_shape(nest.element, this_machine())
         lanes = window_lanes(term, nest, this_machine())
-        is_large = nest.elements >= MIN_PARALLEL_ELEMENTS
-        if nest.depth == 1:
-            return _InVectors(lanes, max_vectors, is_large).run(term, setting)
-        if (
-            is_large
-            and _should_pair_slices(nest, lanes)
-            and _reduction_of_elements(loop_at(term, 3)) is None
-        ):
-            return _two_slices(lanes).run(term, setting)
-        outermost = parallel() if is_large else sequential()
-        return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), outermost @ loop(1)).run(
-            term, setting
+        pairs_slices = (
+            _should_pair_slices(nest, lanes) and _reduction_of_elements(loop_at(term, 3)) is None
         )
+        large, small = (
+            _schedule_nest(nest, lanes, max_vectors, is_large=is_large, pairs_slices=pairs_slices)
+            for is_large in (True, False)
+        )
+        if nest.elements.is_constant:
+            is_large = nest.elements.constant >= MIN_PARALLEL_ELEMENTS
+            return (large if is_large else small).run(term, setting)
+        versions = by_size(str(nest.elements), MIN_PARALLEL_ELEMENTS, large, small)
+        return versions.run(term, setting)
 
     def __str__(self) -> str:
         return "stencil()"
 
 
+def _schedule_nest(
+    nest: ScalarNest, lanes: int, max_vectors: int, *, is_large: bool, pairs_slices: bool
+) -> Strategy:
+    """Return the strategy for nested maps; only the loops of large ones run in parallel."""
+    if nest.depth == 1:
+        return _InVectors(lanes, max_vectors, is_large)
+    if is_large and pairs_slices:
+        return _two_slices(lanes)
+    outermost = parallel() if is_large else sequential()
+    return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), outermost @ loop(1))
+
+
 def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
     """Whether slices of a volume can be paired, and are too large for the L1 cache."""
-    if nest.depth != 3 or nest.lengths[0] % SLICES or nest.lengths[2] % (lanes * SLICES):
+    if nest.depth != 3 or not all(length.is_constant for length in nest.lengths):
         return False
-    slice_bytes = nest.lengths[1] * nest.lengths[2] * bytes_of(nest.element)
+    count, rows, columns = (length.constant for length in nest.lengths)
+    if count % SLICES or columns % (lanes * SLICES):
+        return False
+    slice_bytes = rows * columns * bytes_of(nest.element)
     return slice_bytes > this_machine().cache_bytes(1)
 
 
@@ -252,19 +274,19 @@ def block_shape(type: ScalarType, machine: Machine) -> tuple[int, int]:
     return machine.lanes(bytes_of(type)), min(8, machine.registers // 2)
 
 
-def scalar_count(term: Term) -> int | None:
-    """The number of scalars that a map returns, if it is a constant."""
+def scalar_count(term: Term) -> Nat | None:
+    """The number of scalars that a map returns."""
     arguments, type = pattern_arguments(term, "map"), term.type
-    if arguments is None or not isinstance(type, ArrayType) or not type.length.is_constant:
+    if arguments is None or not isinstance(type, ArrayType):
         return None
-    return type.length.constant if isinstance(type.element, ScalarType) else None
+    return type.length if isinstance(type.element, ScalarType) else None
 
 
 @dataclass(frozen=True)
 class ScalarNest:
     """Nested maps that return scalars."""
 
-    lengths: tuple[int, ...]
+    lengths: tuple[Nat, ...]
     element: ScalarType
 
     @property
@@ -272,15 +294,20 @@ class ScalarNest:
         return len(self.lengths)
 
     @property
-    def elements(self) -> int:
-        return prod(self.lengths)
+    def elements(self) -> Nat:
+        return prod(self.lengths, start=Nat.const(1))
+
+    @property
+    def typical_elements(self) -> int:
+        """The number of elements, if sizes that are known only at run time are large."""
+        return prod(map(typical_size, self.lengths))
 
 
 def match_scalar_nest(term: Term) -> ScalarNest | None:
     """Return the nested maps of which a term is the outermost."""
     if loop_at(term, 1) is not term:
         return None
-    lengths: list[int] = []
+    lengths: list[Nat] = []
     while True:
         nested_loop = loop_at(term, len(lengths) + 1)
         if (
@@ -289,9 +316,7 @@ def match_scalar_nest(term: Term) -> ScalarNest | None:
             or not isinstance(nested_loop.type, ArrayType)
         ):
             return None
-        if not nested_loop.type.length.is_constant:
-            return None
-        lengths.append(nested_loop.type.length.constant)
+        lengths.append(nested_loop.type.length)
         if isinstance(nested_loop.type.element, ScalarType):
             return ScalarNest(tuple(lengths), nested_loop.type.element)
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, FunType
 from riselang.nat import Nat
+from riselang.rewrite.combinators import Identity
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.lowering import map_in_parallel
+from riselang.rewrite.strategies.schedules import by_size
 from riselang.rewrite.term_parts import has_cost, pattern_arguments
 from riselang.rewrite.traversals import run_at
 from riselang.term.cost import cost
@@ -34,9 +36,10 @@ class _ParallelOutermost(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for path in list(outermost_maps(term)):
-            if not _is_large(subterm_at(term, path)):
+            strategy = _parallel_if_large(subterm_at(term, path))
+            if strategy is None:
                 continue
-            result = run_at(map_in_parallel, term, path, subterm_at(term, path), setting)
+            result = run_at(strategy, term, path, subterm_at(term, path), setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
         return Success(term, steps) if steps else Failure(self, "no outermost map is large", term)
@@ -78,10 +81,12 @@ def _is_single(xs: Term) -> bool:
     return isinstance(xs.type, ArrayType) and xs.type.length == Nat.const(1)
 
 
-def _is_large(term: Term) -> bool:
+def _parallel_if_large(term: Term) -> Strategy | None:
+    """Return the strategy that runs a map in parallel if it is large; None if it never is."""
     if has_pattern(term, *PARALLEL_PATTERNS):
-        return False
+        return None
     costs = cost(term)
-    counts = (costs.flops, TRANSCENDENTAL_COST * costs.transcendentals, costs.bytes_written)
-    constants = [count for count in counts if isinstance(count, int)]
-    return len(constants) == len(counts) and sum(constants) >= MIN_PARALLEL_COST
+    total = costs.flops + TRANSCENDENTAL_COST * costs.transcendentals + costs.bytes_written
+    if not isinstance(total, int):
+        return by_size(str(total), MIN_PARALLEL_COST, map_in_parallel, Identity())
+    return map_in_parallel if total >= MIN_PARALLEL_COST else None

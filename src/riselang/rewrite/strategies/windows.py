@@ -24,7 +24,7 @@ def recognize_windows(term: Term, setting: Setting) -> tuple[str, str, Strategy]
     recompute the values.
     """
     nest = match_scalar_nest(term)
-    if nest is None or nest.elements < MIN_ELEMENTS:
+    if nest is None or nest.typical_elements < MIN_ELEMENTS:
         return None
     description = f"windows for {nest.elements} elements"
     if any(map(_slides_over_values, subterms(term))):
