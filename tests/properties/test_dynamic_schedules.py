@@ -24,6 +24,7 @@ from support.fuzzing import Ran, seeds
 
 DOT = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
 COLUMNS = DOT.format("row", "column")
+WINDOWS = "map(fun(rows, rows |> transpose |> map(fun(w, w |> join |> reduce(add, 0.0)))))"
 PROGRAMS = {
     "matmul": f"fun((a : N.K.f32, b : K.M.f32), a |> map(fun(row, b |> transpose |> map(fun(column,"
     f" {COLUMNS})))))",
@@ -33,9 +34,6 @@ PROGRAMS = {
     f"fun(column, {COLUMNS})))))",
     "open batch": f"fun((a : N.20.f32, b : 20.33.f32, c : 33.f32), a |> map(fun(row, zip(b |> "
     f"transpose, c) |> map(fun(p, max(({DOT.format('row', 'fst(p)')}) + snd(p), 0.0))))))",
-}
-WINDOWS = "map(fun(rows, rows |> transpose |> map(fun(w, w |> join |> reduce(add, 0.0)))))"
-PROGRAMS |= {
     "row sums": "fun((a : N.M.f32), a |> map(fun(row, row |> reduce(add, 0.0))))",
     "column sums": "fun((a : N.M.f32), a |> transpose |> map(fun(c, c |> reduce(add, 0.0))))",
     "matrix by vector": "fun((a : N.M.f32, x : M.f32), a |> map(fun(row, "

@@ -252,7 +252,7 @@ class Match:
         for name, size in solution.substitution.items():
             if size.is_constant and size.constant < 0:
                 raise NoMatch(_explain_mismatch(law, actual))
-            if size != actual and not is_nonnegative(size, Facts()):
+            if not is_nonnegative(size, Facts()) and not _is_multiple(actual, size):
                 raise NoMatch(f"{size} is not known to be 0 or more")
             self.sizes[name] = size
         return True
@@ -447,6 +447,15 @@ def _plain_variable(size: Nat) -> str | None:
         return None
     (name,) = names
     return name if name.startswith(UNKNOWN) and size == Nat.var(name) else None
+
+
+def _is_multiple(length: Nat, size: Nat) -> bool:
+    """Whether a length, which is never negative, is a constant multiple of a size, so that the size
+    is not negative either."""
+    if not length.symbolic or not size.symbolic:
+        return length == size
+    factor = length.symbolic[0][0] // size.symbolic[0][0]
+    return factor > 0 and size * factor == length
 
 
 def _explain_mismatch(law: Nat, actual: Nat) -> str:
