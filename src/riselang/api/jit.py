@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack, overload
 
-from riselang.api.binding import sizes_from_types
+from riselang.api.binding import bind_sizes, sizes_from_types
 from riselang.api.kernel import DEFAULT_LOOPS, Kernel
-from riselang.api.lowered import resolve_strategy
+from riselang.api.lowered import Lowered, resolve_strategy
 from riselang.api.options import CompileOptions
 from riselang.api.specs import annotation_type
 from riselang.compiler.pipeline import trace
@@ -19,15 +19,19 @@ from riselang.dsl.user_locations import function_location
 from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.runtime.arrays import Array
 from riselang.support.config import Options, default_options
-from riselang.support.errors import UserError
+from riselang.support.errors import RiseError, UserError
 from riselang.support.garbage_collection import infrequent_gc
+from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.nodes import Term
 from riselang.term.size_substitution import substitute_sizes
 
 BACKENDS = ("compile", "interpret")
-SIZES = ("specialise", "symbolic")
+SIZES = ("specialise", "symbolic", "auto")
+MAX_SPECIALIZED = 4
+"""With `sizes="auto"`, the number of combinations of sizes for which a kernel is specialized."""
 
 
 class Jitted(Kernel):
@@ -47,6 +51,8 @@ class Jitted(Kernel):
         self.function = function
         self.sizes = sizes
         self.symbolic = sizes == "symbolic"
+        self._specialized_sizes: set[tuple[tuple[str, Nat], ...]] = set()
+        """The sizes for which a kernel with `sizes="auto"` has been specialized."""
         functools.update_wrapper(self, function)
 
     def _call_new_shapes(self, arguments: Sequence[Any], key: Any) -> Any:
@@ -54,6 +60,38 @@ class Jitted(Kernel):
         if any(isinstance(argument, Value) for argument in arguments):
             return self.function(*arguments)
         return super()._call_new_shapes(arguments, key)
+
+    def _lowered_for_arrays(
+        self, arrays: Sequence[Array], known: Mapping[str, Nat]
+    ) -> tuple[Lowered, Mapping[str, Nat]]:
+        if self.sizes != "auto" or self._is_specialized_for(arrays, known):
+            return super()._lowered_for_arrays(arrays, known)
+        return self._dynamic_kernel._lowered_for_arrays(arrays, known)
+
+    def _is_specialized_for(self, arrays: Sequence[Array], known: Mapping[str, Nat]) -> bool:
+        """Return whether a call with these arrays uses a specialized kernel: the first few
+        combinations of sizes do, and all of them if the function cannot be compiled for all
+        sizes."""
+        sizes = {**known, **bind_sizes(self.types, self.names, arrays)}
+        key = tuple(sorted(sizes.items(), key=lambda item: item[0]))
+        if key in self._specialized_sizes:
+            return True
+        if len(self._specialized_sizes) < MAX_SPECIALIZED or self._dynamic_kernel is self:
+            self._specialized_sizes.add(key)
+            return True
+        return False
+
+    @cached_property
+    def _dynamic_kernel(self) -> Jitted:
+        """The kernel for all sizes; the specializing kernel itself if there is none."""
+        kernel = Jitted(self.function, self.backend, "symbolic", self.options, self.strategy)
+        try:
+            lowered = kernel.lower()
+            if self.backend == "compile":
+                lowered.compile()
+        except RiseError:
+            return self
+        return kernel
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:
@@ -103,8 +141,10 @@ def jit(
 
     `float` is the float permission: "strict", "contract" or "relaxed". A function is specialized
     for the sizes of each call; with `sizes="symbolic"` it is traced once for all sizes, and may
-    refer to them by name. `loops` selects the code that patterns become unless they specify it:
-    "affine", "scf" or "polyhedral" loops, or "gpu" kernels.
+    refer to them by name. With `sizes="auto"`, the first four combinations of sizes are
+    specialized, and one kernel for all sizes serves the others.
+    `loops` selects the code that patterns become unless they specify it: "affine", "scf" or
+    "polyhedral" loops, or "gpu" kernels.
     With `debug_info`, debuggers and profilers show the lines of the function inside the kernel.
     With `library="blas"`, matrix multiplications and similar loops become calls to BLAS routines.
     These choose their own order of summation, so `float` is then "relaxed".

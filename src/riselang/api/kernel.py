@@ -180,8 +180,7 @@ class Kernel(ABC):
         if self.backend == "compile" and None not in key:
             lowered, _ = self._lowered_for_arrays(arguments, {})
             self._clear_if_full(self._prepared_calls)
-            example = arguments if self.symbolic else None
-            self._prepared_calls[key] = lowered.compile().prepare_call(example)
+            self._prepared_calls[key] = lowered.compile().prepare_call(arguments)
         convert = array_converter(arguments) if None in key else None
         return result if convert is None else convert_results(result, convert)
 
