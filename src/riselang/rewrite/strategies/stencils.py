@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from riselang.dialects.rise.types import ArrayType, ScalarType, f32
-from riselang.nat import Nat
+from riselang.nat import Nat, as_nat
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
@@ -27,7 +27,7 @@ from riselang.rewrite.rules.algorithmic import (
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.selectors import loop
-from riselang.rewrite.strategies.matmul_shapes import bytes_of, typical_size
+from riselang.rewrite.strategies.matmul_shapes import LARGE_SIZE, bytes_of, typical_size
 from riselang.rewrite.strategies.schedules import (
     by_size,
     fuse,
@@ -263,8 +263,10 @@ def stencil() -> Strategy:
 
 def window_lanes(term: Term, nest: ScalarNest, machine: Machine) -> int:
     """The number of lanes of a vector for windows: fewer if they take little arithmetic."""
-    bytes, flops = bytes_of(nest.element), cost(term).flops
-    is_light = isinstance(flops, int) and flops <= MAX_LIGHT_FLOPS * nest.elements
+    bytes, flops = bytes_of(nest.element), as_nat(cost(term).flops)
+    sizes = {name: Nat.const(LARGE_SIZE) for name in flops.variables | nest.elements.variables}
+    flops, elements = flops.substitute(sizes), nest.elements.substitute(sizes)
+    is_light = flops.constant <= MAX_LIGHT_FLOPS * elements.constant
     lanes = machine.lanes(bytes)
     return min(lanes, max(1, LIGHT_VECTOR_BYTES // bytes)) if is_light else lanes
 
