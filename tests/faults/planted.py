@@ -143,7 +143,7 @@ FAULTS = (
           $condition($holds, $wrap($type, list($carried)))
           return self.{ADD}(arith.ConstantOp.from_int_and_width(0, 1))
           """),
-    Fault("an overlapping target is written without a buffer", imperative.lower_program,
+    Fault("an overlapping target is written without a buffer", imperative._store_result,
           """
           if $overlaps:
               $$buffered
@@ -218,7 +218,14 @@ FAULTS = (
               $store($init, $target)
           """),
     Fault("a reduction in place takes any view for the inverse of its own", in_place._accumulator_component,
-          "$xs == $target", "$mentions($xs, $accumulator)",
+          """
+          if $xs == $target:
+              return $element
+          """,
+          """
+          if $mentions($xs, $accumulator):
+              return $element
+          """,
           given="[$part for $part in $_ if $mentions($part, $accumulator)]"),
     Fault("elements behind the end are stored", view("take"),
           "lambda k, $i: k - 1 - $i", "lambda k, n, $i: k + n - 1 - $i"),
@@ -227,7 +234,7 @@ FAULTS = (
     Fault("a vector is stored whose last lane is behind the end", Stores.store_whole_vector,
           f"self.{LAST_LANE}($end, $lane)", f"self.{FIRST_LANE}($end, $lane)"),
     Fault("the lanes before the end of an array are not stored", Stores.store_whole_vector,
-          "None if $_ else $_", "None"),
+          "self.value_at_first_lane($end, $lane) + 1", "self.value_at_first_lane($end, $lane)"),
     Fault("a vector is loaded across the end of a padded array", Resolver.read_padded_lanes,
           f"self.{LAST_LANE}($index, $lane)", f"self.{FIRST_LANE}($index, $lane)"),
     Fault("maps of views in the wrong order", LayoutRules.target_before,
