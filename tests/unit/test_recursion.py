@@ -23,6 +23,7 @@ INSIDE = {
     "notation/size_expressions.py": "notation/program.py parse_program",
     "rewrite/": "rewrite/derivation.py derive",
     "term/cost.py": "term/cost.py cost",
+    "term/counting.py": "term/cost.py cost",
     "term/from_dialect.py": "term/from_dialect.py read_units",
     "term/lets.py": "term/lets.py normalize_lets",
     "term/anti_unification.py": "term/outline_repeats.py outline",

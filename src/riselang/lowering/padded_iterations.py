@@ -49,8 +49,12 @@ def _has_no_effect(op: Operation) -> bool:
         return True
     if op.name.partition(".")[0] not in PURE_DIALECTS and op.name != "memref.load":
         return False
-    inner_ops = (each for region in op.regions for block in region.blocks for each in block.ops)
-    return op.name not in STORING_OPS and all(map(_has_no_effect, inner_ops))
+    if op.name in STORING_OPS:
+        return False
+    for inner in (each for region in op.regions for block in region.blocks for each in block.ops):
+        if not _has_no_effect(inner):
+            return False
+    return True
 
 
 def _weakest_guard(memory: Memory, guards: Sequence[Nat]) -> Nat | None:

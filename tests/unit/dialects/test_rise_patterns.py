@@ -67,7 +67,8 @@ PATTERN_TEXTS = {
     "vectorFromScalar": "#rise.nat<2> #rise.scalar<f32>",
     "circularBuffer": "#rise.nat<4> #rise.nat<3> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "rotateValues": "#rise.nat<3> #rise.nat<4> #rise.scalar<f32>",
-    "mma": "#rise.nat<2> #rise.nat<3> #rise.nat<4> #rise.nat<5> #rise.scalar<i8> #rise.scalar<i32>",
+    "mma": "#rise.nat<2> #rise.nat<1> #rise.nat<3> #rise.nat<4> #rise.nat<5> #rise.scalar<i8> "
+    "#rise.scalar<i32>",
     "mapBlock": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapThread": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapWarp": "#rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",

@@ -6,7 +6,7 @@ from riselang.dialects.rise.types import is_float
 from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet, law
-from riselang.rewrite.side_conditions import may_reorder
+from riselang.rewrite.side_conditions import may_reorder, scalar
 from riselang.term.nodes import scalar_type
 
 
@@ -27,7 +27,7 @@ def any_order(function: str, init: str) -> Condition:
 
 @law(
     "f : t -> (s x s) -> t, a : t, x : m.(k * h * g).s, y : n.(k * h * g).s",
-    any_order("f", "a"), choose="g h",
+    scalar("s"), scalar("t"), any_order("f", "a"), choose="g h",
 )  # fmt: skip
 def multiply_tile() -> None:
     """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
