@@ -21,8 +21,8 @@ def any_order(function: str, init: str) -> Condition:
                 "permit"
             )
 
-    unknowns = (function, init)
-    return Condition(f"{init} is an integer, or {function} may be reordered", check, unknowns, True)
+    text = f"{init} is an integer, or {function} may be reordered"
+    return Condition(text, check, decides_floats=True)
 
 
 @law(
