@@ -148,7 +148,8 @@ def test_run_notation_on_every_kind_of_input(tool: Tool, notation: str, tmp_path
 
 
 def test_python_and_notation_show_alike(tool: Tool, notation: str, python: str) -> None:
-    shown = [tool(rise.main, "show", path, "--function", "twice") for path in (notation, python)]
+    options = ("--function", "twice", "--strategy", "none")
+    shown = [tool(rise.main, "show", path, *options) for path in (notation, python)]
     assert shown[0].output == shown[1].output == (
         "fun((x : N.i32),\n  x |> map(fun(a, a * 2)))\n"
     )  # fmt: skip
