@@ -50,6 +50,7 @@ def test_large_examples(name: str, strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["default", "none"])
 @pytest.mark.parametrize("name", model_examples.names())
+@pytest.mark.sampled(5)
 def test_models(name: str, strategy: str) -> None:
     model = rl.from_stablehlo(model_examples.text(name), strategy=strategy)
     check_lowered_work(model.lower())

@@ -85,6 +85,7 @@ def arrays_for(
 @pytest.mark.parametrize("permission", ["strict", "contract"])
 @pytest.mark.parametrize("name", PROGRAMS)
 @seeds(4, nightly=20, fuzzed=400, batch=4)
+@pytest.mark.sampled(6)
 def test_every_size_has_the_bits_of_the_interpreter(
     name: str, permission: str, seeds: range, ran: Ran
 ) -> None:

@@ -33,7 +33,6 @@ INTRINSICS = {
     "tdpbssd": "llvm.x86.tdpbssd",
     "tdpbf16ps": "llvm.x86.tdpbf16ps",
     "vpdpbusd": "llvm.x86.avx512.vpdpbusd.512",
-    "vdpbf16ps": "llvm.x86.avx512bf16.dpbf16ps.512",
     "sdot": "llvm.aarch64.neon.sdot.v4i32.v16i8",
     "bfdot": "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
 }

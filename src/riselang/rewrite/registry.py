@@ -37,7 +37,7 @@ RULE_FAMILIES = (
 STRATEGY_MODULES = (
     "schedules", "contractions", "dot_products", "skinny_matmul", "reduction_schedules", "matmul",
     "convolution", "stencils", "images", "threads", "transposed_copies", "convolution_tiles",
-    "gpu_mapping",
+    "gpu_mapping", "loops_in_lanes",
 )  # fmt: skip
 
 

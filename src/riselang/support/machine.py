@@ -27,7 +27,7 @@ FALLBACK_MEMORY = 1 << 46
 CPUINFO = Path("/proc/cpuinfo")
 DOT_INSTRUCTIONS = {
     "tdpbssd": "amx_int8", "tdpbf16ps": "amx_bf16", "vpdpbusd": "avx512_vnni",
-    "vdpbf16ps": "avx512_bf16", "sdot": "asimddp", "bfdot": "bf16",
+    "sdot": "asimddp", "bfdot": "bf16",
 }  # fmt: skip
 """The CPU flag, as Linux reports it, of each instruction for dot products."""
 REQUEST_AMX = (158, 0x1023, 18)

@@ -37,7 +37,7 @@ PRODUCT = """fun((x : {m}.{k}.{s}, y : {k}.{n}.{s}), x |> map(fun(row, y |> tran
       |> reduce(add, {a}))))))"""
 TARGET_OF = {
     "tdpbssd": "Sapphire Rapids", "tdpbf16ps": "Sapphire Rapids", "vpdpbusd": "Sapphire Rapids",
-    "vdpbf16ps": "Sapphire Rapids", "sdot": "Neoverse N1", "bfdot": "Neoverse V1",
+    "sdot": "Neoverse N1", "bfdot": "Neoverse V1",
 }  # fmt: skip
 WITHOUT_UNITS = replace(MACHINES["AVX-512"], dot_instructions=frozenset())
 
@@ -98,8 +98,9 @@ def test_sums_wrap_like_those_of_the_interpreter() -> None:
     assert set(found.ravel()) == {7 - (1 << 31)}
 
 
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (37, 50, 68), (13, 129, 256)], ids=str)
+@pytest.mark.parametrize("sizes", [(32, 32, 64), (17, 18, 68)], ids=str)
 @pytest.mark.parametrize("names", [("vpdpbusd",), ("tdpbssd", "vpdpbusd")], ids=str)
+@pytest.mark.sampled(2)
 def test_schedules_with_mma_compute_the_same(
     sizes: tuple[int, int, int], names: tuple[str, ...]
 ) -> None:
@@ -118,6 +119,7 @@ def test_schedules_with_mma_compute_the_same(
 
 
 @pytest.mark.parametrize("sizes", [(64, 64, 64), (37, 50, 68), (130, 129, 256)], ids=str)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("is_scaled", [False, True], ids=["bare", "scaled"])
 def test_products_of_bytes_on_this_machine(sizes: tuple[int, int, int], is_scaled: bool) -> None:
     m, n, k = sizes
@@ -133,7 +135,7 @@ def test_products_of_bytes_on_this_machine(sizes: tuple[int, int, int], is_scale
 @pytest.mark.parametrize("float", ["strict", "contract", "relaxed"])
 def test_the_float_policy_decides_about_bfloat16(float: str) -> None:
     term = parse_term(product(64, 64, 64, "bf16"))
-    with assume_machine(machine_with("tdpbf16ps", "vdpbf16ps")):
+    with assume_machine(machine_with("tdpbf16ps", "vpdpbusd")):
         (computation,) = recognized_computations(term, Setting(float))
     assert ("tdpbf16ps" in computation.schedule) == (float == "relaxed")
 
@@ -170,7 +172,7 @@ def test_other_functions_and_types_are_computed_in_loops() -> None:
 @pytest.mark.parametrize(
     ("cpuinfo", "expected"),
     [
-        ("processor : 0\nflags : fpu avx512f avx512_vnni avx512_bf16\n", {"vpdpbusd", "vdpbf16ps"}),
+        ("processor : 0\nflags : fpu avx512f avx512_vnni avx512_bf16\n", {"vpdpbusd"}),
         ("processor\t: 0\nFeatures\t: fp asimd asimddp\n", {"sdot"}),
         ("flags : fpu\n", set[str]()),
         ("", set[str]()),

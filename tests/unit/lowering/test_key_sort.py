@@ -45,6 +45,7 @@ def numbers(dtype: Any, length: int, seed: int) -> Any:
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.sampled(5)
 def test_numbers_of_each_type(dtype: Any, descending: bool) -> None:
     for length in LENGTHS:
         x = numbers(dtype, length, length)

@@ -53,7 +53,6 @@ DOT_UNITS = (
     DotUnit("tdpbssd", i8, i32, 4, 16, 32, 32, 64),
     DotUnit("tdpbf16ps", bf16, f32, 2, 16, 32, 32, 32),
     DotUnit("vpdpbusd", i8, i32, 4, 16, 12, 32, 64),
-    DotUnit("vdpbf16ps", bf16, f32, 2, 16, 12, 32, 32),
     DotUnit("sdot", i8, i32, 4, 4, 8, 8, 64),
     DotUnit("bfdot", bf16, f32, 2, 4, 8, 8, 32),
 )

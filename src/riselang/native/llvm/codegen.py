@@ -56,6 +56,10 @@ class Target:
     features: str
 
 
+FLUSHING_FEATURES = ("avx512bf16", "avxneconvert")
+"""Features whose conversions from f32 to bf16 flush subnormal numbers to zero."""
+
+
 @cache
 def host() -> Target:
     """Return this machine as a target, with its full vector width."""
@@ -64,6 +68,9 @@ def host() -> Target:
     if features.get("avx512f"):
         # By default, LLVM prefers half-width vectors on these CPUs.
         flags = f"{flags},-prefer-256-bit"
+    for feature in FLUSHING_FEATURES:
+        if features.get(feature):
+            flags = f"{flags},-{feature}"
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), flags)
 
 
