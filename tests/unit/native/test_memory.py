@@ -197,3 +197,25 @@ def test_other_code_in_the_process_keeps_its_own_memory() -> None:
     libc = ctypes.CDLL(None)
     libc.free.argtypes = [ctypes.c_void_p]
     libc.free(block)
+
+
+@LINUX
+@pytest.mark.parametrize("bytes", [MIB, 2 * MIB, 5 * MIB, LIMIT + MIB])
+def test_large_blocks_ask_for_huge_pages(kept: Memory, bytes: int) -> None:
+    block = kept.alloc(64, bytes)
+    flags = flags_of_mapping(block)
+    kept.free(block)
+    assert "hg" in flags, "the flag that madvise(MADV_HUGEPAGE) sets"
+
+
+def flags_of_mapping(address: int) -> list[str]:
+    """Return the flags of the memory mapping that contains an address."""
+    contains, flags = False, list[str]()
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        start, dash, end = words[0].partition("-")
+        if dash:
+            contains = int(start, 16) <= address < int(end, 16)
+        elif contains and words[0] == "VmFlags:":
+            flags = words[1:]
+    return flags

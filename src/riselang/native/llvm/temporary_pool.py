@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import resources
 
 from riselang.support import config
@@ -9,6 +10,9 @@ from riselang.support.machine import total_memory
 
 MIN_POOLED_BYTES = 1 << 16
 """The size in bytes of the smallest pooled block: malloc is fast for smaller ones."""
+HUGE_PAGE_BYTES = 1 << 21
+MIN_HUGE_BYTES = 1 << 19 if sys.platform == "linux" else 1 << 62
+"""The size in bytes of the smallest block that is allocated in huge pages."""
 REPLACED_FUNCTIONS = {
     "aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
@@ -23,6 +27,8 @@ def pool_ir() -> str:
         "LIMIT": config.temporary_pool_bytes(),
         "SMALLEST": MIN_POOLED_BYTES,
         "MOST": total_memory(),
+        "HUGE_FROM": MIN_HUGE_BYTES,
+        "HUGE_PAGE": HUGE_PAGE_BYTES,
     }
     for name, number in constants.items():
         text = text.replace(name, str(number))
