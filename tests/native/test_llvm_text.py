@@ -37,6 +37,35 @@ def test_constants_are_spelled_by_their_bits(before: str, after: str) -> None:
     assert ir_text.convert_for_llvmlite(before) == after
 
 
+COPIES = """
+define void @copy(ptr %0, ptr %1) {
+  %3 = load bfloat, ptr %0, align 2
+  store bfloat %3, ptr %1, align 2
+  %4 = load half, ptr %0, align 2
+  %5 = fadd half %4, %4
+  store half %4, ptr %1, align 2
+  store half %5, ptr %1, align 2
+  ret void
+}
+
+define void @add(ptr %0, ptr %1) {
+  %3 = load bfloat, ptr %0, align 2
+  %4 = fpext bfloat %3 to float
+  store float %4, ptr %1, align 4
+  ret void
+}
+"""
+
+
+def test_short_floats_that_are_only_copied_are_moved_as_integers() -> None:
+    expected = COPIES.replace(
+        "%3 = load bfloat, ptr %0, align 2\n  store bfloat",
+        "%3 = load i16, ptr %0, align 2\n  store i16",
+    )
+    assert expected != COPIES
+    assert ir_text.convert_for_llvmlite(COPIES) == expected
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.floats(width=32))
 def test_a_decimal_becomes_the_nearest_float(value: float) -> None:

@@ -1,5 +1,6 @@
 """Emits the instructions of the CPU for dot products: AMX tiles, or vectors.
 
+    accumulators[i][j] = init
     for k = 0 to depth step group:
         accumulators[i][j] += dot(rows[i][k : k + group], columns[k / group][j])
 
@@ -10,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import copysign
 
 from xdsl.dialects import arith, llvm, memref, vector
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     FixedBitwidthType,
+    FloatAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -71,13 +75,14 @@ def emit_dot_products(
     emitter: Emitter,
     allocate: Allocate,
     unit: DotUnit,
-    accumulators: Operand,
+    init: SSAValue,
+    results: Operand,
     rows: Operand,
     columns: Operand,
 ) -> None:
-    """Add the dot products of rows and columns to accumulators in memory."""
+    """Store the dot products of rows and columns, added to `init`, in memory."""
     builder = _TileBuilder if unit.has_tiles else _VectorBuilder
-    builder(emitter, allocate, unit).emit(accumulators, rows, columns)
+    builder(emitter, allocate, unit).emit(init, results, rows, columns)
 
 
 class _DotProductBuilder:
@@ -86,7 +91,7 @@ class _DotProductBuilder:
         self.allocate = allocate
         self.unit = unit
 
-    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
+    def emit(self, init: SSAValue, results: Operand, rows: Operand, columns: Operand) -> None:
         raise NotImplementedError
 
     def add(self, op: Operation) -> SSAValue:
@@ -111,10 +116,10 @@ class _TileBuilder(_DotProductBuilder):
     Registers 4 and 5 hold rows, registers 6 and 7 columns.
     """
 
-    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
+    def emit(self, init: SSAValue, results: Operand, rows: Operand, columns: Operand) -> None:
         self.configure()
         for register in range(4):
-            self.move("tileloadd64", register, accumulators, *self.corner(register))
+            self.start(register, init)
         lanes, group = self.unit.lanes, self.unit.group
 
         def step(k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -130,8 +135,22 @@ class _TileBuilder(_DotProductBuilder):
 
         self.loop(rows.shape[0], (), step)
         for register in range(4):
-            self.move("tilestored64", register, accumulators, *self.corner(register))
+            self.move("tilestored64", register, results, *self.corner(register))
         self.call("llvm.x86.tilerelease", [])
+
+    def start(self, register: int, init: SSAValue) -> None:
+        """Set all accumulators of a tile to a scalar."""
+        if _is_zero(init):
+            self.call("llvm.x86.tilezero", [self.byte(register)])
+            return
+        lanes, type = self.unit.lanes, self.unit.accumulator
+        (row,) = self.allocate(array(1, array(lanes, type)))
+        vector_type = VectorType(init.type, [lanes])
+        repeated = self.add(vector.BroadcastOp(init, vector_type))
+        zero = self.index(0)
+        self.emitter.add(vector.StoreOp(repeated, row, [zero, zero]))
+        # All rows of the tile are loaded from the same address.
+        self.move_tile("tileloadd64", register, row, zero, stride=0)
 
     def corner(self, register: int) -> tuple[SSAValue, SSAValue]:
         """The first element of a tile of accumulators."""
@@ -145,8 +164,9 @@ class _TileBuilder(_DotProductBuilder):
         """Set the shapes of all tile registers: 16 rows of 64 bytes."""
         (table,) = self.allocate(array(64, types.i8))
         content = [1] + [0] * 15 + [TILE_BYTES, 0] * 8 + [0] * 16 + [16] * 8 + [0] * 8
-        for position, number in enumerate(content):
-            self.emitter.add(memref.StoreOp.get(self.byte(number), table, [self.index(position)]))
+        attribute = DenseIntOrFPElementsAttr.from_list(VectorType(i8, [len(content)]), content)
+        constant = self.add(arith.ConstantOp(attribute))
+        self.emitter.add(vector.StoreOp(constant, table, [self.index(0)]))
         self.call("llvm.x86.ldtilecfg", [self.pointer(table, self.index(0))])
 
     def pointer(self, buffer: SSAValue, offset: SSAValue) -> SSAValue:
@@ -157,35 +177,41 @@ class _TileBuilder(_DotProductBuilder):
 
     def move(self, intrinsic: str, register: int, operand: Operand, *first: SSAValue) -> None:
         """Load or store a tile, given the indices of its first element."""
+        stride = operand.shape[-1] * _element_bytes(operand)
+        offset = self.byte_offset(operand, *first)
+        self.move_tile(intrinsic, register, operand.buffer, offset, stride)
+
+    def byte_offset(self, operand: Operand, *first: SSAValue) -> SSAValue:
+        """Return the distance in bytes from the start of a buffer to an element of an operand."""
         shape, offset = operand.buffer_type.get_shape(), self.index(0)
         for length, index in zip(shape, (*operand.indices, *first), strict=True):
             offset = self.add(
                 arith.AddiOp(self.add(arith.MuliOp(offset, self.index(length))), index)
             )
-        element = operand.buffer_type.element_type
-        assert isinstance(element, FixedBitwidthType)
-        width = element.bitwidth // 8
-        address = self.add(arith.MuliOp(offset, self.index(width)))
-        stride = self.add(arith.ConstantOp(IntegerAttr(shape[-1] * width, i64)))
-        operands = [self.byte(register), self.pointer(operand.buffer, address), stride]
+        return self.add(arith.MuliOp(offset, self.index(_element_bytes(operand))))
+
+    def move_tile(
+        self, intrinsic: str, register: int, buffer: SSAValue, offset: SSAValue, stride: int
+    ) -> None:
+        """Load or store a tile whose rows are `stride` bytes apart."""
+        distance = self.add(arith.ConstantOp(IntegerAttr(stride, i64)))
+        operands = [self.byte(register), self.pointer(buffer, offset), distance]
         self.call(f"llvm.x86.{intrinsic}", operands)
 
 
 class _VectorBuilder(_DotProductBuilder):
     """Vectors of accumulators, several for each row."""
 
-    def emit(self, accumulators: Operand, rows: Operand, columns: Operand) -> None:
-        count, width = accumulators.shape
+    def emit(self, init: SSAValue, results: Operand, rows: Operand, columns: Operand) -> None:
+        count, width = results.shape
         lanes, group = self.unit.lanes, self.unit.group
         starts = range(0, width, lanes)
         has_unsigned_rows = self.unit.name == "vpdpbusd"
         if has_unsigned_rows:
             rows = self.bias(rows)
         positions = [(row, start) for row in range(count) for start in starts]
-        inits = [
-            self.load(accumulators, lanes, self.index(row), self.index(start))
-            for row, start in positions
-        ]
+        accumulator_type = VectorType(init.type, [lanes])
+        inits = [self.add(vector.BroadcastOp(init, accumulator_type)) for _ in positions]
         if has_unsigned_rows:
             inits += [self.splat(0, i32, lanes)] * len(starts)
         bias = self.splat(SIGN, i8, lanes * group)
@@ -224,7 +250,7 @@ class _VectorBuilder(_DotProductBuilder):
             total = totals[number]
             if has_unsigned_rows:
                 total = self.add(arith.SubiOp(total, corrections[number % len(starts)]))
-            self.store(total, accumulators, row, start)
+            self.store(total, results, row, start)
 
     def dot(self, accumulator: SSAValue, rows: SSAValue, columns: SSAValue) -> SSAValue:
         operands = [accumulator, rows, columns]
@@ -276,3 +302,20 @@ class _VectorBuilder(_DotProductBuilder):
         scalar = self.add(vector.ExtractOp(word, [0], i32))
         words = self.add(vector.BroadcastOp(scalar, VectorType(i32, [lanes])))
         return self.add(vector.BitcastOp(words, VectorType(element, [lanes * group])))
+
+
+def _element_bytes(operand: Operand) -> int:
+    element = operand.buffer_type.element_type
+    assert isinstance(element, FixedBitwidthType)
+    return element.bitwidth // 8
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether all bits of a value are known to be 0."""
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp):
+        return False
+    number = op.value
+    if isinstance(number, FloatAttr):
+        return number.value.data == 0 and copysign(1, number.value.data) > 0
+    return isinstance(number, IntegerAttr) and number.value.data == 0

@@ -10,11 +10,12 @@ from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.dot_units import DotUnit, dot_units_of
-from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.dialects.rise.types import ScalarType
 from riselang.lowering.dot_products import Operand, emit_dot_products
 from riselang.lowering.rule_registry import reads
 from riselang.lowering.translation import (
     Closure,
+    Delayed,
     Lazy,
     Translation,
     Value,
@@ -24,7 +25,7 @@ from riselang.lowering.translation import (
 )
 from riselang.support.machine import this_machine
 from riselang.term.multiply_add import is_multiply_add
-from riselang.term.nodes import Pattern
+from riselang.term.nodes import Literal, Pattern
 
 
 class MmaRules(Translation):
@@ -36,7 +37,7 @@ class MmaRules(Translation):
         unit = None if self.for_gpu else _select_unit(pattern, function)
         rows = self.contiguous_buffer(arguments[2], 3)
         columns = self.contiguous_buffer(arguments[3], 2)
-        init = self.read_data(arguments[1])
+        init = self.scalar_value(arguments[1])
         if unit is None:
             return self.materialize(
                 result_type(pattern),
@@ -46,22 +47,11 @@ class MmaRules(Translation):
             )
         (result,) = self.allocate_buffers(result_type(pattern))
         target = self.add(codegen.CastOp([result], result_type(pattern)))
-        self.fill(init, target)
         accumulators = Operand(target, result, ())
-        emit_dot_products(self.emitter, self.allocate_buffers, unit, accumulators, rows, columns)
-        return self.add(codegen.CastOp([result], result_type(pattern)))
-
-    def fill(self, value: SSAValue, target: SSAValue) -> None:
-        """Store a scalar in all elements of an array."""
-        type = data_type(target)
-        if not isinstance(type, ArrayType):
-            self.copy(value, target)
-            return
-        self.emit_loop(
-            type.length,
-            self.loops,
-            lambda index: self.fill(value, self.add(codegen.IdxOp(target, index))),
+        emit_dot_products(
+            self.emitter, self.allocate_buffers, unit, init, accumulators, rows, columns
         )
+        return self.add(codegen.CastOp([result], result_type(pattern)))
 
     def store_dot_products(
         self,
@@ -79,7 +69,6 @@ class MmaRules(Translation):
         depth = size_argument(pattern, "k") * chunk_length
         type = pattern.argument("t")
         assert isinstance(type, ScalarType)
-        (first,) = self.unwrap(init)
 
         def store_row(i: SSAValue) -> None:
             target_row = self.add(codegen.IdxOp(target, i))
@@ -102,7 +91,7 @@ class MmaRules(Translation):
 
                 zero, one = self.emitter.constant(0), self.emitter.constant(1)
                 end = self.emitter.length_value(depth)
-                (total,) = self.emitter.range_loop(zero, end, one, [first], step)
+                (total,) = self.emitter.range_loop(zero, end, one, [init], step)
                 self.copy(
                     self.add(codegen.CastOp([total], type)),
                     self.add(codegen.IdxOp(target_row, j)),
@@ -111,6 +100,13 @@ class MmaRules(Translation):
             self.emit_loop(size_argument(pattern, "n"), "scf", store_element)
 
         self.emit_loop(size_argument(pattern, "m"), "scf", store_row)
+
+    def scalar_value(self, lazy: Lazy) -> SSAValue:
+        """Return a builtin scalar, which is an `arith.constant` if it is a literal."""
+        if isinstance(lazy, Delayed) and isinstance(lazy.term, Literal):
+            return self.add(arith.ConstantOp(lazy.term.attribute.builtin_attribute))
+        (scalar,) = self.unwrap(self.read_data(lazy))
+        return scalar
 
     def contiguous_buffer(self, lazy: Lazy, dimensions: int) -> Operand:
         """Return an array as a contiguous part of a buffer, into which it is copied if needed."""

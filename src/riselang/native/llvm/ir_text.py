@@ -5,12 +5,16 @@ round to the constant; the older one needs the exact bits.
 
 A load of an i1 becomes a comparison of its byte with 0: LLVM assumes that the byte is 0 or 1, but
 a NumPy array of Booleans may hold any value.
+
+A 16-bit float that is only copied is moved as an i16: LLVM does not vectorize copies of `bfloat` to
+interleaved positions.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -64,6 +68,10 @@ _BIT = re.compile(
 )
 
 
+_NAME = re.compile(r"%[\w.]+")
+_SHORT_LOAD = re.compile(r"(?P<name>%[\w.]+) = load (?P<type>half|bfloat),")
+_SHORT_STORE = re.compile(r"store (?P<type>half|bfloat) (?P<name>%[\w.]+),")
+
 FLOAT_FREE_PREFIXES = (";", "!", "source_filename", "target ", "attributes ")
 """Prefixes of lines without constants, but perhaps with names that look like constants."""
 
@@ -72,6 +80,7 @@ def convert_for_llvmlite(ir: str) -> str:
     """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
     lines = [_spell_floats_exactly(line) for line in ir.split("\n")]
     text = _load_bits_as_bytes(_mark_nobuiltin("\n".join(lines)))
+    text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
     return _HELPER.sub(
         lambda found: f"define internal {found['rest']} noinline{found['debug']} {{", text
     )
@@ -84,6 +93,21 @@ def _load_bits_as_bytes(ir: str) -> str:
         r"\g<indent>%\g<name> = icmp ne i8 %byte.\g<name>, 0",
         ir,
     )
+
+
+def _copy_as_integers(function: str) -> str:
+    """Load and store the 16-bit floats that a function only copies as i16."""
+    loaded = {match["name"] for match in _SHORT_LOAD.finditer(function)}
+    if not loaded:
+        return function
+    uses = Counter(_NAME.findall(function))
+    stores = Counter(match["name"] for match in _SHORT_STORE.finditer(function))
+    copied = {name for name in loaded if uses[name] == 1 + stores[name]}
+
+    def convert(match: re.Match[str]) -> str:
+        return match[0].replace(match["type"], "i16") if match["name"] in copied else match[0]
+
+    return _SHORT_STORE.sub(convert, _SHORT_LOAD.sub(convert, function))
 
 
 def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str:
