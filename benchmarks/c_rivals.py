@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,47 +60,56 @@ def _native(command: list[str]) -> list[str] | None:
 
 
 COMPILERS = _compilers()
+RESTRICT = " with restrict"
+"""How a rival is called whose parameters are declared `restrict`."""
 
 
 class Contest:
     """One kernel at one size."""
 
-    def __init__(self, name: str, sizes: Mapping[str, int]):
+    def __init__(self, name: str, sizes: Mapping[str, int], rivals: Sequence[str] = ()):
+        """`rivals` are compilers, perhaps with `RESTRICT` after their names; by default all."""
         path = KERNELS / f"{name}.c"
         self._scop = CFile.parse_text(path.read_text(), path.name).model_function()
         self._arguments = _made(self._scop, sizes)
-        self._calls: dict[str, Callable[..., object]] = {
-            "ours": rl.from_c(path, function=self._scop.name)
-        }
-        for rival, command in COMPILERS.items():
-            self._calls[rival] = self._compiled(path, rival, command)
+        self._ours: Callable[..., object] = rl.from_c(path, function=self._scop.name)
+        self._rivals = {rival: self._compiled(path, rival) for rival in rivals or COMPILERS}
 
-    def seconds(self, rounds: int) -> dict[str, list[float]]:
-        """Seconds of the processor that each took, in each round but the first."""
-        taken: dict[str, list[float]] = {name: [] for name in self._calls}
+    def seconds(
+        self, rounds: int, clock: Callable[[], float] = time.process_time
+    ) -> dict[str, list[float]]:
+        """The seconds that each took, in each round but the first, of the processor's by default.
+
+        Arguments of rivals are converted before the clock starts, and those of ours after.
+        """
         working = [a.copy() if isinstance(a, np.ndarray) else a for a in self._arguments]
+        passed = [_passed(v, a) for v, a in zip(self._scop.inputs, working, strict=True)]
+        calls = {"ours": partial(self._ours, *working)}
+        calls |= {rival: partial(call, *passed) for rival, call in self._rivals.items()}
+        arrays = [
+            (source, target) for source, target in zip(self._arguments, working, strict=True)
+            if isinstance(source, np.ndarray)
+        ]  # fmt: skip
+        taken: dict[str, list[float]] = {name: [] for name in calls}
         for turn in range(rounds + 1):
-            for name, call in self._calls.items():
-                for source, target in zip(self._arguments, working, strict=True):
-                    if isinstance(source, np.ndarray):
-                        target[...] = source
-                start = time.process_time()
-                call(*working)
-                end = time.process_time()
+            for name, call in calls.items():
+                for source, target in arrays:
+                    target[...] = source
+                start = clock()
+                call()
+                end = clock()
                 taken[name] += [end - start] if turn else []
         return taken
 
-    def _compiled(self, path: Path, rival: str, command: list[str]) -> Callable[..., object]:
-        library = Path(_folder.name, f"{path.stem}-{rival}.so")
-        subprocess.run([*command, str(path), "-o", str(library), "-lm"], check=True)
+    def _compiled(self, path: Path, rival: str) -> Callable[..., object]:
+        compiler = rival.removesuffix(RESTRICT)
+        source, library = (Path(_folder.name, f"{path.stem}-{rival}.{end}") for end in ("c", "so"))
+        text = path.read_text()
+        source.write_text(_with_restrict(text) if rival != compiler else text)
+        subprocess.run([*COMPILERS[compiler], source, "-o", library, "-lm"], check=True)
         function = getattr(ctypes.CDLL(str(library)), self._scop.name)
         function.restype = None
-        inputs = self._scop.inputs
-
-        def call(*arguments: Any) -> None:
-            function(*(_passed(v, a) for v, a in zip(inputs, arguments, strict=True)))
-
-        return call
+        return function
 
     @staticmethod
     def arguments(name: str, sizes: Mapping[str, int]) -> list[Any]:
@@ -106,6 +117,12 @@ class Contest:
         return _made(
             CFile.parse_text((KERNELS / f"{name}.c").read_text(), name).model_function(), sizes
         )
+
+
+def _with_restrict(text: str) -> str:
+    """A file whose function promises that its arrays do not overlap."""
+    end = text.index("{")
+    return re.sub(r"(\w+)\[(\w+)\]((?:\[\w+\])*)", r"\1[restrict \2]\3", text[:end]) + text[end:]
 
 
 def _made(scop: Scop, sizes: Mapping[str, int]) -> list[Any]:
