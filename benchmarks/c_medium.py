@@ -2,10 +2,10 @@
 
     python benchmarks/c_medium.py [KERNEL ...]
 
-Each compiler gets the file as it is, and with `restrict` at every array, which is what calls of ours
-check. The ratio is our time over that of the best of them. At these sizes some calls take only
-microseconds: many rounds are run, all rivals take turns, and the best round counts. Ours is a whole
-call from Python with its checks; arguments of rivals are converted before.
+Each compiler gets the file as it is, and with `restrict` at every array; our calls reject overlaps.
+The ratio is our time over that of the best of them. At these sizes some calls take microseconds:
+all take turns in many rounds, and the best round counts. Ours is a whole call from Python with its
+checks; arguments of rivals are converted before.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from riselang.frontends.c.emit.bounds_checks import (
     runtime_checks,
 )
 from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.fast_path import MISS, FastPath, make_fast_path
 from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
@@ -29,9 +30,9 @@ from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
 from riselang.runtime.executable import Code
 from riselang.support.counts import format_count
-from riselang.support.errors import UserError
+from riselang.support.errors import RiseError, UserError
 from riselang.support.lazy import cached_property
-from riselang.support.tracebacks import with_short_tracebacks
+from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 
 _CTYPES = {
     "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool,
@@ -81,16 +82,32 @@ class CFunction(ABC):
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
         self._inputs = tuple(_ParameterSpec.of(scop, variable) for variable in scop.inputs)
+        self._sized = tuple(
+            each.variable for each in self._inputs
+            if each.is_buffer or not each.variable.type.is_float
+        )  # fmt: skip
+        self._fast_path: FastPath | None = None
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         return tuple(variable.name for variable in self._scop.inputs)
 
-    @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        fast_path = self._fast_path
+        if fast_path is not None and not named and len(arguments) == len(self._inputs):
+            # Decorated functions take longer to call.
+            try:
+                result = fast_path.call(*arguments)
+            except RiseError as error:
+                raise shorten_traceback(error) from error.__cause__
+            if result is not MISS:
+                return result
+        return self._call_with_checks(arguments, named)
+
+    @with_short_tracebacks
+    def _call_with_checks(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         given = self._order_arguments(arguments, named)
         passed: list[Any] = []
-        spans: list[tuple[int, int, Variable]] = []
         values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
         for each, argument in zip(self._inputs, given, strict=True):
@@ -102,15 +119,18 @@ class CFunction(ABC):
                 continue
             array = _check_array(argument, each)
             arrays[variable] = array
-            start = address(array)
-            passed.append(start)
-            if array.nbytes:
-                spans.append((start, start + array.nbytes, variable))
+            passed.append(address(array))
         scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
         unproven = self._footprints.find_unproven_accesses(scalars, arrays)
-        self._check_overlap(spans)
-        function = self._checked_version(unproven) if unproven and self._scop.is_checked else self
-        return function.run(passed, arrays, values)
+        self._check_overlap(tuple(arrays.values()))
+        if unproven and self._scop.is_checked:
+            return self._checked_version(unproven).run(passed, arrays, values)
+        if self._fast_path is not None:
+            self._fast_path.accept(
+                tuple(arrays[v].shape if v in arrays else values[v] for v in self._sized),
+                tuple(map(address, arrays.values())),
+            )
+        return self.run(passed, arrays, values)
 
     def _checked_version(self, unproven: frozenset[CheckedAccess]) -> CFunction:
         """Return the version that checks all accesses that may be out of bounds in this or earlier
@@ -139,8 +159,14 @@ class CFunction(ABC):
             )
         return [*arguments, *(named[name] for name in names[len(arguments) :])]
 
-    def _check_overlap(self, spans: list[tuple[int, int, Variable]]) -> None:
+    def _check_overlap(self, arrays: Sequence[Array]) -> None:
         """Check that an array that is written does not share memory with any other."""
+        variables = [each.variable for each in self._inputs if each.is_buffer]
+        spans = [
+            (address(array), address(array) + array.nbytes, variable)
+            for variable, array in zip(variables, arrays, strict=True)
+            if array.nbytes
+        ]
         for start, end, variable in spans:
             if variable not in self._scop.written_variables:
                 continue
@@ -171,6 +197,23 @@ class CompiledCFunction(CFunction):
             kinds += [*(ctypes.c_int64 for _ in self._open), ctypes.c_void_p]
         result = None if scop.result is None else _CTYPES[scop.result.type.dtype.name]
         self._function = _wrap_machine_code(code, scop.name, result, kinds)
+        if not self._has_checks:
+            self._fast_path = self._make_fast_path(kinds)
+
+    def _make_fast_path(self, kinds: Sequence[Any]) -> FastPath | None:
+        """Return the fast path of a function without a result."""
+        name, guarded = self._scop.name, self._code.address(f"{GUARDED_PREFIX}{self._scop.name}")
+        if self._scop.result is not None:
+            return None
+        result = ctypes.c_int64 if guarded else None
+        types = [None if each.is_buffer else each.variable.type for each in self._inputs]
+        return make_fast_path(
+            ctypes.CFUNCTYPE(result, *kinds)(guarded or self._code.address(name)),
+            types,
+            [each.variable.type.dtype for each in self._inputs if each.is_buffer],
+            self._check_overlap,
+            ends_early=bool(guarded),
+        )
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
         if not self._has_checks:
