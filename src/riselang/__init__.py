@@ -37,6 +37,14 @@ if TYPE_CHECKING:
         index,
     )
     from riselang.dsl import patterns as _patterns
+    from riselang.dsl.array_prelude import (
+        argmax,
+        argmin,
+        argsort,
+        cumsum,
+        histogram,
+        top_k,
+    )
     from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
         abs,
@@ -85,9 +93,13 @@ if TYPE_CHECKING:
         "UserError",
         "abs",
         "add",
+        "argmax",
+        "argmin",
+        "argsort",
         "bf16",
         "build",
         "cast",
+        "cumsum",
         "div",
         "explore",
         "f16",
@@ -100,6 +112,7 @@ if TYPE_CHECKING:
         "from_stablehlo",
         "from_tensorflow",
         "from_torch",
+        "histogram",
         "i1",
         "i8",
         "i16",
@@ -122,6 +135,7 @@ if TYPE_CHECKING:
         "slide2d",
         "sub",
         "to_gpu",
+        "top_k",
         "where",
         "zip2d",
     ]
@@ -136,6 +150,7 @@ _NAME_MODULES = {
         "riselang.api.lowered": "Lowered",
         "riselang.api.specs": "Array",
         "riselang.api.traced": "Traced",
+        "riselang.dsl.array_prelude": "argmax argmin argsort cumsum histogram top_k",
         "riselang.dsl.prelude": "abs add cast div literal map2d map_seq2d math max min mult "
         "pad2d slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",

@@ -20,6 +20,10 @@ ATTRIBUTE_HINTS: Mapping[str, str] = {
     "mean": "use x | rl.reduce(rl.add, 0.0), and divide by the length",
     "max": "use x | rl.reduce(rl.max, start)",
     "min": "use x | rl.reduce(rl.min, start)",
+    "argmax": "use rl.argmax(x)",
+    "argmin": "use rl.argmin(x)",
+    "argsort": "use rl.argsort(x)",
+    "cumsum": "use rl.cumsum(x)",
     "reshape": "use rl.split and rl.join",
     "flatten": "use rl.join",
     "ravel": "use rl.join",
@@ -34,8 +38,10 @@ NUMPY_EQUIVALENTS: Mapping[str, str] = {
     "true_divide": "rl.div", "absolute": "rl.abs", "where": "rl.where", "add": "rl.add",
     "concatenate": "rl.concat", "max": "rl.reduce(rl.max, start)", "stack": "rl.join",
     "min": "rl.reduce(rl.min, start)", "amax": "rl.reduce(rl.max, start)", "pad": "rl.pad",
-    "reshape": "rl.split and rl.join", "cumsum": "rl.scan(rl.add, 0.0)", "flip": "rl.reverse",
+    "reshape": "rl.split and rl.join", "cumsum": "rl.cumsum", "flip": "rl.reverse",
     "sort": "rl.sort", "arctan2": "rl.math.atan2", "power": "rl.math.pow", "take": "rl.gather",
+    "argmax": "rl.argmax", "argmin": "rl.argmin", "argsort": "rl.argsort",
+    "histogram": "rl.histogram",
 }  # fmt: skip
 
 
