@@ -70,6 +70,10 @@ PASSES = _index_by_name(
             "Selects tiling, scalar replacement and vectorization where they are proved correct.",
         ),
         PassSpec("raise-to-library-calls", LOWERING, "Replaces loops with calls to BLAS routines."),
+        PassSpec(
+            "skip-unchanged-chunks", LOWERING,
+            "Skips the chunks of a loop in which no iteration changes the values that it carries.",
+        ),
         PassSpec("poll-signals", LOWERING, "Makes long loops poll for signals."),
         PassSpec(
             "outline-gpu-kernels", "lowering.gpu",

@@ -32,6 +32,9 @@ RAISE_TO_CALLS = ("raise-to-library-calls",)
 PLAN_POLYHEDRAL = ("plan-polyhedral",)
 """A riselang pass for polyhedral loops; it is the last pass before the MLIR passes."""
 
+SKIP_CHUNKS = ("skip-unchanged-chunks",)
+"""A riselang pass for CPUs, before the last one; it splits loops that seldom change a value."""
+
 POLL_SIGNALS = ("poll-signals",)
 """riselang's last pass for CPUs; it makes long loops interruptible."""
 

@@ -24,7 +24,8 @@ def test_a_pass_is_where_the_registry_says(name: str) -> None:
 def test_the_pipelines_name_passes_of_the_registry() -> None:
     named = (
         *pipelines.CONTRACT, *pipelines.RISE_TO_LOOPS, *pipelines.RAISE_TO_CALLS,
-        *pipelines.PLAN_POLYHEDRAL, *pipelines.POLL_SIGNALS, *pipelines.OUTLINE_KERNELS,
+        *pipelines.PLAN_POLYHEDRAL, *pipelines.SKIP_CHUNKS, *pipelines.POLL_SIGNALS,
+        *pipelines.OUTLINE_KERNELS,
     )  # fmt: skip
     assert not set(named) - PASSES.keys()
 

@@ -22,6 +22,7 @@ from riselang.lowering.passes.convert_rise_to_imperative import (
 )
 from riselang.lowering.passes.poll_signals import PollSignalsPass
 from riselang.lowering.passes.resolve_rise_access import ResolveRiseAccessPass
+from riselang.lowering.passes.skip_unchanged_chunks import SkipUnchangedChunksPass
 from riselang.lowering.runtime_checks import CHECKS
 from riselang.native.llvm import codegen as llvm
 from riselang.support.config import Options
@@ -79,7 +80,8 @@ def loop_passes(options: Options) -> list[ModulePass]:
 def last_passes(options: Options) -> list[ModulePass]:
     """Return the passes that prepare plain MLIR for its CPU or GPU."""
     is_for_gpu = options.loops == pipelines.GPU
-    names = pipelines.OUTLINE_KERNELS if is_for_gpu else pipelines.POLL_SIGNALS
+    cpu_passes = (*pipelines.SKIP_CHUNKS, *pipelines.POLL_SIGNALS)
+    names = pipelines.OUTLINE_KERNELS if is_for_gpu else cpu_passes
     return [_make_pass(name, options) for name in names]
 
 
@@ -90,6 +92,8 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
     if name == pipelines.MATH_TO_CALLS:
         return ConvertMathToCallsPass()
+    if name in pipelines.SKIP_CHUNKS:
+        return SkipUnchangedChunksPass()
     if name in pipelines.POLL_SIGNALS:
         return PollSignalsPass()
     if name == pipelines.APPROXIMATE_MATH:
