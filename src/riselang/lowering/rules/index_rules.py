@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
@@ -11,26 +11,22 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.pattern_registry import SCATTER
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
     array,
-    contains_array,
     i1,
     idx,
     uncurry,
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.reduction_rules import is_readable
 from riselang.lowering.rules.stored_arrays import ArrayKey, StoredArrays, array_key
 from riselang.lowering.translation import (
     Delayed,
     Environment,
     Lazy,
-    Partial,
     Value,
     result_type,
     size_argument,
@@ -125,62 +121,6 @@ class IndexRules(StoredArrays):
             self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
 
         return self.materialize(result_type(pattern), fill)
-
-    @reads("scatter", "scatterWith")
-    def read_scatter(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        return self.materialize(
-            result_type(pattern), lambda target: self.fill_scatter(pattern, arguments, target)
-        )
-
-    @stores("scatter", "scatterWith")
-    def store_scatter(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        """Store the result in its target, unless elements that are updated cannot be read there."""
-        if is_readable(target):
-            self.fill_scatter(pattern, arguments, target)
-        else:
-            self.copy(self.read_data(self.apply(Partial(pattern, ()), arguments)), target)
-
-    def fill_scatter(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        if pattern.spec is SCATTER:
-            self.emit_scatter(pattern, arguments, self.copy, target)
-            return
-        function = self.force(arguments[0])
-        element = pattern.argument("t")
-        assert isinstance(element, RiseType)
-
-        def combine(new: SSAValue, destination: SSAValue) -> None:
-            # The old value is read as a whole before it is overwritten.
-            if contains_array(element):
-                combined = self.materialize(
-                    element,
-                    lambda target: self.store_application(function, [destination, new], target),
-                )
-            else:
-                scalars = self.unwrap(self.read_application(function, [destination, new]))
-                combined = self.wrap(element, scalars)
-            self.copy(combined, destination)
-
-        self.emit_scatter(pattern, arguments[1:], combine, target)
-
-    def emit_scatter(
-        self,
-        pattern: Pattern,
-        arguments: Sequence[Lazy],
-        write: Callable[[SSAValue, SSAValue], None],
-        target: SSAValue,
-    ) -> None:
-        """Copy the initial array to the target, then emit a loop that writes to it in order."""
-        indices = self.read_data(arguments[0])
-        values = self.read_data(arguments[2])
-        self.store(arguments[1], target)
-
-        def body(index: SSAValue) -> None:
-            source_index = self.add(codegen.IdxOp(indices, index))
-            destination = self.add(codegen.CastOp([source_index], IndexType()))
-            new = self.add(codegen.IdxOp(values, index))
-            write(new, self.add(codegen.IdxOp(target, destination)))
-
-        self.emit_loop(size_argument(pattern, "m"), self.loops, body)
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
