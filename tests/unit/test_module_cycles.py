@@ -12,6 +12,7 @@ ROOT = Path(riselang.__file__).parent
 RECURSIVE = {
     "riselang.dialects.rise",
     "riselang.dsl",
+    "riselang.dsl.arrays",
     "riselang.nat",
     "riselang.rewrite",
     "riselang.term",

@@ -10,36 +10,22 @@ from riselang.support.errors import UserError
 
 SYMBOLIC_VALUE = "a value of the program is symbolic while it is traced"
 ATTRIBUTE_HINTS: Mapping[str, str] = {
-    "T": "use rl.transpose",
-    "transpose": "use rl.transpose",
-    "shape": "rl.size_of(x) is its length in the program, len(x) where it is known",
-    "size": "rl.size_of(x) is its length in the program, len(x) where it is known",
-    "dtype": "its type is x.type",
-    "astype": "use rl.cast on each element: x | rl.map(lambda a: rl.cast(a, rl.f64))",
-    "sum": "use x | rl.reduce(rl.add, 0.0)",
-    "mean": "use x | rl.reduce(rl.add, 0.0), and divide by the length",
-    "max": "use x | rl.reduce(rl.max, start)",
-    "min": "use x | rl.reduce(rl.min, start)",
-    "argmax": "use rl.argmax(x)",
-    "argmin": "use rl.argmin(x)",
     "argsort": "use rl.argsort(x)",
     "cumsum": "use rl.cumsum(x)",
-    "reshape": "use rl.split and rl.join",
-    "flatten": "use rl.join",
-    "ravel": "use rl.join",
-    "dot": "use rl.zip(x, y) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)",
+    "sort": "use rl.numpy.sort(x)",
+    "dot": "use x @ y",
     "copy": "values never change, so no copy is needed",
+    "mT": "use x.transpose(0, 2, 1), with the axes in their new order",
 }
 # NumPy functions that have another name here.
 NUMPY_EQUIVALENTS: Mapping[str, str] = {
-    "sum": "rl.reduce(rl.add, 0.0)", "dot": "rl.zip, rl.map(rl.mult) and rl.reduce(rl.add, 0.0)",
-    "matmul": "rl.map, rl.zip and rl.reduce", "transpose": "rl.transpose", "maximum": "rl.max",
+    "sum": "x.sum()", "dot": "x @ y", "matmul": "x @ y", "transpose": "x.T", "maximum": "rl.max",
     "minimum": "rl.min", "multiply": "rl.mult", "subtract": "rl.sub", "divide": "rl.div",
     "true_divide": "rl.div", "absolute": "rl.abs", "where": "rl.where", "add": "rl.add",
-    "concatenate": "rl.concat", "max": "rl.reduce(rl.max, start)", "stack": "rl.join",
-    "min": "rl.reduce(rl.min, start)", "amax": "rl.reduce(rl.max, start)", "pad": "rl.pad",
-    "reshape": "rl.split and rl.join", "cumsum": "rl.cumsum", "flip": "rl.reverse",
-    "sort": "rl.sort", "arctan2": "rl.math.atan2", "power": "rl.math.pow", "take": "rl.gather",
+    "concatenate": "rl.concatenate", "max": "x.max()", "stack": "rl.stack",
+    "min": "x.min()", "amax": "x.max()", "pad": "rl.numpy.pad",
+    "reshape": "x.reshape(...)", "cumsum": "rl.cumsum", "flip": "rl.reverse",
+    "sort": "rl.numpy.sort", "arctan2": "rl.math.atan2", "power": "x ** y", "take": "rl.gather",
     "argmax": "rl.argmax", "argmin": "rl.argmin", "argsort": "rl.argsort",
     "histogram": "rl.histogram",
 }  # fmt: skip
@@ -103,25 +89,13 @@ class UnsupportedOperations:
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         refuse("a value of the program is immutable; rl.update_at returns a changed array")
 
-    def __matmul__(self, other: Any) -> NoReturn:
-        refuse(
-            "'@' is not defined; a matrix multiplication is A | rl.map(lambda row: "
-            "B | rl.transpose "
-            "| rl.map(lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0)))"
-        )
-
-    __rmatmul__ = __matmul__
-
-    def __lshift__(self, other: Any) -> NoReturn:
-        refuse("shifts are not defined; multiply, or divide by //, by a power of two")
-
-    __rshift__ = __rlshift__ = __rrshift__ = __lshift__
-
 
 # With a NumPy scalar on the left of an operator, Python calls NumPy first.
 REFLECTED_OPERATORS: Mapping[str, str] = {
     "add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__",
     "true_divide": "__rtruediv__", "floor_divide": "__rfloordiv__", "remainder": "__rmod__",
     "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__", "greater_equal": "__le__",
-    "equal": "__eq__", "not_equal": "__ne__",
+    "equal": "__eq__", "not_equal": "__ne__", "power": "__rpow__", "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__", "bitwise_xor": "__rxor__", "left_shift": "__rlshift__",
+    "right_shift": "__rrshift__",
 }  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import FST, SND, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.pattern_registry import FST, SND
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -19,7 +20,9 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     i1,
+    is_float,
 )
+from riselang.dsl.array_methods import ArrayMethods
 from riselang.dsl.diagnostics import UnsupportedOperations, refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.tracing import (
@@ -33,12 +36,12 @@ from riselang.dsl.tracing import (
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.scalar_ops import resolve_op
+from riselang.term.scalar_ops import OVERLOADS, resolve_op
 
 Operand = Any
 
 
-class Value(UnsupportedOperations):
+class Value(ArrayMethods, UnsupportedOperations):
     """A value of the program that is being traced."""
 
     __slots__ = ("node",)
@@ -130,38 +133,35 @@ class Value(UnsupportedOperations):
     def __rfloordiv__(self, other: Operand) -> Value:
         return build_binary("floordiv", "//", other, self)
 
-    def __mod__(self, other: Operand) -> Value:
-        return self - build_binary("floordiv", "%", self, other) * other
-
-    def __rmod__(self, other: Operand) -> Value:
-        return other - build_binary("floordiv", "%", other, self) * self
-
-    def __pow__(self, other: Operand) -> Value:
-        return build_binary("pow", "**", self, other)
-
     def __and__(self, other: Operand) -> Value:
         return build_binary("bitand", "&", self, other)
+
+    def __rand__(self, other: Operand) -> Value:
+        return build_binary("bitand", "&", other, self)
+
+    def __ror__(self, other: Operand) -> Value:
+        return build_binary("bitor", "|", other, self)
 
     def __xor__(self, other: Operand) -> Value:
         return build_binary("bitxor", "^", self, other)
 
-    def __rpow__(self, other: Operand) -> Value:
-        return build_binary("pow", "**", other, self)
+    def __rxor__(self, other: Operand) -> Value:
+        return build_binary("bitxor", "^", other, self)
+
+    def __lshift__(self, other: Operand) -> Value:
+        return build_binary("arith.shli", "<<", self, other)
+
+    def __rlshift__(self, other: Operand) -> Value:
+        return build_binary("arith.shli", "<<", other, self)
+
+    def __rshift__(self, other: Operand) -> Value:
+        return build_binary("arith.shrsi", ">>", self, other)
+
+    def __rrshift__(self, other: Operand) -> Value:
+        return build_binary("arith.shrsi", ">>", other, self)
 
     def __neg__(self) -> Value:
         return build_operation("neg", self, symbol="-")
-
-    def __invert__(self) -> Value:
-        """Negate a Boolean, or each lane of a vector of Booleans."""
-        type = self.type
-        if isinstance(type, TypeVariable):
-            current_trace().unify(i1, type, "operand of '~'")
-        elif lane_type(type) != i1:
-            refuse(f"'~' works on Booleans, but this is {type_text(type)}")
-        if isinstance(type, VectorType):
-            truths = apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [True], None)
-            return build_binary("bitxor", "~", self, Value(truths))
-        return build_binary("bitxor", "~", self, True)
 
     def __abs__(self) -> Value:
         return build_operation("abs", self)
@@ -241,6 +241,8 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
     """Build an operation whose operands and result have the same type."""
     trace = current_trace()
     symbol = symbol or name
+    if has_arrays(operands):
+        return map_arrays(symbol, partial(build_operation, name, symbol=symbol), operands)
     nodes = _convert_operands(symbol, operands)
     for node in nodes[1:]:
         trace.unify(nodes[0].type, node.type, f"operands of '{symbol}'")
@@ -249,12 +251,32 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
     return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
 
 
+def has_arrays(operands: Sequence[Operand]) -> bool:
+    return any(isinstance(each, Value) and isinstance(each.type, ArrayType) for each in operands)
+
+
+def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[Operand]) -> Value:
+    """Apply a function on scalars of one type to the elements of arrays."""
+    # Deferred: broadcasting applies patterns to values.
+    from riselang.dsl.arrays.broadcasting import map_equal_types
+
+    return map_equal_types(symbol, function, operands)
+
+
 def _check_defined(name: str, symbol: str, type: RiseType) -> None:
     lane = lane_type(type)
-    if not isinstance(lane, ScalarType) or name == "neg" or resolve_op(name, lane) is not None:
+    if not isinstance(lane, ScalarType) or name == "neg":
+        return
+    is_defined = resolve_op(name, lane) if name in OVERLOADS else is_integer(lane)
+    if is_defined:
         return
     instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
     raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
+
+
+def is_integer(type: ScalarType) -> bool:
+    """Whether a type has arithmetic on integers, which Booleans do not."""
+    return type != i1 and not is_float(type)
 
 
 OPERATOR_ALTERNATIVES = {
@@ -264,6 +286,8 @@ OPERATOR_ALTERNATIVES = {
     "bitor": "put the comparisons around it in parentheses",
     "bitxor": "use a ** b for a power",
     "pow": "multiply, or rl.cast the operands to a float",
+    "arith.shli": "multiply by a power of two",
+    "arith.shrsi": "divide by a power of two",
 }
 
 
@@ -273,6 +297,8 @@ def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value
 
 def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
+    if has_arrays((left, right)):
+        return map_arrays(symbol, partial(compare, predicate, symbol), (left, right))
     nodes = _convert_operands(symbol, (left, right))
     trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
     type = trace.inference.with_lane(nodes[0].type, i1)
@@ -283,7 +309,16 @@ def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value
 
 
 def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
+    """Return `chosen` where the condition holds, else `other`; by element, and by component."""
     trace = current_trace()
+    if _is_pair(chosen) and _is_pair(other):
+        return _select_components(condition, chosen, other)
+    if has_arrays((condition, chosen, other)):
+        # Deferred: broadcasting applies patterns to values.
+        from riselang.dsl.arrays.broadcasting import check_equal_types, map_elements
+
+        check_equal_types("where", (chosen, other))
+        return map_elements("where", select, (condition, chosen, other))
     test, first, second = _convert_operands("where", (condition, chosen, other))
     wanted = trace.inference.with_lane(first.type, i1)
     trace.unify(wanted, test.type, "condition of 'where'")
@@ -295,8 +330,28 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
     )
 
 
+def _is_pair(value: Operand) -> bool:
+    is_pair_value = isinstance(value, Value) and isinstance(value.type, TupleType)
+    return is_pair_value or (isinstance(value, tuple) and len(value) >= 2)
+
+
+def _select_components(condition: Operand, chosen: Operand, other: Operand) -> Value:
+    pairs = zip(_components(chosen), _components(other), strict=True)
+    return Value(as_node(tuple(select(condition, first, second) for first, second in pairs)))
+
+
+def _components(pair: Operand) -> tuple[Operand, Operand]:
+    if isinstance(pair, Value):
+        return pair.fst, pair.snd
+    first, *remaining = pair
+    return first, remaining[0] if len(remaining) == 1 else tuple(remaining)
+
+
 def convert(value: Operand, type: ScalarType) -> Value:
+    """Convert a scalar, each lane of a vector, or each element of an array."""
     trace = current_trace()
+    if has_arrays((value,)):
+        return map_arrays("cast", partial(convert, type=type), (value,))
     (node,) = _convert_operands("cast", (value,))
     target = trace.inference.with_lane(node.type, type)
     return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
@@ -330,8 +385,6 @@ def _check_not_mixed(name: str, nodes: Sequence[build.Node], types: Sequence[Ris
 
 
 NOT_SCALAR_HINTS: Mapping[type[RiseType], str] = {
-    ArrayType: "; use rl.map to apply it to every element, and rl.zip(x, y) | rl.map(...) for two "
-    "arrays",
     TupleType: "; unpack the pair with a, b = p, or with a lambda of two arguments",
     IdxType: "; rl.from_idx(i) converts it to an integer",
 }

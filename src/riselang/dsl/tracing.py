@@ -91,7 +91,7 @@ def _mismatch_hint(error: TypeMismatch) -> str:
         if isinstance(error.expected, IdxType):
             return "; rl.clamp_idx(n, i) converts an integer to an index"
         if isinstance(error.expected, ScalarType):
-            return f"; use rl.cast(a, rl.{format_type(error.expected)}) to convert it"
+            return f"; use a.astype(rl.{format_type(error.expected)}) to convert it"
         if isinstance(error.expected, VectorType):
             return f"; broadcast the scalar with {broadcast_hint(error.expected, 'a')}"
     return f"; {_hide_unknowns(error.detail)}" if error.detail else ""

@@ -1,0 +1,168 @@
+"""The operators and methods of values that are composed of patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from riselang.dialects.rise.types import ScalarType
+    from riselang.dsl.symbolic_values import Value
+    from riselang.nat import Nat
+
+
+class ArrayMethods:
+    """The base class of values; the functions that define the methods work on values."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int | Nat, ...]:
+        """The lengths of an array; those that are not known here are size expressions."""
+        shapes = _shapes()
+        return tuple(shapes.visible_length(length) for length in shapes.shape_of(self))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions; 0 for a scalar."""
+        return _shapes().rank_of(self)
+
+    @property
+    def size(self) -> int | Nat:
+        """The number of elements."""
+        shapes = _shapes()
+        return shapes.visible_length(shapes.product(shapes.shape_of(self)))
+
+    @property
+    def dtype(self) -> ScalarType:
+        """The type of the elements."""
+        return _shapes().scalar_dtype("dtype", cast("Value", self))
+
+    @property
+    def T(self) -> Value:  # noqa: N802
+        """The array with its axes reversed."""
+        return _layout().transpose(_shapes().as_array("T", self))
+
+    def transpose(self, *axes: Any) -> Value:
+        """Return the array with its axes reversed, or in this order."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
+        return _layout().transpose(_shapes().as_array("transpose", self), order or None)
+
+    def reshape(self, *sizes: Any) -> Value:
+        """Return the elements in another shape; a size of -1 is the one that remains."""
+        return _layout().reshape(self, *sizes)
+
+    def flatten(self) -> Value:
+        """Return all elements as an array of one dimension."""
+        return _layout().flatten(_shapes().as_array("flatten", self))
+
+    ravel = flatten
+
+    def squeeze(self, axis: Any = None) -> Value:
+        """Return the array without axes of length 1."""
+        return _layout().squeeze(self, axis)
+
+    def astype(self, type: ScalarType) -> Value:
+        """Convert the elements to a scalar type."""
+        # Deferred: the prelude applies patterns to values.
+        from riselang.dsl.prelude import cast
+
+        return cast(self, type)
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Add the elements along these axes, from left to right."""
+        return _reductions().sum(self, axis, keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Multiply the elements along these axes, from left to right."""
+        return _reductions().prod(self, axis, keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return the mean of the elements along these axes."""
+        return _reductions().mean(self, axis, keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return the greatest element along these axes."""
+        return _reductions().max(self, axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return the smallest element along these axes."""
+        return _reductions().min(self, axis, keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return whether all elements along these axes are true, or not zero."""
+        return _reductions().all(self, axis, keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return whether an element along these axes is true, or not zero."""
+        return _reductions().any(self, axis, keepdims)
+
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return the position of the first maximum along an axis, or among all elements."""
+        return _reductions().argmax(self, axis, keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> Value:
+        """Return the position of the first minimum along an axis, or among all elements."""
+        return _reductions().argmin(self, axis, keepdims)
+
+    def __matmul__(self, other: Any) -> Value:
+        # Deferred: products apply patterns to values.
+        from riselang.dsl.arrays.products import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Value:
+        # Deferred: products apply patterns to values.
+        from riselang.dsl.arrays.products import matmul
+
+        return matmul(other, self)
+
+    def __mod__(self, other: Any) -> Value:
+        # Deferred: derived operators are composed of those of values.
+        from riselang.dsl.derived_operators import remainder
+
+        return remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Value:
+        # Deferred: derived operators are composed of those of values.
+        from riselang.dsl.derived_operators import remainder
+
+        return remainder(other, self)
+
+    def __pow__(self, other: Any) -> Value:
+        # Deferred: derived operators are composed of those of values.
+        from riselang.dsl.derived_operators import power
+
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Value:
+        # Deferred: derived operators are composed of those of values.
+        from riselang.dsl.derived_operators import power
+
+        return power(other, self)
+
+    def __invert__(self) -> Value:
+        # Deferred: derived operators are composed of those of values.
+        from riselang.dsl.derived_operators import invert
+
+        return invert(cast("Value", self))
+
+
+def _shapes() -> Any:
+    # Deferred: its functions work on values.
+    from riselang.dsl.arrays import shapes
+
+    return shapes
+
+
+def _layout() -> Any:
+    # Deferred: its functions work on values.
+    from riselang.dsl.arrays import layout
+
+    return layout
+
+
+def _reductions() -> Any:
+    # Deferred: its functions work on values.
+    from riselang.dsl.arrays import reductions
+
+    return reductions

@@ -1,0 +1,160 @@
+"""Operators and methods on arrays beside NumPy, which runs the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.notation.printer import show_term
+from support.array_programs import check_beside_numpy, jitted
+
+
+def ints(*shape: int, dtype: Any = np.int32) -> Any:
+    return np.random.default_rng(sum(shape)).integers(-9, 10, shape).astype(dtype)
+
+
+def floats(*shape: int) -> Any:
+    return ints(*shape, dtype=np.float32)
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": lambda x, y: x // (y * y + 1),
+    "%": lambda x, y: x % (y * y + 1),
+    "**": lambda x, y: x**3 + y**2,
+    "&": lambda x, y: x & y,
+    "|": lambda x, y: x | y,
+    "^": lambda x, y: x ^ y,
+    "~": lambda x, y: ~x - y,
+    "<<": lambda x, y: x << (y & 7),
+    ">>": lambda x, y: x >> (y & 7),
+    "neg": lambda x, y: -x + y,
+    "abs": lambda x, y: abs(x) - abs(y),
+    "<": lambda x, y: (x < y) | (x == y),
+    "<=": lambda x, y: (x <= y) & (x != y),
+    ">": lambda x, y: (x > y) ^ ~(x >= y),
+    "reflected": lambda x, y: (2 - x) * (100 // (y * y + 1)) + (7 & x) + (1 << (y & 3)),
+}
+SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "equal": ((3, 4), (3, 4)),
+    "rank": ((2, 3, 4), (4,)),
+    "scalar": ((3,), ()),
+    "one": ((3, 1), (1, 4)),
+    "one and rank": ((4,), (2, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.sampled(30)
+def test_an_operator_is_applied_to_broadcast_elements(operator: str, shapes: str) -> None:
+    left, right = SHAPES[shapes]
+    check_beside_numpy(OPERATORS[operator], [ints(*left), ints(*right)])
+
+
+FLOAT_PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "division": lambda x: x / 4.0 + 1 / (x * x + 1),
+    "power": lambda x: abs(x) ** 0.5,
+    "centered": lambda x: x - x.mean(axis=-1, keepdims=True),
+    "sums": lambda x: (x.sum(), x.sum(0), x.sum(axis=(0, -1)), x.sum((2, 1), keepdims=True)),
+    "products": lambda x: (x.prod(axis=1), x.mean(), x.mean((0, 1))),
+    "extremes": lambda x: (x.max(), x.min(axis=1), x.argmax(), x.argmin(-1), x.argmax(0)),
+    "truths": lambda x: ((x > 0).all(0), (x > 8).any(axis=(1, 2)), x.any(), x.all(keepdims=True)),
+    "transposes": lambda x: (x.T, x.transpose(1, 2, 0), x.transpose((1, 0, 2))),
+    "reshapes": lambda x: (
+        x.reshape(6, -1), x.reshape((4, 3, 2)), x.ravel(), x.reshape(2, 3, 4, 1)),
+    "ones": lambda x: (
+        x.reshape(1, 2, 1, 12).squeeze(), x.reshape(2, 1, 12).squeeze(1), x[0, 0, 0].reshape(1)),
+    "attributes": lambda x: x * x.shape[0] + x.ndim * x.size,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOAT_PROGRAMS)
+def test_a_method_computes_what_numpy_computes(name: str) -> None:
+    check_beside_numpy(FLOAT_PROGRAMS[name], [floats(2, 3, 4)], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((4, 3), (3, 2)),
+               ((2, 4, 3), (3, 2)), ((2, 1, 4, 3), (5, 3, 2)), ((3,), (2, 3, 4))],
+)  # fmt: skip
+def test_a_matrix_multiplication_is_that_of_numpy(shapes: Any) -> None:
+    check_beside_numpy(lambda a, b: a @ b, [floats(*shape) for shape in shapes])
+    check_beside_numpy(lambda a, b: a @ b, [ints(*shape) for shape in shapes])
+    check_beside_numpy(lambda a, b: a @ b, [ints(*shape) > 3 for shape in shapes])
+
+
+def test_a_matrix_multiplication_is_the_pattern_form() -> None:
+    def product(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
+        return A @ B
+
+    def composed(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
+        return A | rl.map(
+            lambda row: (
+                B
+                | rl.transpose
+                | rl.map(
+                    lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+                )
+            )
+        )
+
+    composed.__name__ = "product"
+    sizes = {"N": 20, "K": 24, "M": 28}
+    first, second = (rl.jit(each).lower(**sizes) for each in (product, composed))
+    assert first.term == second.term
+    assert first.compile().as_text("asm") == second.compile().as_text("asm")
+
+
+def test_broadcasting_is_visible_in_notation() -> None:
+    kernel = jitted(lambda A, b: A + b, [floats(2, 3), floats(3)])
+    text = show_term(kernel.trace(floats(2, 3), floats(3)).term)
+    assert "x0 |> map(fun(a, zip(a, x1) |> map(add)))" in text
+
+
+@pytest.mark.parametrize("backend", ["compile", "interpret"])
+def test_symbolic_sizes_are_used_where_they_are_provable(backend: str) -> None:
+    def program(A: rl.Array["N", "M", rl.f32]):
+        assert [str(size) for size in A.shape] == ["N", "M"]
+        rows = A.reshape(-1, A.shape[1], 1)
+        return (A - A.mean(0)).reshape(-1), rows.sum((1, 2)), A.T.reshape(A.shape)
+
+    kernel = rl.jit(program, sizes="symbolic", float="strict", backend=backend)
+    A = floats(4, 6)
+    flat, sums, swapped = kernel(A)
+    np.testing.assert_allclose(flat, (A - A.mean(0)).ravel(), rtol=1e-6)
+    assert sums.tolist() == A.sum(1).tolist()
+    assert swapped.tolist() == A.T.reshape(A.shape).tolist()
+
+
+def test_a_choice_works_on_pairs_tuples_and_arrays() -> None:
+    def choose(x: Any, s: Any, where: Any = rl.where) -> Any:
+        pair = where(s > 0, (x, s), (-x, s + 1))
+        a, bc = where(x > 0, (x, x, x > 1), (s, -x, x < 1))
+        return where(s > 0, x, 0.0), where(x > 0, x, s), pair[0], pair[1], a, bc[0], bc[1]
+
+    for value in (-2.0, 2.0):
+        x, s = floats(5), np.float32(value)
+
+        def select(condition: Any, chosen: Any, other: Any) -> Any:
+            if isinstance(chosen, tuple):
+                first, second = chosen[0], other[0]
+                others = [
+                    np.where(condition, *each) for each in zip(chosen[1:], other[1:], strict=True)
+                ]
+                tail = others[0] if len(others) == 1 else tuple(others)
+                return np.where(condition, first, second), tail
+            return np.where(condition, chosen, other)
+
+        check_beside_numpy(choose, [x, np.asarray(s)], choose(x, s, select))
+
+
+def test_empty_arrays_have_operators() -> None:
+    empty = np.zeros((2, 0), np.float32)
+    check_beside_numpy(lambda x: (x + 1, x.sum(1), x.reshape(0, 3), x.all()), [empty])
