@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from riselang.dialects.rise.types import ScalarType
+    from riselang.dsl.arrays.updates import Updates
     from riselang.dsl.symbolic_values import Value
     from riselang.nat import Nat
 
@@ -41,6 +42,14 @@ class ArrayMethods:
     def T(self) -> Value:  # noqa: N802
         """The array with its axes reversed."""
         return _layout().transpose(_shapes().as_array("T", self))
+
+    @property
+    def at(self) -> Updates:
+        """The parts of an array that can be replaced: `x.at[i].set(y)`."""
+        # Deferred: updates apply patterns to values.
+        from riselang.dsl.arrays.updates import Updates
+
+        return Updates(cast("Value", self))
 
     def transpose(self, *axes: Any) -> Value:
         """Return the array with its axes reversed, or in this order."""

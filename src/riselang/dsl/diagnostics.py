@@ -87,7 +87,7 @@ class UnsupportedOperations:
         refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        refuse("a value of the program is immutable; rl.update_at returns a changed array")
+        refuse("a value of the program is immutable; x.at[i].set(y) returns a changed array")
 
 
 # With a NumPy scalar on the left of an operator, Python calls NumPy first.

@@ -1,72 +1,189 @@
-"""`x[i]` and `x[a:b]`: components of pairs, elements and slices of arrays."""
+"""`x[...]`: components of pairs, and elements, slices and gathered elements of arrays.
+
+A key is a number, an index, a slice, an array of integers or of indices, None (a new axis), `...`,
+or a tuple of these, with NumPy's meaning. An integer that is computed is checked at run time.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import index
 from typing import Any
 
-from riselang.dialects.rise.pattern_registry import AT, CLAMP_IDX, DROP, TAKE
-from riselang.dialects.rise.types import ArrayType, IdxType, TupleType, i32
+from riselang.dialects.rise.types import ArrayType, IdxType, ScalarType, TupleType, i1, i32, i64
+from riselang.dsl import patterns
+from riselang.dsl.arrays.broadcasting import map_elements
+from riselang.dsl.arrays.layout import add_axis
+from riselang.dsl.arrays.shapes import (
+    dimensions,
+    element_type,
+    is_array,
+    length_value,
+    literal_of,
+    rank_of,
+    shape_of,
+)
+from riselang.dsl.arrays.slices import FULL, is_full, resolve_slice, take_slice
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.pattern_application import apply_pattern
-from riselang.dsl.symbolic_values import Value, project
+from riselang.dsl.symbolic_values import Value, convert, is_integer, project, select
 from riselang.dsl.tracing import type_text
 from riselang.nat import Nat
 
 
 def subscript(value: Value, key: Any) -> Value:
-    """Return a component of a pair, or an element or a slice of an array."""
+    """Return a component of a pair, or the part of an array that a key selects."""
     type = value.type
-    if isinstance(key, tuple):
-        for part in key:
-            value = subscript(value, part)
-        return value
     if isinstance(type, TupleType):
-        if not isinstance(key, int) or key not in (0, 1):
-            refuse(f"a pair is indexed by 0 or 1, but found {key!r}")
-        return project(value, key)
+        return _component(value, key)
     if not isinstance(type, ArrayType):
         refuse(f"only arrays and pairs are indexed, but this is {type_text(type)}")
+    keys = key if isinstance(key, tuple) else (key,)
+    axes, inner = expand_keys(value, keys)
+    result = select_part(value, axes)
+    return subscript(result, inner) if inner else result
+
+
+def _component(value: Value, key: Any) -> Value:
+    first, *remaining = key if isinstance(key, tuple) else (key,)
+    if not isinstance(first, int) or first not in (0, 1):
+        refuse(f"a pair is indexed by 0 or 1, but found {first!r}")
+    result = project(value, first)
+    return subscript(result, tuple(remaining)) if remaining else result
+
+
+def expand_keys(value: Value, keys: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return the keys of all axes, without `...`, and those of the components of pairs."""
+    rank = rank_of(value)
+    ellipses = [number for number, key in enumerate(keys) if key is ...]
+    if len(ellipses) > 1:
+        refuse("a key can contain '...' only once")
+    count = sum(key is not None and key is not ... for key in keys)
+    inner: tuple[Any, ...] = ()
+    if count > rank and isinstance(element_type(value), TupleType) and not ellipses:
+        inner = tuple(keys[len(keys) - (count - rank) :])
+        keys, count = keys[: len(keys) - len(inner)], rank
+    if count > rank:
+        refuse(f"{count} keys are too many for {type_text(value.type)}, which has "
+               f"{dimensions(rank)}")  # fmt: skip
+    missing: list[Any] = [FULL] * (rank - count)
+    if not ellipses:
+        return [*keys, *missing], inner
+    (position,) = ellipses
+    return [*keys[:position], *missing, *keys[position + 1 :]], inner
+
+
+def select_part(x: Value, keys: Sequence[Any]) -> Value:
+    """Return the part of an array that the keys of its axes select."""
+    check_index_arrays(keys)
+    return _select_part(x, list(keys))
+
+
+def _select_part(x: Any, keys: list[Any]) -> Any:
+    if all(is_full(key) for key in keys):
+        return x
+    key, *remaining = keys
+    if key is None:
+        return add_axis(_select_part(x, remaining))
     if isinstance(key, slice):
-        return _slice_array(value, type, key)
-    return _index_array(value, type, key)
+        rows = take_slice(x, resolve_slice(key, x.type.length))
+        if all(is_full(each) for each in remaining):
+            return rows
+        return patterns.map(lambda row: _select_part(row, remaining), rows)
+    if is_array(key):
+        return _gather(x, keys)
+    return _select_part(patterns.at(as_index(key, x.type), x), remaining)
 
 
-def _index_array(value: Value, type: ArrayType, key: Any) -> Value:
-    if isinstance(key, Value):
-        if not isinstance(key.type, IdxType):
-            refuse(
-                f"an array is indexed by an index or a number, but found {type_text(key.type)}; "
-                f"rl.clamp_idx({type.length}, i) converts an integer to an index"
-            )
-        return Value(apply_pattern(AT, {}, [key, value], None))
-    if isinstance(key, bool) or not isinstance(key, int):
-        refuse(f"an array is indexed by an index or a number, but found {key!r}")
-    number = _check_position(key, type.length)
-    if type.length.is_constant and not 0 <= number < type.length.constant:
-        refuse(f"the index {key} is out of bounds for {type_text(type)}")
-    index = apply_pattern(CLAMP_IDX, {"n": type.length, "t": i32}, [number], None)
-    return Value(apply_pattern(AT, {}, [Value(index), value], None))
+def check_index_arrays(keys: Sequence[Any]) -> None:
+    """Reject arrays of indices between which there is a slice: where do their axes go?"""
+    positions = [number for number, key in enumerate(keys) if is_array(key)]
+    between = keys[positions[0] : positions[-1]] if positions else ()
+    has_element = any(not isinstance(key, slice) and key is not None for key in keys)
+    if any(isinstance(key, slice) or key is None for key in between) or (
+        positions and has_element and _has_detached_element(keys, positions)
+    ):
+        refuse(
+            "arrays of indices must be next to each other in a key; select with the other keys "
+            "first, as in x[:, 1:3][i]"
+        )
 
 
-def _slice_array(value: Value, type: ArrayType, key: slice) -> Value:
-    if key.step not in (None, 1):
-        refuse("a slice with a step is not supported; use rl.slide or rl.gather")
-    start = 0 if key.start is None else _check_position(key.start, type.length)
-    if start:
-        value = Value(apply_pattern(DROP, {"k": Nat.const(start)}, [value], None))
-    if key.stop is None:
-        return value
-    stop = _check_position(key.stop, type.length)
-    if stop < start:
-        refuse(f"the slice ends at {stop}, before it starts at {start}")
-    return Value(apply_pattern(TAKE, {"k": Nat.const(stop - start)}, [value], None))
+def _has_detached_element(keys: Sequence[Any], positions: Sequence[int]) -> bool:
+    """Whether a slice is between an element's key and the arrays of indices."""
+    elements = [
+        number for number, key in enumerate(keys) if not isinstance(key, slice) and key is not None
+    ]
+    low, high = min(*elements, *positions), max(*elements, *positions)
+    return any(isinstance(key, slice) or key is None for key in keys[low:high])
 
 
-def _check_position(key: Any, length: Nat) -> int:
-    if isinstance(key, bool) or not isinstance(key, int):
-        refuse(f"expected an integer, but found {key!r}; rl.slice_at takes an index")
-    if key >= 0:
+def _gather(x: Value, keys: list[Any]) -> Value:
+    """Select with arrays of indices for the first axes, which are broadcast to one shape."""
+    count = next(
+        (number for number, key in enumerate(keys) if isinstance(key, slice) or key is None),
+        len(keys),
+    )
+    remaining = keys[count:]
+    lengths = shape_of(x)[:count]
+    indices = [
+        as_indices(key, length) if is_array(key) else key
+        for key, length in zip(keys[:count], lengths, strict=True)
+    ]
+    if count == 1 and rank_of(indices[0]) == 1 and all(is_full(key) for key in remaining):
+        return patterns.gather(indices[0], x)
+
+    def select_element(*positions: Any) -> Any:
+        part: Any = x
+        for position in positions:
+            part = patterns.at(as_index(position, part.type), part)
+        return _select_part(part, remaining)
+
+    return map_elements("[]", select_element, indices)
+
+
+def as_indices(key: Value, length: Nat) -> Value:
+    """Return an array of integers as indices that are in range."""
+    type = element_type(key)
+    if isinstance(type, IdxType):
         return key
+    if type == i1:
+        refuse(
+            "an array cannot be indexed by Booleans, because the length of the result would not be "
+            "known; use rl.where(mask, x, other)"
+        )
+    return map_elements("[]", lambda i: _checked_index(i, length), (key,))
+
+
+def as_index(key: Any, type: Any) -> Value:
+    """Return the key of one element as an index."""
+    if isinstance(key, Value):
+        return key if isinstance(key.type, IdxType) else _checked_index(key, type.length)
+    number = _as_integer(key, type)
+    length: Nat = type.length
     if not length.is_constant:
-        refuse(f"{key} counts from the end, which is {length} and not known here")
-    return length.constant + key
+        offset = length_value(length, i64) + number if number < 0 else literal_of(number, i64)
+        return patterns.clamp_idx(length, offset)
+    if not -length.constant <= number < length.constant:
+        refuse(f"the index {key} is out of bounds for {type_text(type)}")
+    return patterns.clamp_idx(length, literal_of(number % length.constant, i32))
+
+
+def _as_integer(key: Any, type: Any) -> int:
+    try:
+        if isinstance(key, bool):
+            raise TypeError
+        return index(key)
+    except TypeError:
+        refuse(
+            f"an array is indexed by numbers, slices and arrays of integers, but found {key!r} for "
+            f"{type_text(type)}"
+        )
+
+
+def _checked_index(i: Value, length: Nat) -> Value:
+    """Return an integer as an index; a negative one counts from the end."""
+    type = i.type
+    if not isinstance(type, ScalarType) or not is_integer(type):
+        refuse(f"an array is indexed by an index or an integer, but found {type_text(type)}")
+    wide = convert(i, i64)
+    return patterns.check_idx(length, select(wide < 0, wide + length_value(length, i64), wide))
