@@ -45,6 +45,11 @@ if TYPE_CHECKING:
         histogram,
         top_k,
     )
+    from riselang.dsl.arrays.constructors import arange, eye, full, ones, zeros
+    from riselang.dsl.arrays.contractions import dot, einsum, tensordot
+    from riselang.dsl.arrays.layout import concatenate, roll, stack
+    from riselang.dsl.arrays.products import matmul
+    from riselang.dsl.arrays.selections import clip, take_along
     from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
         abs,
@@ -93,15 +98,21 @@ if TYPE_CHECKING:
         "UserError",
         "abs",
         "add",
+        "arange",
         "argmax",
         "argmin",
         "argsort",
         "bf16",
         "build",
         "cast",
+        "clip",
+        "concatenate",
         "cumsum",
         "div",
+        "dot",
+        "einsum",
         "explore",
+        "eye",
         "f16",
         "f32",
         "f64",
@@ -112,6 +123,7 @@ if TYPE_CHECKING:
         "from_stablehlo",
         "from_tensorflow",
         "from_torch",
+        "full",
         "histogram",
         "i1",
         "i8",
@@ -127,16 +139,23 @@ if TYPE_CHECKING:
         "map2d",
         "map_seq2d",
         "math",
+        "matmul",
         "max",
         "min",
         "mult",
+        "ones",
         "pad2d",
+        "roll",
         "show_term",
         "slide2d",
+        "stack",
         "sub",
+        "take_along",
+        "tensordot",
         "to_gpu",
         "top_k",
         "where",
+        "zeros",
         "zip2d",
     ]
     __all__ += _patterns.__all__
@@ -151,6 +170,11 @@ _NAME_MODULES = {
         "riselang.api.specs": "Array",
         "riselang.api.traced": "Traced",
         "riselang.dsl.array_prelude": "argmax argmin argsort cumsum histogram top_k",
+        "riselang.dsl.arrays.constructors": "arange eye full ones zeros",
+        "riselang.dsl.arrays.contractions": "dot einsum tensordot",
+        "riselang.dsl.arrays.layout": "concatenate roll stack",
+        "riselang.dsl.arrays.products": "matmul",
+        "riselang.dsl.arrays.selections": "clip take_along",
         "riselang.dsl.prelude": "abs add cast div literal map2d map_seq2d math max min mult "
         "pad2d slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",

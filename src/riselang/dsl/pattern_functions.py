@@ -10,6 +10,7 @@ from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     TYPE_PARAMETERS,
+    ZIP,
 )
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import FunType, uncurry
@@ -148,6 +149,16 @@ class PatternFunction:
 
     def __repr__(self) -> str:
         return f"<pattern {self.spec}>"
+
+
+class ZipFunction(PatternFunction):
+    """`zip` of two or more arrays: `zip(x, y, z)` is `zip(x, zip(y, z))`."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        if self.arity == ZIP.arity and len(arguments) > ZIP.arity:
+            first, *remaining = arguments
+            return self(first, self(*remaining), **options)
+        return super().__call__(*arguments, **options)
 
 
 class ScalarFunction:

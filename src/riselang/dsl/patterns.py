@@ -6,12 +6,13 @@ function, because a Python variable has the same meaning.
 
 from __future__ import annotations
 
-from riselang.dialects.rise.pattern_registry import LET, PATTERNS
-from riselang.dsl.pattern_functions import PatternFunction
+from riselang.dialects.rise.pattern_registry import LET, PATTERNS, ZIP
+from riselang.dsl.pattern_functions import PatternFunction, ZipFunction
 
 FUNCTIONS = {
     spec.python_name: PatternFunction(spec) for spec in PATTERNS.values() if spec is not LET
 }
+FUNCTIONS[ZIP.python_name] = ZipFunction(ZIP)
 globals().update(FUNCTIONS)
 
 __all__ = sorted(FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -15,7 +15,6 @@ from riselang.dsl.arrays.shapes import (
     Shape,
     element_type,
     format_shape,
-    is_array,
     rank_of,
     shape_of,
 )
@@ -151,14 +150,7 @@ def map_zipped(function: ScalarFunction, arrays: Sequence[Value]) -> Value:
         3: lambda a, b, c: function(a, b, c),
     }
     count = len(arrays)
-    return patterns.map(named.get(count) or Helper(function, count), zip_all(arrays))
-
-
-def zip_all(arrays: Sequence[Value]) -> Value:
-    """Return the array of tuples of the corresponding elements; tuples nest to the right."""
-    first, *remaining = arrays
-    return patterns.zip(first, zip_all(remaining)) if remaining else first
-
-
-def has_arrays(operands: Sequence[Any]) -> bool:
-    return any(is_array(operand) for operand in operands)
+    return patterns.map(
+        named.get(count) or Helper(function, count),
+        patterns.zip(*arrays) if count > 1 else arrays[0],
+    )

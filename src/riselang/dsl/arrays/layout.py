@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from riselang.dsl import patterns
@@ -242,15 +243,15 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Value:
     """Shift elements along axes; those that leave an end return at the other end."""
     x = as_array("roll", x)
     if axis is None:
-        return reshape_to(_roll_first(flatten(x), shift), shape_of(x))
+        return reshape_to(_roll_first(shift, flatten(x)), shape_of(x))
     axes = normalize_axes("roll", axis, rank_of(x))
     shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
     for position, distance in zip(axes, shifts, strict=True):
-        x = map_at(position, lambda part, distance=distance: _roll_first(part, distance), x)
+        x = map_at(position, partial(_roll_first, distance), x)
     return x
 
 
-def _roll_first(x: Value, shift: int) -> Value:
+def _roll_first(shift: int, x: Value) -> Value:
     length: Nat = x.type.length  # type: ignore[attr-defined]
     distance = shift % length.constant if length.is_constant and length != 0 else shift
     if distance == 0 or length == 0:

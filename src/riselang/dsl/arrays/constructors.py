@@ -1,0 +1,91 @@
+"""New arrays: constants, ranges and identity matrices.
+
+If the type of the elements is not given, it is inferred from the context, as that of a literal.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from riselang.dialects.rise.types import RiseType, ScalarType, f64, i64, is_float
+from riselang.dsl import patterns
+from riselang.dsl.arrays.broadcasting import broadcast_to
+from riselang.dsl.arrays.shapes import as_shape, length_value, literal_of
+from riselang.dsl.diagnostics import refuse
+from riselang.dsl.size_arguments import as_size
+from riselang.dsl.symbolic_values import Value, as_node, convert, select
+from riselang.dsl.tracing import current_trace
+from riselang.nat import Nat
+
+
+def zeros(shape: Any, dtype: ScalarType | None = None) -> Value:
+    """Return an array of zeros."""
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Any, dtype: ScalarType | None = None) -> Value:
+    """Return an array of ones."""
+    return full(shape, 1, dtype)
+
+
+def full(shape: Any, value: Any, dtype: ScalarType | None = None) -> Value:
+    """Return an array whose elements are all this value; `shape` is a size or several."""
+    element = Value(as_node(value, None if isinstance(value, Value) else dtype))
+    if dtype is not None and element.type != dtype:
+        element = convert(element, dtype)
+    return broadcast_to("full", element, as_shape("full", shape))
+
+
+def eye(rows: Any, columns: Any = None, k: int = 0, dtype: ScalarType | None = None) -> Value:
+    """Return a matrix with ones on a diagonal, `k` columns to the right of the main diagonal."""
+    height = as_size(rows, "eye")
+    width = height if columns is None else as_size(columns, "eye")
+    type: RiseType = current_trace().inference.fresh_type() if dtype is None else dtype
+    one, zero = literal_of(1, type), literal_of(0, type)
+
+    def row(i: Value) -> Value:
+        return patterns.generate(lambda j: select(_number(i) + k == _number(j), one, zero), n=width)
+
+    return patterns.generate(row, n=height)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: ScalarType | None = None) -> Value:
+    """Return the numbers from `start`, by default 0, to `stop`, which is not included.
+
+    The default types are i64 and, if a number is a float, f64.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    for number in (first, last, step):
+        if isinstance(number, bool) or not isinstance(number, int | float | Nat):
+            refuse(f"arange: expected numbers or sizes such as x.shape[0], but found {number!r}")
+    if step == 0:
+        refuse("arange: the step cannot be 0")
+    has_floats = any(isinstance(number, float) for number in (first, last, step))
+    type = dtype or (f64 if has_floats else i64)
+    count = _range_length(first, last, step)
+    wide = f64 if has_floats or is_float(type) else i64
+    start_value, step_value = (_constant(number, wide) for number in (first, step))
+    return patterns.generate(
+        lambda i: _as_type(_as_type(_number(i), wide) * step_value + start_value, type), n=count
+    )
+
+
+def _range_length(first: Any, last: Any, step: Any) -> Nat:
+    if any(isinstance(number, Nat) for number in (first, last, step)):
+        if isinstance(step, Nat | float) or step < 0:
+            refuse("arange: the step must be a positive integer if the bounds are not known")
+        return (last - first + (step - 1)) // step
+    return Nat.const(max(0, ceil((last - first) / step)))
+
+
+def _constant(number: Any, type: ScalarType) -> Value:
+    return length_value(number, type) if isinstance(number, Nat) else literal_of(number, type)
+
+
+def _number(i: Value) -> Value:
+    return convert(patterns.from_idx(i), i64)
+
+
+def _as_type(value: Value, type: ScalarType) -> Value:
+    return value if value.type == type else convert(value, type)
