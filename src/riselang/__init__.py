@@ -19,6 +19,7 @@ from riselang.support.garbage_collection import infrequent_gc
 from riselang.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from riselang import numpy as numpy
     from riselang.api.entry import build, load, loads
     from riselang.api.jit import Jitted, jit
     from riselang.api.lowered import Lowered

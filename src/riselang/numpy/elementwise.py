@@ -1,0 +1,330 @@
+"""Elementwise functions under NumPy's names; types are promoted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log
+from typing import Any
+
+from riselang.dialects.rise.types import ScalarType, bf16, f16, f32, i1, i8, is_float
+from riselang.dsl import patterns
+from riselang.dsl.arrays.broadcasting import map_elements
+from riselang.dsl.arrays.selections import clip as clip_elements
+from riselang.dsl.arrays.shapes import literal_of
+from riselang.dsl.pattern_functions import scalar_function
+from riselang.dsl.symbolic_values import (
+    Value,
+    build_operation,
+    compare,
+    convert,
+    select,
+)
+from riselang.numpy.promotion import as_value, promote, promote_to_floats, type_of
+from riselang.term.conversion import bit_width
+
+Function = Callable[..., Value]
+MAX, MIN, ABS = (scalar_function(name) for name in ("max", "min", "abs"))
+INFINITY = float("inf")
+
+
+def _named(name: str, description: str, function: Function) -> Function:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = description
+    return function
+
+
+def _float_function(name: str, scalar_name: str) -> Function:
+    """Return a function of floats; integers are converted to f64."""
+
+    def apply(*operands: Any) -> Value:
+        return build_operation(scalar_name, *promote_to_floats(*operands), symbol=name)
+
+    return _named(name, f"Return `{scalar_name}` of each element.", apply)
+
+
+exp, expm1, log_, log1p, log2, log10, sqrt = (
+    _float_function(name, name)
+    for name in ["exp", "expm1", "log", "log1p", "log2", "log10", "sqrt"]
+)
+sin, cos, tan, sinh, cosh, tanh = (
+    _float_function(name, name) for name in ["sin", "cos", "tan", "sinh", "cosh", "tanh"]
+)
+asin, acos, atan, atan2, copysign = (
+    _float_function(name, name) for name in ["asin", "acos", "atan", "atan2", "copysign"]
+)
+exp2, cbrt = (_float_function(name, name) for name in ("exp2", "cbrt"))
+
+
+def _rounding(name: str, scalar_name: str) -> Function:
+    """Return a function that rounds floats; integers and Booleans stay as they are."""
+
+    def apply(x: Any) -> Value:
+        (value,) = promote(x)
+        return build_operation(scalar_name, value, symbol=name) if _is_float(value) else value
+
+    return _named(name, f"Return `{scalar_name}` of each float; integers stay as they are.", apply)
+
+
+floor, ceil, trunc = (_rounding(name, name) for name in ("floor", "ceil", "trunc"))
+round = _rounding("round", "roundeven")
+
+
+def _is_float(value: Value) -> bool:
+    type = type_of(value)
+    return isinstance(type, ScalarType) and is_float(type)
+
+
+def _binary(name: str, function: Function, description: str) -> Function:
+    """Return a function on two operands of one type."""
+
+    def apply(x: Any, y: Any) -> Value:
+        return function(*promote(x, y))
+
+    return _named(name, description, apply)
+
+
+add = _binary("add", lambda x, y: x + y, "Return `x + y`.")
+subtract = _binary("subtract", lambda x, y: x - y, "Return `x - y`.")
+multiply = _binary("multiply", lambda x, y: x * y, "Return `x * y`.")
+bitwise_and = _binary("bitwise_and", lambda x, y: x & y, "Return `x & y`.")
+bitwise_or = _binary("bitwise_or", lambda x, y: x | y, "Return `x | y`.")
+bitwise_xor = _binary("bitwise_xor", lambda x, y: x ^ y, "Return `x ^ y`.")
+left_shift = _binary("left_shift", lambda x, y: x << y, "Return `x << y`.")
+right_shift = _binary("right_shift", lambda x, y: x >> y, "Return `x >> y`.")
+
+
+def _comparison(name: str, predicate: str, symbol: str) -> Function:
+    def apply(x: Any, y: Any) -> Value:
+        x, y = promote(x, y)
+        if type_of(x) == i1:  # a Boolean is compared as 0 or 1
+            x, y = (convert(each, i8) for each in (x, y))
+        return compare(predicate, symbol, x, y)
+
+    return _named(name, f"Return `x {symbol} y`.", apply)
+
+
+equal = _comparison("equal", "eq", "==")
+not_equal = _comparison("not_equal", "ne", "!=")
+less = _comparison("less", "lt", "<")
+less_equal = _comparison("less_equal", "le", "<=")
+greater = _comparison("greater", "gt", ">")
+greater_equal = _comparison("greater_equal", "ge", ">=")
+
+
+def divide(x: Any, y: Any) -> Value:
+    """Return the quotient as a float."""
+    x, y = promote_to_floats(x, y)
+    return x / y
+
+
+def floor_divide(x: Any, y: Any) -> Value:
+    """Return the quotient, rounded down."""
+    x, y = promote(x, y)
+    if not _is_float(x):
+        return x // y
+    return _map_wide("floor_divide", lambda a, b: _divide_with_remainder(a, b)[0], (x, y))
+
+
+def remainder(x: Any, y: Any) -> Value:
+    """Return the remainder of a division that rounds down; it has the sign of `y`."""
+    x, y = promote(x, y)
+    if not _is_float(x):
+        return x % y
+    return _map_wide("remainder", lambda a, b: _divide_with_remainder(a, b)[1], (x, y))
+
+
+def _map_wide(name: str, function: Function, operands: Sequence[Value]) -> Value:
+    """Apply a function to floats of at least 32 bits, and convert the result back."""
+    type = type_of(operands[0])
+    assert isinstance(type, ScalarType)
+    if type not in (f16, bf16):
+        return map_elements(name, function, operands)
+    wide = [convert(operand, f32) for operand in operands]
+    return convert(map_elements(name, function, wide), type)
+
+
+def _divide_with_remainder(a: Value, b: Value) -> tuple[Value, Value]:
+    """Divide as Python does: the remainder is exact if the quotient is an exact integer."""
+    quotient = build_operation("trunc", a / b)
+    exact = build_operation("fma", -quotient, b, a)
+    step = build_operation("copysign", b, a)
+    is_too_large = (exact != 0) & ((exact < 0) != (a < 0))
+    rest = select(is_too_large, exact + step, exact)
+    rest = select(ABS(rest) >= ABS(b), rest - step, rest)
+    rest = select((ABS(b) == INFINITY) & (ABS(a) != INFINITY), a, rest)
+    differs = (rest != 0) & ((rest < 0) != (b < 0))
+    modulus = select(
+        rest == 0, build_operation("copysign", rest * 0, b), select(differs, rest + b, rest)
+    )
+    floored = (a - rest) / b - select(differs, one_of(a), one_of(a) * 0)
+    nearest = build_operation("floor", floored)
+    nearest = select(floored - nearest > 0.5, nearest + 1, nearest)
+    is_plain = (b != 0) & (ABS(a) != INFINITY)
+    zero = build_operation("copysign", a * 0, a / b)
+    whole = select(floored == 0, zero, nearest)
+    return select(is_plain, whole, a / b), select(is_plain, modulus, (a - a) / (b * 0))
+
+
+def one_of(value: Value) -> Value:
+    return literal_of(1, type_of(value))
+
+
+def pow(x: Any, y: Any) -> Value:
+    """Return the power `x ** y`; the exponents of integers must not be negative."""
+    if isinstance(y, int) and y > 0 and not isinstance(y, bool) and not _is_float(as_value(x)):
+        return as_value(x) ** y
+    x, y = promote(x, y)
+    return x**y if _is_float(x) else map_elements("pow", _integer_power, (x, y))
+
+
+def _integer_power(base: Value, exponent: Value) -> Value:
+    """Multiply repeatedly: each step uses one bit of the exponent."""
+    type = type_of(base)
+    assert isinstance(type, ScalarType)
+
+    def step(state: Value) -> Any:
+        power, (factor, bits) = state.fst, state.snd
+        return select((bits & 1) == 1, power * factor, power), factor * factor, bits >> 1
+
+    return patterns.iterate(bit_width(type), step, (literal_of(1, type), base, exponent)).fst
+
+
+def maximum(x: Any, y: Any) -> Value:
+    """Return the greater of two elements; NaN if one of them is NaN."""
+    x, y = promote(x, y)
+    return x | y if type_of(x) == i1 else MAX(x, y)
+
+
+def minimum(x: Any, y: Any) -> Value:
+    """Return the smaller of two elements; NaN if one of them is NaN."""
+    x, y = promote(x, y)
+    return x & y if type_of(x) == i1 else MIN(x, y)
+
+
+def clip(x: Any, min: Any = None, max: Any = None) -> Value:
+    """Limit the elements to the range from `min` to `max`; None does not limit them."""
+    bounds = [each for each in (min, max) if each is not None]
+    x, *limits = promote(x, *bounds)
+    low = limits.pop(0) if min is not None else None
+    return clip_elements(x, low, limits[0] if limits else None)
+
+
+def absolute(x: Any) -> Value:
+    """Return the absolute value of each element."""
+    (x,) = promote(x)
+    return x if type_of(x) == i1 else ABS(x)
+
+
+def negative(x: Any) -> Value:
+    """Return `-x`."""
+    return -promote(x)[0]
+
+
+def positive(x: Any) -> Value:
+    """Return the elements as they are."""
+    return promote(x)[0]
+
+
+def square(x: Any) -> Value:
+    """Return `x * x`."""
+    (x,) = promote(x)
+    return map_elements("square", lambda a: a * a, (x,))
+
+
+def reciprocal(x: Any) -> Value:
+    """Return `1 / x`."""
+    return divide(1.0, x)
+
+
+def sign(x: Any) -> Value:
+    """Return -1, 0 or 1 for each element, and NaN for NaN."""
+    (x,) = promote(x)
+    return map_elements("sign", _sign, (x,))
+
+
+def _sign(a: Value) -> Value:
+    one = one_of(a)
+    if not _is_float(a):
+        return select(a > 0, one, select(a < 0, -one, one - one))
+    return select(a == 0, a, select(a != a, a, build_operation("copysign", one, a)))
+
+
+def signbit(x: Any) -> Value:
+    """Return whether the sign bit of each float is set."""
+    (x,) = promote_to_floats(x)
+    return map_elements("signbit", lambda a: build_operation("copysign", one_of(a), a) < 0, (x,))
+
+
+def isnan(x: Any) -> Value:
+    """Return whether each element is NaN."""
+    (x,) = promote_to_floats(x)
+    return map_elements("isnan", lambda a: a != a, (x,))
+
+
+def isinf(x: Any) -> Value:
+    """Return whether each element is an infinity."""
+    (x,) = promote_to_floats(x)
+    return map_elements("isinf", lambda a: ABS(a) == INFINITY, (x,))
+
+
+def isfinite(x: Any) -> Value:
+    """Return whether each element is a finite number."""
+    (x,) = promote_to_floats(x)
+    return map_elements("isfinite", lambda a: ABS(a) < INFINITY, (x,))
+
+
+def hypot(x: Any, y: Any) -> Value:
+    """Return the length of the vector (x, y), without overflow of its squares."""
+    return map_elements("hypot", _hypot, promote_to_floats(x, y))
+
+
+def _hypot(a: Value, b: Value) -> Value:
+    large, small = MAX(ABS(a), ABS(b)), MIN(ABS(a), ABS(b))
+    ratio = select(large == 0, large, small / large)
+    length = large * build_operation("sqrt", 1 + ratio * ratio)
+    return select((ABS(a) == INFINITY) | (ABS(b) == INFINITY), one_of(a) * INFINITY, length)
+
+
+def logaddexp(x: Any, y: Any) -> Value:
+    """Return `log(exp(x) + exp(y))`, without overflow."""
+    return map_elements("logaddexp", _logaddexp, promote_to_floats(x, y))
+
+
+def _logaddexp(a: Value, b: Value) -> Value:
+    difference = build_operation("log1p", build_operation("exp", -ABS(a - b)))
+    return select(a == b, a + log(2), MAX(a, b) + difference)
+
+
+def _truth(x: Any) -> Value:
+    value = as_value(x)
+    return value if type_of(value) == i1 else convert(value, i1)
+
+
+def logical_and(x: Any, y: Any) -> Value:
+    """Return whether both elements are true, or not zero."""
+    return _truth(x) & _truth(y)
+
+
+def logical_or(x: Any, y: Any) -> Value:
+    """Return whether one of two elements is true, or not zero."""
+    return _truth(x) | _truth(y)
+
+
+def logical_xor(x: Any, y: Any) -> Value:
+    """Return whether exactly one of two elements is true, or not zero."""
+    return _truth(x) ^ _truth(y)
+
+
+def logical_not(x: Any) -> Value:
+    """Return whether each element is false, or zero."""
+    return ~_truth(x)
+
+
+def invert(x: Any) -> Value:
+    """Invert the bits of integers, or negate Booleans."""
+    return ~promote(x)[0]
+
+
+def where(condition: Any, x: Any, y: Any) -> Value:
+    """Return the elements of `x` where the condition holds, and those of `y` elsewhere."""
+    return select(_truth(condition), *promote(x, y))
