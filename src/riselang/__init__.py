@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from riselang.api.traced import Traced
     from riselang.dialects.rise.types import (
         bf16,
+        bool_,
         f16,
         f32,
         f64,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
         i32,
         i64,
         index,
+        u8,
+        u16,
+        u32,
+        u64,
     )
     from riselang.dsl import patterns as _patterns
     from riselang.dsl.array_prelude import (
@@ -55,7 +60,9 @@ if TYPE_CHECKING:
     from riselang.dsl.prelude import (
         abs,
         add,
+        bitcast,
         cast,
+        clz,
         div,
         literal,
         map2d,
@@ -65,6 +72,7 @@ if TYPE_CHECKING:
         min,
         mult,
         pad2d,
+        popcount,
         slide2d,
         sub,
         where,
@@ -104,9 +112,12 @@ if TYPE_CHECKING:
         "argmin",
         "argsort",
         "bf16",
+        "bitcast",
+        "bool_",
         "build",
         "cast",
         "clip",
+        "clz",
         "concatenate",
         "cumsum",
         "div",
@@ -146,6 +157,7 @@ if TYPE_CHECKING:
         "mult",
         "ones",
         "pad2d",
+        "popcount",
         "roll",
         "show_term",
         "slide2d",
@@ -155,6 +167,10 @@ if TYPE_CHECKING:
         "tensordot",
         "to_gpu",
         "top_k",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
         "where",
         "zeros",
         "zip2d",
@@ -176,9 +192,10 @@ _NAME_MODULES = {
         "riselang.dsl.arrays.layout": "concatenate roll stack",
         "riselang.dsl.arrays.products": "matmul",
         "riselang.dsl.arrays.selections": "clip take_along",
-        "riselang.dsl.prelude": "abs add cast div literal map2d map_seq2d math max min mult "
-        "pad2d slide2d sub where zip2d",
-        "riselang.dialects.rise.types": "bf16 f16 f32 f64 i1 i8 i16 i32 i64 index",
+        "riselang.dsl.prelude": "abs add bitcast cast clz div literal map2d map_seq2d math max min "
+        "mult pad2d popcount slide2d sub where zip2d",
+        "riselang.dialects.rise.types": "bf16 bool_ f16 f32 f64 i1 i8 i16 i32 i64 index "
+        "u8 u16 u32 u64",
         "riselang.support.errors": "InternalError LimitationError RiseError UserError",
         "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "

@@ -18,9 +18,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DTYPES: Mapping[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
     "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-    "index": np.int64,
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "index": np.int64,
 }  # fmt: skip
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+WIDTHS = {
+    "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64,
+    "index": 64,
+}  # fmt: skip
 SMALL_FLOATS = ("f16", "bf16")
 
 
@@ -121,7 +124,9 @@ def _compare_floats(predicate: str, a: Array, b: Array) -> Array:
 
 
 def _signed(values: Array, type: str) -> Array:
-    return -values.astype(np.int8) if type == "i1" else values
+    if type == "i1":
+        return -values.astype(np.int8)
+    return values.view(f"i{values.dtype.itemsize}")
 
 
 def _unsigned(values: Array, type: str) -> Array:
@@ -200,7 +205,14 @@ UNSIGNED: Mapping[str, Callable[..., Array]] = {
     ).astype(a.dtype),
     "arith.maxui": np.maximum,
     "arith.minui": np.minimum,
+    "math.ctpop": lambda a: np.bitwise_count(a).astype(a.dtype),
+    "math.ctlz": lambda a: _leading_zeros(a),
 }
+
+
+def _leading_zeros(a: Array) -> Array:
+    shifts = range(a.dtype.itemsize * 8)
+    return sum(((a >> a.dtype.type(shift)) == 0).astype(a.dtype) for shift in shifts)  # type: ignore[return-value]
 
 
 def _shift(op: str, operands: Sequence[Array], type: str) -> Array:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import riselang as rl
-from riselang.dialects.rise.types import FunType, RiseType, i1, is_float, uncurry
+from riselang.dialects.rise.types import FunType, RiseType, i1, uncurry
 from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import current_trace, trace_function
 from riselang.term import build
@@ -27,14 +27,12 @@ from riselang.term.nodes import (
     scalar_type,
     spine,
 )
-from riselang.term.scalar_ops import OVERLOADS, comparison_op
+from riselang.term.scalar_ops import OVERLOADS, comparison_op, resolve_op
 from support.programs import Program
 
 Environment = tuple[Any, ...]
-FUNCTIONS = {
-    **{name: getattr(rl, name) for name in ("add", "sub", "mult", "div", "max", "min", "abs")},
-    **vars(rl.math),
-}
+NAMES = ("add", "sub", "mult", "div", "max", "min", "abs", "popcount", "clz")
+FUNCTIONS = {**{name: getattr(rl, name) for name in NAMES}, **vars(rl.math)}
 """The scalar functions by their names in Python."""
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "lt": lambda a, b: a < b,
@@ -131,7 +129,7 @@ def _scalar(term: Scalar, operands: list[Any]) -> Any:
     """By the function that people write, where there is one for this operation."""
     type, source = scalar_type(term), scalar_type(term.operands[-1])
     for name, function in FUNCTIONS.items():
-        if OVERLOADS[name][not is_float(type)] == term.op and type != i1:
+        if name in OVERLOADS and resolve_op(name, type) == term.op and type != i1:
             return function(*operands)
     if term.op == "arith.select":
         return rl.where(*operands)

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.lane_types import Lanes, lane_type, with_lane_type
-from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, ScalarType, f16, i1, is_float
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    RiseType,
+    ScalarType,
+    f16,
+    i1,
+    is_float,
+    is_unsigned,
+)
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import Literal, Scalar, Term, scalar_type
 from riselang.term.scalar_ops import CMPF_PREDICATES, CMPI_PREDICATES
@@ -26,10 +34,14 @@ RARE = {
             "arith.ceildivui", "arith.shli", "arith.shrsi", "arith.shrui", "arith.maxui",
             "arith.minui"),
 }  # fmt: skip
+COMMON_UNSIGNED = (
+    "arith.addi", "arith.muli", "arith.subi", "arith.maxui", "arith.minui", "arith.divui",
+    "arith.shrui", "arith.andi", "arith.ori", "arith.xori",
+)  # fmt: skip
 UNARY = {
     True: ("arith.negf", "math.sqrt", "math.absf", "math.floor", "math.ceil", "math.trunc",
            "math.round", "math.roundeven"),
-    False: ("math.absi",),
+    False: ("math.absi", "math.ctpop", "math.ctlz"),
 }  # fmt: skip
 FLOAT_LITERALS = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.25, 0.1)
 
@@ -54,6 +66,8 @@ class RandomScalars:
         if width == 1:
             return self.choices.of((0, -1))
         most = (1 << (width - 1)) - 1
+        if type.is_unsigned:
+            return self.choices.of((0, 1, 2, 3, 7, 64, most, most + 1, 2 * most + 1))
         return self.choices.of((0, 1, 2, -1, 3, 7, -5, 64, most, -most - 1))
 
     def operation(self, type: Lanes, make: Make) -> Term:
@@ -72,7 +86,9 @@ class RandomScalars:
         return self.binary(type, [make(type), make(type)])
 
     def binary(self, type: Lanes, operands: Sequence[Term]) -> Term:
-        return Scalar(self.choices.of(COMMON[is_float(lane_type(type))]), operands, type)
+        lane = lane_type(type)
+        ops = COMMON_UNSIGNED if is_unsigned(lane) else COMMON[is_float(lane)]
+        return Scalar(self.choices.of(ops), operands, type)
 
     def rare(self, type: Lanes, make: Make) -> Term:
         op = self.choices.of(RARE[is_float(lane_type(type))])

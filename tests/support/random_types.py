@@ -52,7 +52,8 @@ class RandomTypes:
     def __init__(self, choices: Choices, *, vectors: bool):
         self.choices = choices
         self.vectors = vectors
-        names = ("f32", "i32", "f64", "i64", "i8", "f16", "bf16", "i16", "i1", "index")
+        names = ("f32", "i32", "f64", "i64", "i8", "f16", "bf16", "i16", "i1", "index",
+                 "u8", "u32", "u16", "u64")  # fmt: skip
         count = 1 + choices.below(3)
         self.palette = [SCALARS[choices.of(names)] for _ in range(count)]
 

@@ -99,7 +99,9 @@ def _check_in_context(found: Found, number: int) -> None:
         result = instance.rule.run(subterm_at(before.term, path), setting)
         assert isinstance(result, Success), f"{instance.rule} does not apply in {before.term}"
         by_hand = replace_at(by_hand, path, result.term)
-    assert by_hand == after.term, f"{instance.rule} gives something else in {before.term}"
+    if by_hand != after.term:
+        message = f"gives something else in {before.term}"
+        raise Unsound(instance, before, number, message)
     keeps_values(instance, before, after, number)
     first = Program(replayed(top_down(instance.rule).run(before.term, setting), before.term), 1)
     if first.term != after.term:

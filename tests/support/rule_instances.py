@@ -48,7 +48,7 @@ ROOM = 4
 """How many scalars the values of an unknown data type may have."""
 ATTEMPTS = 30
 """How often sizes are chosen anew until the patterns of the law permit them."""
-INTEGERS = ("i32", "i8", "i64", "i16", "i1", "index")
+INTEGERS = ("i32", "i8", "i64", "i16", "i1", "index", "u8", "u32", "u64")
 FLOATS = ("f32", "f64")
 PLACE = Place((), 3, 12)
 """Where functions and values are made: with nothing around, and not large."""

@@ -35,11 +35,12 @@ def random_array(type: str, shape: tuple[int, ...], source: np.random.Generator)
         return np.asarray(source.integers(0, 2, shape), np.bool_)
     if kind < 2:
         return np.asarray(source.integers(-9, 10, shape)).astype(dtype)
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if kind == 2:
             return np.asarray(source.integers(limits.min, limits.max, shape, dtype, endpoint=True))
-        special = [0, 1, -1, 2, 7, limits.min, limits.max, limits.min + 1]
+        special = [0, 1, 2, 7, limits.min, limits.max, limits.min + 1]
+        special.append(-1 if dtype.kind == "i" else limits.max // 2 + 1)
         return np.asarray(source.choice(np.asarray(special, dtype), shape))
     with np.errstate(all="ignore"):
         if kind == 2:
@@ -73,6 +74,6 @@ def _same_array(left: Array, right: Array) -> bool:
         return False
     bits = f"u{left.dtype.itemsize}"
     equal = np.array(left).view(bits) == np.array(right).view(bits)
-    if left.dtype.kind not in "bi":
+    if left.dtype.kind not in "biu":
         equal |= np.isnan(left.astype(np.float64)) & np.isnan(right.astype(np.float64))
     return bool(equal.all())

@@ -21,6 +21,10 @@ from riselang.dialects.rise.types import (
     i16,
     i32,
     i64,
+    u8,
+    u16,
+    u32,
+    u64,
 )
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.user_locations import user_location
@@ -84,6 +88,7 @@ def array_spec(lengths: Sequence[int | str], dtype: str) -> ArraySpec:
     names = {"bool": i1, "bfloat16": bf16}
     names |= {f"float{width}": type for width, type in ((16, f16), (32, f32), (64, f64))}
     names |= {f"int{width}": type for width, type in ((8, i8), (16, i16), (32, i32), (64, i64))}
+    names |= {f"uint{width}": type for width, type in ((8, u8), (16, u16), (32, u32), (64, u64))}
     if dtype not in names:
         raise UserError(f"arrays of {dtype} cannot be passed")
     return Array.__class_getitem__((*lengths, names[dtype]))

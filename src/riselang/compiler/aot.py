@@ -17,6 +17,7 @@ from riselang.runtime.shared_library import DESCRIPTION
 C_TYPES = {
     "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double", "i1": "bool",
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "index": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
 """C99 has no half-precision type; the bits are passed as an integer."""
 LINK_REQUIREMENTS = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.affine import StoreOp
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, MemRefType, NoneAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -28,7 +28,7 @@ from riselang.runtime.shapes import DynamicDimensions
 from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
-from riselang.term.to_dialect import PARAMETERS, FunctionShell
+from riselang.term.to_dialect import PARAMETERS, UNSIGNED, FunctionShell
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,31 @@ def _parameter_names(function: FuncOp) -> list[str] | None:
 
 def _parameters(function: FuncOp, bindings: Sequence[BufferBinding]) -> Iterable[Parameter]:
     bounds = _index_bounds(bindings)
+    unsigned = _unsigned_positions(function, bindings)
     names = _parameter_names(function)
     failure = failure_parameter(function)
     for position, argument in enumerate(function.body.blocks[0].args):
         if argument is not failure:
             name = names[position] if names else argument.name_hint or f"arg{position}"
-            yield _parameter(name, argument.type, bounds.get(argument))
+            parameter = _parameter(name, argument.type, bounds.get(argument))
+            is_unsigned = position in unsigned
+            yield replace(parameter, type=parameter.type.unsigned) if is_unsigned else parameter
+
+
+def _unsigned_positions(function: FuncOp, bindings: Sequence[BufferBinding]) -> frozenset[int]:
+    """Return the positions of the parameters that hold unsigned integers.
+
+    Buffers are signless: the types of the program, or an attribute in later stages, determine it.
+    """
+    buffers = {
+        buffer
+        for border in bindings
+        for buffer, (_, leaf) in zip(border.buffers, leaves(border.type), strict=True)
+        if leaf.is_unsigned
+    }
+    attribute = function.attributes.get(UNSIGNED)
+    positions = attribute.get_values() if isinstance(attribute, DenseArrayBase) else ()
+    return _argument_positions(function, buffers) | frozenset(map(int, positions))
 
 
 def _index_bounds(bindings: Sequence[BufferBinding]) -> dict[SSAValue, Nat]:

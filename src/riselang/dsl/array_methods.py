@@ -149,12 +149,6 @@ class ArrayMethods:
 
         return power(other, self)
 
-    def __invert__(self) -> Value:
-        # Deferred: derived operators are composed of those of values.
-        from riselang.dsl.derived_operators import invert
-
-        return invert(cast("Value", self))
-
 
 def _shapes() -> Any:
     # Deferred: its functions work on values.

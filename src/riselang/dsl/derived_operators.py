@@ -1,16 +1,12 @@
-"""Operators that are composed of operations: remainders, powers of integers, and negations."""
+"""Operators that are composed of operations: remainders, and powers of integers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import VECTOR_FROM_SCALAR
-from riselang.dialects.rise.types import ScalarType, TypeVariable, VectorType, i1
-from riselang.dsl.diagnostics import refuse
-from riselang.dsl.pattern_application import apply_pattern
+from riselang.dialects.rise.types import ScalarType
 from riselang.dsl.symbolic_values import Value, build_binary, has_arrays, is_integer, map_arrays
-from riselang.dsl.tracing import current_trace, type_text
 
 Operand = Any
 
@@ -38,19 +34,3 @@ def _multiply_repeatedly(base: Value, exponent: int) -> Value:
         return base
     half = _multiply_repeatedly(base, exponent // 2)
     return half * half * base if exponent % 2 else half * half
-
-
-def invert(value: Value) -> Value:
-    """Negate a Boolean, or invert the bits of an integer; lane by lane in a vector."""
-    if has_arrays((value,)):
-        return map_arrays("~", invert, (value,))
-    type = value.type
-    if isinstance(type, TypeVariable):
-        current_trace().unify(i1, type, "operand of '~'")
-    lane = lane_type(current_trace().inference.resolve(type))
-    if lane != i1 and not (isinstance(lane, ScalarType) and is_integer(lane)):
-        refuse(f"'~' works on Booleans and integers, but this is {type_text(type)}")
-    ones: Operand = True if lane == i1 else -1
-    if isinstance(type, VectorType):
-        ones = Value(apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [ones], None))
-    return build_binary("bitxor", "~", value, ones)

@@ -25,6 +25,10 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "float64": "use rl.f64",
     "int32": "use rl.i32",
     "int64": "use rl.i64",
+    "uint8": "use rl.u8",
+    "uint16": "use rl.u16",
+    "uint32": "use rl.u32",
+    "uint64": "use rl.u64",
 }
 
 

@@ -23,7 +23,7 @@ from riselang.dsl.user_locations import user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.scalar_ops import OVERLOADS
+from riselang.term.scalar_ops import OVERLOADS, overload_arity
 
 
 class PatternFunction:
@@ -181,16 +181,9 @@ class ScalarFunction:
         return f"<scalar function {self.name}>"
 
 
-_TERNARY = {"fma"}
-_BINARY = {
-    "add", "sub", "mult", "div", "floordiv", "max", "min", "bitand", "bitor", "bitxor", "pow",
-    "atan2", "copysign",
-}  # fmt: skip
-
-
 def scalar_function(name: str) -> ScalarFunction:
-    arity = 2 if name in _BINARY else 3 if name in _TERNARY else 1
-    ops = " or ".join(op for op in OVERLOADS[name] if op is not None)
+    arity = overload_arity(name)
+    ops = " or ".join(dict.fromkeys(op for op in OVERLOADS[name] if op is not None))
     return ScalarFunction(name, arity, f"`{name}` of {format_count(arity, 'scalar')}: {ops}")
 
 

@@ -11,18 +11,19 @@ from typing import Any
 from riselang.dialects.rise.types import ScalarType
 from riselang.dsl.pattern_functions import helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
-from riselang.dsl.symbolic_values import Value, as_node, convert, select
+from riselang.dsl.symbolic_values import Value, as_node, convert, reinterpret, select
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 from riselang.term.scalar_ops import OVERLOADS
 
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
 max, min, abs = (scalar_function(name) for name in ("max", "min", "abs"))
+popcount, clz = (scalar_function(name) for name in ("popcount", "clz"))
 math = SimpleNamespace(
     **{
         name: scalar_function(name)
-        for name, (on_floats, _) in OVERLOADS.items()
-        if on_floats is not None and on_floats.startswith("math.")
+        for name, overload in OVERLOADS.items()
+        if overload.on_floats is not None and overload.on_floats.startswith("math.")
     }
 )
 
@@ -39,6 +40,15 @@ def cast(value: Any, type: ScalarType) -> Value:
             f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
         )
     return convert(value, type)
+
+
+def bitcast(value: Any, type: ScalarType) -> Value:
+    """Reinterpret the bits of a scalar, or of each lane, as another type of the same width."""
+    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            f"bitcast: expected a scalar type such as rl.u32, but found {type!r}", user_location()
+        )
+    return reinterpret(value, type)
 
 
 def literal(number: float, type: ScalarType) -> Value:

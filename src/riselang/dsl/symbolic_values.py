@@ -36,7 +36,7 @@ from riselang.dsl.tracing import (
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.scalar_ops import OVERLOADS, resolve_op
+from riselang.term.scalar_ops import resolve_op
 
 Operand = Any
 
@@ -149,19 +149,23 @@ class Value(ArrayMethods, UnsupportedOperations):
         return build_binary("bitxor", "^", other, self)
 
     def __lshift__(self, other: Operand) -> Value:
-        return build_binary("arith.shli", "<<", self, other)
+        return build_binary("shl", "<<", self, other)
 
     def __rlshift__(self, other: Operand) -> Value:
-        return build_binary("arith.shli", "<<", other, self)
+        return build_binary("shl", "<<", other, self)
 
     def __rshift__(self, other: Operand) -> Value:
-        return build_binary("arith.shrsi", ">>", self, other)
+        return build_binary("shr", ">>", self, other)
 
     def __rrshift__(self, other: Operand) -> Value:
-        return build_binary("arith.shrsi", ">>", other, self)
+        return build_binary("shr", ">>", other, self)
 
     def __neg__(self) -> Value:
         return build_operation("neg", self, symbol="-")
+
+    def __invert__(self) -> Value:
+        """Negate a Boolean, or invert all bits of an integer."""
+        return build_operation("bitnot", self, symbol="~")
 
     def __abs__(self) -> Value:
         return build_operation("abs", self)
@@ -265,10 +269,7 @@ def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[O
 
 def _check_defined(name: str, symbol: str, type: RiseType) -> None:
     lane = lane_type(type)
-    if not isinstance(lane, ScalarType) or name == "neg":
-        return
-    is_defined = resolve_op(name, lane) if name in OVERLOADS else is_integer(lane)
-    if is_defined:
+    if not isinstance(lane, ScalarType) or name == "neg" or resolve_op(name, lane) is not None:
         return
     instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
     raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
@@ -285,9 +286,11 @@ OPERATOR_ALTERNATIVES = {
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
     "bitxor": "use a ** b for a power",
+    "bitnot": "it inverts Booleans and the bits of integers",
+    "shl": "multiply by a power of two",
+    "shr": "divide by a power of two",
+    "abs": "an unsigned integer is its own absolute value",
     "pow": "multiply, or rl.cast the operands to a float",
-    "arith.shli": "multiply by a power of two",
-    "arith.shrsi": "divide by a power of two",
 }
 
 
@@ -355,6 +358,16 @@ def convert(value: Operand, type: ScalarType) -> Value:
     (node,) = _convert_operands("cast", (value,))
     target = trace.inference.with_lane(node.type, type)
     return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
+
+
+def reinterpret(value: Operand, type: ScalarType) -> Value:
+    trace = current_trace()
+    (node,) = _convert_operands("bitcast", (value,))
+    target = trace.inference.with_lane(node.type, type)
+    operation = build.Operation(
+        target, "arith.bitcast", [node], scope=trace.scope, location=user_location()
+    )
+    return Value(operation)
 
 
 def _convert_operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:

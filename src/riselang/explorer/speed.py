@@ -224,6 +224,8 @@ def _random_array(source: np.random.Generator, type: RiseType, position: int) ->
     dtype = numpy_dtype(element)
     if dtype.kind == "i":
         return source.integers(-8, 8, shape).astype(dtype)
+    if dtype.kind == "u":
+        return source.integers(0, 16, shape).astype(dtype)
     if dtype.kind == "b":
         return source.integers(0, 2, shape).astype(dtype)
     return source.random(shape).astype(dtype)

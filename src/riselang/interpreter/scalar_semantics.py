@@ -16,11 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType, is_float
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    ScalarType,
+    i1,
+    integer_width,
+    is_float,
+    wrap_integer,
+)
 from riselang.support.errors import LimitationError
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
-
-INTEGER_WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 
 
 @cache
@@ -34,19 +39,18 @@ def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
         {
             "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
             "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
+            "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
         }[name]
     )  # fmt: skip
 
 
-def wrap_integer(number: int, type: ScalarType) -> int:
-    """Wrap `number` to the type's width, in two's complement."""
-    width = INTEGER_WIDTHS[SCALAR_NAMES[type]]
-    number &= (1 << width) - 1
-    return number - (1 << width) if number >> (width - 1) else number
-
-
 def to_unsigned(number: int, type: ScalarType) -> int:
-    return number & ((1 << INTEGER_WIDTHS[SCALAR_NAMES[type]]) - 1)
+    return number & ((1 << integer_width(type)) - 1)
+
+
+def to_signed(number: int, type: ScalarType) -> int:
+    width = integer_width(type)
+    return number - (1 << width) if number >> (width - 1) == 1 else number
 
 
 def make_constant(number: float, type: ScalarType) -> Any:
@@ -56,11 +60,11 @@ def make_constant(number: float, type: ScalarType) -> Any:
 def from_numpy(value: Any, type: ScalarType) -> Any:
     if is_float(type):
         return numpy_dtype(type).type(value)
-    return -int(value) if SCALAR_NAMES[type] == "i1" else int(value)
+    return -int(value) if type == i1 else int(value)
 
 
 def to_numpy(value: Any, type: ScalarType) -> Any:
-    return bool(value) if SCALAR_NAMES[type] == "i1" else value
+    return bool(value) if type == i1 else value
 
 
 def evaluate_op(
@@ -81,13 +85,15 @@ def evaluate_op(
         with np.errstate(all="ignore"):
             return numpy_dtype(target).type(FLOAT_OPS[op](*operands))
     if op in INTEGER_OPS:
-        return wrap_integer(INTEGER_OPS[op](*operands), target)
+        return wrap_integer(INTEGER_OPS[op](*(to_signed(x, target) for x in operands)), target)
     if op in UNSIGNED_OPS:
         return wrap_integer(UNSIGNED_OPS[op](*(to_unsigned(x, target) for x in operands)), target)
     if op in SHIFTS:
         return wrap_integer(
             SHIFTS[op](operands[0], to_unsigned(operands[1], target), target), target
         )
+    if op in BIT_COUNTS:
+        return wrap_integer(BIT_COUNTS[op](to_unsigned(operands[0], target), target), target)
     raise LimitationError(f"the interpreter has no {op}")
 
 
@@ -226,7 +232,7 @@ def _compare(relation: str, a: Any, b: Any) -> bool:
 def _compare_integers(predicate: str, a: int, b: int, type: ScalarType) -> bool:
     if predicate.startswith("u"):
         return _compare(predicate[1:], to_unsigned(a, type), to_unsigned(b, type))
-    return _compare(predicate.removeprefix("s"), a, b)
+    return _compare(predicate.removeprefix("s"), to_signed(a, type), to_signed(b, type))
 
 
 def _truncated_quotient(a: int, b: int) -> int:
@@ -265,24 +271,29 @@ UNSIGNED_OPS: Mapping[str, Callable[..., int]] = {
 
 
 def _shift_left(a: int, amount: int, type: ScalarType) -> int:
-    return a << amount if amount < INTEGER_WIDTHS[SCALAR_NAMES[type]] else 0
+    return a << amount if amount < integer_width(type) else 0
 
 
 def _shift_right(a: int, amount: int, type: ScalarType) -> int:
-    return a >> min(amount, INTEGER_WIDTHS[SCALAR_NAMES[type]])
+    return a >> min(amount, integer_width(type))
 
 
 SHIFTS: Mapping[str, Callable[[int, int, ScalarType], int]] = {
     "arith.shli": _shift_left,
-    "arith.shrsi": _shift_right,
+    "arith.shrsi": lambda a, amount, type: _shift_right(to_signed(a, type), amount, type),
     "arith.shrui": lambda a, amount, type: _shift_right(to_unsigned(a, type), amount, type),
+}
+
+BIT_COUNTS: Mapping[str, Callable[[int, ScalarType], int]] = {
+    "math.ctpop": lambda a, type: a.bit_count(),
+    "math.ctlz": lambda a, type: integer_width(type) - a.bit_length(),
 }
 
 # Conversions
 
 
 def _float_to_integer(value: Any, target: ScalarType, signed: bool) -> int:
-    width = INTEGER_WIDTHS[SCALAR_NAMES[target]]
+    width = integer_width(target)
     low = -(1 << (width - 1)) if signed else 0
     high = (1 << (width - 1)) - 1 if signed else (1 << width) - 1
     if value != value:
@@ -315,15 +326,19 @@ def _bitcast(value: Any, source: ScalarType, target: ScalarType) -> Any:
 CONVERSIONS: Mapping[str, Callable[[Any, ScalarType, ScalarType], Any]] = {
     "arith.extf": lambda value, source, target: _to_float_type(value, target),
     "arith.truncf": lambda value, source, target: _to_float_type(value, target),
-    "arith.sitofp": lambda value, source, target: _integer_to_float(value, target),
+    "arith.sitofp": lambda value, source, target: _integer_to_float(
+        to_signed(value, source), target
+    ),
     "arith.uitofp": lambda value, source, target: _integer_to_float(
         to_unsigned(value, source), target
     ),
     "arith.fptosi": lambda value, source, target: _float_to_integer(value, target, True),
     "arith.fptoui": lambda value, source, target: _float_to_integer(value, target, False),
-    "arith.extsi": lambda value, source, target: value,
+    "arith.extsi": lambda value, source, target: wrap_integer(to_signed(value, source), target),
     "arith.extui": lambda value, source, target: wrap_integer(to_unsigned(value, source), target),
     "arith.trunci": lambda value, source, target: wrap_integer(value, target),
-    "arith.index_cast": lambda value, source, target: wrap_integer(value, target),
+    "arith.index_cast": lambda value, source, target: wrap_integer(
+        to_signed(value, source), target
+    ),
     "arith.bitcast": _bitcast,
 }

@@ -123,7 +123,7 @@ class Callees:
 def buffer_types(type: RiseType) -> list[Attribute]:
     """Return the types of the buffers for a type, one for each scalar in it."""
     return [
-        MemRefType(leaf.element, [length.constant for length in lengths])
+        MemRefType(leaf.storage, [length.constant for length in lengths])
         for lengths, leaf in leaves(type)
     ]
 

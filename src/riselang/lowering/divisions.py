@@ -8,7 +8,7 @@ from __future__ import annotations
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.pattern_registry import VECTOR_FROM_SCALAR
 from riselang.term.deep_recursion import recursive
-from riselang.term.lane_ops import FLOOR_DIVISION, shift_amount
+from riselang.term.lane_ops import SHIFT_FOR_DIVISION, shift_amount
 from riselang.term.nodes import (
     Apply,
     Literal,
@@ -25,7 +25,7 @@ from riselang.term.substitution import map_children
 def divide_by_shifts(term: Term) -> Term:
     """Replace divisions by powers of two in a term, of scalars and of the lanes of vectors."""
     has_division = any(
-        isinstance(part, Scalar) and part.op == FLOOR_DIVISION for part in subterms(term)
+        isinstance(part, Scalar) and part.op in SHIFT_FOR_DIVISION for part in subterms(term)
     )
     return _replace_divisions(term) if has_division else term
 
@@ -34,14 +34,15 @@ def divide_by_shifts(term: Term) -> Term:
 def _replace_divisions(term: Term) -> Term:
     def visit(term: Term) -> Term:
         term = map_children(term, visit, visit)
-        if not isinstance(term, Scalar) or term.op != FLOOR_DIVISION:
+        if not isinstance(term, Scalar) or term.op not in SHIFT_FOR_DIVISION:
             return term
         dividend, divisor = term.operands
         amount = _amount(divisor)
         if amount is None:
             return term
         operands = [dividend, amount]
-        return Scalar("arith.shrsi", operands, operation_type(term), None, term.location)
+        shift = SHIFT_FOR_DIVISION[term.op]
+        return Scalar(shift, operands, operation_type(term), None, term.location)
 
     return visit(term)
 

@@ -175,7 +175,7 @@ def leaf_type(type: RiseType, path: Path) -> Attribute:
         else:
             assert isinstance(type, ArrayType | VectorType)
             type = type.element
-    return IndexType() if isinstance(type, IdxType) else _as_scalar_type(type).element
+    return IndexType() if isinstance(type, IdxType) else _as_scalar_type(type).storage
 
 
 def _as_scalar_type(type: RiseType) -> ScalarType:

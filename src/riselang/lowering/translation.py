@@ -422,7 +422,7 @@ class Translation:
 
 @lru_cache(maxsize=1 << 10)
 def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
-    return MemRefType(leaf.element, shape)
+    return MemRefType(leaf.storage, shape)
 
 
 def _is_stored(term: Term) -> bool:

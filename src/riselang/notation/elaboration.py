@@ -34,6 +34,7 @@ from riselang.notation.operators import (
     ScalarFunction,
     comparison_function,
     infix_function,
+    prefix_function,
 )
 from riselang.notation.syntax import (
     Ascription,
@@ -46,13 +47,13 @@ from riselang.notation.syntax import (
     If,
     Let,
     Name,
-    Negation,
     Option,
     Pipe,
     Span,
     Syntax,
     Text,
     Tuple,
+    Unary,
 )
 from riselang.support.lazy import cached_property
 from riselang.term import build
@@ -84,10 +85,9 @@ class Elaborator(ApplicationElaborator):
                 return self.elaborate_operation(IF, parts, frame, syntax.span)
             case Binary():
                 return self.binary(syntax, frame)
-            case Negation():
-                return self.elaborate_operation(
-                    FUNCTIONS["neg"], [syntax.operand], frame, syntax.span
-                )
+            case Unary():
+                function = prefix_function(syntax.operator)
+                return self.elaborate_operation(function, [syntax.operand], frame, syntax.span)
             case Tuple():
                 return self.tuple(syntax, frame)
             case Text():

@@ -24,13 +24,13 @@ from riselang.notation.syntax import (
     Let,
     Marked,
     Name,
-    Negation,
     Option,
     Parameter,
     Pipe,
     Syntax,
     Text,
     Tuple,
+    Unary,
     children,
 )
 from riselang.notation.writer import Writer
@@ -43,10 +43,10 @@ MARK = "⟦⟧"
 NEVER_FITS = 1 << 40
 """The width of syntax that never fits on one line."""
 PRECEDENCES = {
-    "<": 2, "<=": 2, ">": 2, ">=": 2, "==": 2, "!=": 2, "|": 3, "^": 4, "&": 5, "+": 6, "-": 6,
-    "*": 7, "/": 7, "//": 7, "%": 7, "floordiv": 7, "mod": 7,
+    "<": 2, "<=": 2, ">": 2, ">=": 2, "==": 2, "!=": 2, "|": 3, "^": 4, "&": 5, "<<": 6, ">>": 6,
+    "+": 7, "-": 7, "*": 8, "/": 8, "//": 8, "%": 8, "floordiv": 8, "mod": 8,
 }  # fmt: skip
-EXPRESSION, PIPE, COMPARISON, UNARY, CALL, PRIMARY = 0, 1, 2, 8, 9, 10
+EXPRESSION, PIPE, COMPARISON, UNARY, CALL, PRIMARY = 0, 1, 2, 9, 10, 11
 
 
 Point = tuple[int, int]
@@ -171,8 +171,8 @@ class _Layout(Writer):
                 self.write_if(syntax, indent)
             case Binary():
                 self.write_binary(syntax, indent)
-            case Negation(operand=operand):
-                self.put("-")
+            case Unary(operator=operator, operand=operand):
+                self.put(operator)
                 self.write(operand, indent, UNARY)
             case Tuple(items=items):
                 self.write_arguments(items, indent)
@@ -349,7 +349,7 @@ def _precedence(syntax: Syntax) -> int:
             return PIPE
         case Binary(operator=operator):
             return PRECEDENCES[operator]
-        case Negation() | Fun() | DepFun():  # a function that is applied is in parentheses
+        case Unary() | Fun() | DepFun():  # a function that is applied is in parentheses
             return UNARY
         case Constant(text=text) if text[0] == "-":
             return UNARY
@@ -365,7 +365,7 @@ def _needs_parentheses(parent: Syntax, child: Syntax) -> bool:
         case Binary(operator=operator, right=right):
             level = PRECEDENCES[operator]
             return _precedence(child) < level + (child is right or level == COMPARISON)
-        case Negation():
+        case Unary():
             return _precedence(child) < UNARY
         case Pipe(value=value):
             return _precedence(child) < (PIPE if child is value else COMPARISON)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IndexType
 
-from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, is_float
-from riselang.term.conversion import bit_width
+from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, i1, is_float
+from riselang.term.conversion import bit_width, can_bitcast
 from riselang.term.scalar_ops import (
     ANY_ORDER,
     CMPF_PREDICATES,
@@ -16,13 +16,15 @@ from riselang.term.scalar_ops import (
     OVERLOADS,
     REORDERABLE_OPS,
     SCALAR_OPS,
+    overload_arity,
     resolve_op,
 )
 
 INFIX: Mapping[str, str] = {
     "+": "add", "-": "sub", "*": "mult", "/": "div", "//": "floordiv",
-    "&": "bitand", "|": "bitor", "^": "bitxor",
+    "&": "bitand", "|": "bitor", "^": "bitxor", "<<": "shl", ">>": "shr",
 }  # fmt: skip
+PREFIX: Mapping[str, str] = {"-": "neg", "~": "bitnot"}
 COMPARISONS: Mapping[str, str] = {
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 }  # fmt: skip
@@ -75,9 +77,8 @@ def _build_functions() -> dict[str, ScalarFunction]:
         takes_order = op.name in REORDERABLE_OPS
         table[name] = ScalarFunction(name, op.name, op.arity, needs=needs, takes_order=takes_order)
     for name, ops in OVERLOADS.items():
-        arity = next(SCALAR_OPS[op].arity for op in ops if op is not None)
         takes_order = not REORDERABLE_OPS.isdisjoint(ops)
-        table[name] = ScalarFunction(name, name, arity, takes_order=takes_order)
+        table[name] = ScalarFunction(name, name, overload_arity(name), takes_order=takes_order)
     table["cast"] = ScalarFunction("cast", "cast", 1, needs="a scalar type")
     return table
 
@@ -97,6 +98,9 @@ OVERLOAD_ALTERNATIVES: Mapping[str, str] = {
     "bitxor": "use pow(a, b) for a power",
     "bitand": "put the comparisons around it in parentheses",
     "bitor": "put the comparisons around it in parentheses",
+    "shl": "multiply by a power of two",
+    "shr": "divide by a power of two",
+    "abs": "an unsigned integer is its own absolute value",
 }
 """Alternatives to overloaded names that are not defined for a type."""
 
@@ -107,14 +111,22 @@ def infix_function(operator: str) -> ScalarFunction:
     return replace(FUNCTIONS[name], name=operator)
 
 
+def prefix_function(operator: str) -> ScalarFunction:
+    """Return the function of an operator before its operand, named by its symbol."""
+    return replace(FUNCTIONS[PREFIX[operator]], name=operator)
+
+
 def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
     """Return why a function does not take operands of type `source`, or None if it does."""
     if function.op in OVERLOADS and function.op != "neg" and not resolve_op(function.op, source):
-        kind = "integers" if is_float(source) else "floats"
+        kind = _operand_kind(function.op, source)
         instead = OVERLOAD_ALTERNATIVES.get(function.op)
         return f"it takes {kind}{f'; {instead}' if instead else ''}"
     if function.op not in SCALAR_OPS or function.op == "arith.select":
         return None
+    if function.op == "arith.bitcast" and function.target is not None:
+        can_convert = can_bitcast(source, function.target)
+        return None if can_convert else "the types have different numbers of bits; use cast"
     if is_float(source) != _takes_floats(function.op):
         kind = "floats" if _takes_floats(function.op) else "integers"
         return f"it takes {kind}"
@@ -123,10 +135,18 @@ def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
     return "the types do not allow it; use cast"
 
 
+def _operand_kind(name: str, source: ScalarType) -> str:
+    """Return what an overloaded function takes that is not defined on `source`."""
+    overload = OVERLOADS[name]
+    if is_float(source) or overload.on_floats is None:
+        return "integers"
+    return "floats and signed integers" if overload.on_signed and source != i1 else "floats"
+
+
 def _takes_floats(op: str) -> bool:
     name = op.split(".")[1]
     if op.startswith("math."):
-        return name != "absi"
+        return name not in ("absi", "ctpop", "ctlz")
     return name.endswith("f") or name in ("fptosi", "fptoui")
 
 

@@ -57,7 +57,9 @@ from riselang.term.scalar_ops import (
 )
 from riselang.term.size_substitution import open_term_binder
 
-OVERLOADED = {op: name for name, ops in OVERLOADS.items() for op in ops if op is not None}
+OVERLOADED = {
+    op: name for name, ops in OVERLOADS.items() if name != "bitnot" for op in ops if op is not None
+}
 SYMBOLS = {name: symbol for symbol, name in INFIX.items()}
 NOT_PIPED = frozenset({"zip", "tuple", "fst", "snd", "sizeOf"})
 """Patterns that read better as `f(x)` than as `x |> f`."""

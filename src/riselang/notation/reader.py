@@ -143,7 +143,11 @@ class _Builder:
         if isinstance(operand, syntax.Constant) and operand.text[0] != "-":
             text = f"-{operand.text}"
             return syntax.Constant(-operand.value, text, operand.type, span=span)
-        return _check_depth(syntax.Negation(operand, span=span))
+        return _check_depth(syntax.Unary(str(sign), operand, span=span))
+
+    def complement(self, sign: Token, operand: syntax.Syntax) -> syntax.Syntax:
+        span = (_span(sign)[0], operand.span[1])
+        return _check_depth(syntax.Unary(str(sign), operand, span=span))
 
     def call(self, function: syntax.Syntax, arguments: tuple[syntax.Syntax, ...]) -> syntax.Syntax:
         return _check_depth(syntax.Call(function, arguments, span=function.span))

@@ -14,8 +14,8 @@ from riselang.notation.syntax import (
     Definition,
     DepFun,
     Name,
-    Negation,
     Syntax,
+    Unary,
 )
 
 OPERATORS: dict[str, Callable[[Nat, Nat], Nat]] = {
@@ -39,7 +39,7 @@ def evaluate_size(syntax: Syntax, bindings: Bindings, source: Source, what: str)
                 return Nat.const(value)
             case Name():
                 return name(syntax)
-            case Negation(operand=operand):
+            case Unary(operator="-", operand=operand):
                 return -size(operand)
             case Binary(operator=operator, left=left, right=right) if operator in OPERATORS:
                 return OPERATORS[operator](size(left), size(right))
@@ -73,7 +73,7 @@ def is_size_like(syntax: Syntax, bindings: Bindings) -> bool:
         case Name():
             binder = bindings.get(syntax)
             return binder is None or isinstance(binder, Definition | DepFun)
-        case Constant() | Binary() | Negation():
+        case Constant() | Binary() | Unary():
             return True
         case Call(function=Name(text=text)):
             return text in EXTREMES

@@ -155,7 +155,10 @@ class Binary(Syntax):
 
 
 @dataclass(eq=False, slots=True)
-class Negation(Syntax):
+class Unary(Syntax):
+    """`-a` or `~a`."""
+
+    operator: str
     operand: Syntax
 
     def __post_init__(self) -> None:
@@ -246,7 +249,7 @@ def children(syntax: Syntax) -> Sequence[Syntax]:
             return condition, chosen, other
         case Binary(left=left, right=right):
             return left, right
-        case Negation(operand=operand):
+        case Unary(operand=operand):
             return (operand,)
         case Ascription(value=value) | Marked(value=value):
             return (value,)

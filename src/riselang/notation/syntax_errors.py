@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXPRESSION = frozenset({"NUMBER", "SPECIAL", "TRUTH", "TEXT", "FUN", "DEP_FUN", "IF", "LET"})
 TYPE = frozenset({"SCALAR", "IDX", "VEC"})
 OPERATOR = frozenset(
-    {"BIT_OR", "BIT_XOR", "BIT_AND", "PLUS", "MINUS", "TIMES", "DIVIDE", "REMAINDER",
+    {"BIT_OR", "BIT_XOR", "BIT_AND", "SHIFT", "PLUS", "MINUS", "TIMES", "DIVIDE", "REMAINDER",
      "WORD_OPERATOR", "COMPARISON"}
 )  # fmt: skip
 TERMINAL_NAMES = {

@@ -59,7 +59,7 @@ def _random_array(
     dtype = numpy_dtype(type)
     if dtype.kind == "b":
         return np.asarray(source.integers(0, 2, shape), np.bool_)
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         return _random_integers(dtype, shape, source)
     if precision is Precision.TOLERANCE:
         return np.asarray(source.uniform(-MODERATE_LIMIT, MODERATE_LIMIT, shape)).astype(dtype)
@@ -93,7 +93,7 @@ def _equal_elements(left: Array, right: Array, precision: Precision) -> Array:
     bits = f"u{left.dtype.itemsize}"
     is_equal = np.asarray(left.reshape(-1).view(bits) == right.reshape(-1).view(bits))
     is_equal = is_equal.reshape(left.shape)
-    if left.dtype.kind in "bi":
+    if left.dtype.kind in "biu":
         return is_equal
     # NumPy does not define bfloat16 itself, so all floats are compared as float64.
     left_floats, right_floats = left.astype(np.float64), right.astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from riselang.dialects.rise.type_printer import format_type
-from riselang.dialects.rise.types import ScalarType, is_float
+from riselang.dialects.rise.types import ScalarType, is_float, wrap_integer
 from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet
@@ -102,7 +102,8 @@ def neutral_element(op: str, type: ScalarType) -> float | int | None:
         "arith.maximumf": float("-inf"), "arith.minimumf": float("inf"),
         "arith.addf": 0.0, "arith.mulf": 1.0,
     }  # fmt: skip
-    return numbers.get(op)
+    number = numbers.get(op)
+    return wrap_integer(number, type) if isinstance(number, int) else number
 
 
 def relaxed() -> Condition:

@@ -133,6 +133,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "f": (int, float, np.integer, np.floating),
     "V": (int, float, np.integer, np.floating),  # ml_dtypes bf16
     "i": (int, np.integer),
+    "u": (int, np.integer),
     "b": (bool, np.bool_),
 }
 

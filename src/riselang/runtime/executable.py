@@ -66,6 +66,10 @@ SCALAR_KINDS: dict[str, _ScalarKind] = {
     "int16": _ScalarKind(ctypes.c_int16, "i16"),
     "int32": _ScalarKind(ctypes.c_int32, "i32"),
     "int64": _ScalarKind(ctypes.c_int64, "i64"),
+    "uint8": _ScalarKind(ctypes.c_uint8, "i8"),
+    "uint16": _ScalarKind(ctypes.c_uint16, "i16"),
+    "uint32": _ScalarKind(ctypes.c_uint32, "i32"),
+    "uint64": _ScalarKind(ctypes.c_uint64, "i64"),
 }
 
 

@@ -42,20 +42,32 @@ def _float_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, S
 def _float_to_integer(target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(target.element, IndexType):
         return [("arith.fptosi", i64), ("arith.index_cast", target)]
-    return [("arith.fptosi", target)]
+    return [("arith.fptoui" if target.is_unsigned else "arith.fptosi", target)]
 
 
 def _integer_to_float(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(source.element, IndexType):
         return [("arith.index_cast", i64), ("arith.sitofp", target)]
-    return [("arith.uitofp" if source == i1 else "arith.sitofp", target)]
+    return [("arith.uitofp" if _extends_with_zeros(source) else "arith.sitofp", target)]
 
 
 def _integer_to_integer(source: ScalarType, target: ScalarType) -> list[tuple[str, ScalarType]]:
     if isinstance(source.element, IndexType) or isinstance(target.element, IndexType):
-        if source == i1:
+        if _extends_with_zeros(source) and bit_width(source) < bit_width(target):
             return [("arith.extui", i64), ("arith.index_cast", target)]
         return [("arith.index_cast", target)]
     if bit_width(source) > bit_width(target):
         return [("arith.trunci", target)]
-    return [("arith.extui" if source == i1 else "arith.extsi", target)]
+    if bit_width(source) == bit_width(target):
+        return [("arith.bitcast", target)]
+    return [("arith.extui" if _extends_with_zeros(source) else "arith.extsi", target)]
+
+
+def _extends_with_zeros(type: ScalarType) -> bool:
+    return type == i1 or type.is_unsigned
+
+
+def can_bitcast(source: ScalarType, target: ScalarType) -> bool:
+    """Whether the bits of a type can be reinterpreted as another type."""
+    is_fixed = not any(isinstance(type.element, IndexType) for type in (source, target))
+    return source == target or (is_fixed and bit_width(source) == bit_width(target))

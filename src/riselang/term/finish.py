@@ -22,11 +22,12 @@ from riselang.dialects.rise.types import (
     i1,
     i32,
     is_float,
+    wrap_integer,
 )
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.recursion import with_deep_stack
 from riselang.term import build, scalar_ops
-from riselang.term.conversion import conversion_ops
+from riselang.term.conversion import can_bitcast, conversion_ops
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
     Apply,
@@ -218,6 +219,8 @@ class _Finisher:
     def operation(self, node: build.Operation, level: int) -> Term:
         operands = [self.term(operand, level) for operand in node.operands]
         type = self.operation_type(node)
+        if node.op == "arith.bitcast":
+            return self.bitcast(node, operands[0], type)
         if node.op in scalar_ops.SCALAR_OPS:
             return Scalar(node.op, operands, type, node.predicate, node.location)
         operand_type = scalar_type(operands[-1])
@@ -227,13 +230,28 @@ class _Finisher:
             op, predicate = scalar_ops.comparison_op(node.predicate, operand_type)
             return Scalar(op, operands, type, predicate, node.location)
         if node.op == "neg" and not is_float(operand_type):
-            return Scalar("arith.subi", [_zero(type), *operands], type, None, node.location)
+            return Scalar("arith.subi", [_splat(0, type), *operands], type, None, node.location)
         op = scalar_ops.resolve_op(node.op, operand_type)
         if op is None:
             type_text = format_type(operands[-1].type)
             raise UserError(f"'{node.op}' is not defined on {type_text}", node.location)
+        if node.op == "bitnot":
+            operands = [*operands, _splat(-1, type)]
         option = scalar_ops.order_option(op, node.predicate)
         return Scalar(op, operands, type, option, node.location)
+
+    def bitcast(self, node: build.Operation, operand: Term, type: Lanes) -> Term:
+        source, target = scalar_type(operand), lane_type(type)
+        assert isinstance(target, ScalarType)
+        if not can_bitcast(source, target):
+            raise UserError(
+                f"bitcast: {format_type(source)} and {format_type(target)} have different numbers "
+                "of bits; use cast to convert the number",
+                node.location,
+            )
+        if source == target:
+            return operand
+        return Scalar(node.op, [operand], type, None, node.location)
 
     def conversion(self, node: build.Conversion, level: int) -> Term:
         operand = self.term(node.operand, level)
@@ -253,7 +271,7 @@ class _Finisher:
     def to_boolean(self, operand: Term, type: Lanes, node: build.Node) -> Term:
         """Convert a number to a Boolean: whether it is not zero."""
         op, predicate = scalar_ops.comparison_op("ne", scalar_type(operand))
-        zero = _zero(operand.type)
+        zero = _splat(0, operand.type)
         return Scalar(op, [operand, zero], type, predicate, node.location)
 
     def operation_type(self, node: build.Node) -> Lanes:
@@ -295,14 +313,14 @@ def _stored_value(node: build.Application) -> build.Node:
     return node.arguments[0] if function.arguments.get("space") == "heap" else node
 
 
-def _zero(type: RiseType) -> Term:
-    """Zero, in each lane of a vector."""
+def _splat(number: int, type: RiseType) -> Term:
+    """A number with these low bits, in each lane of a vector."""
     lane = lane_type(type)
     assert isinstance(lane, ScalarType)
-    zero = Literal(literal(0, lane))
+    value = Literal(literal(0 if number == 0 else wrap_integer(number, lane), lane))
     if not isinstance(type, VectorType):
-        return zero
-    return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), zero)
+        return value
+    return Apply(Pattern(VECTOR_FROM_SCALAR, (type.length, lane)), value)
 
 
 def _format_count(count: int) -> str:

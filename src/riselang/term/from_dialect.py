@@ -17,11 +17,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.module import location_of, op_error, walk
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.attributes import LiteralAttr, literal
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
-from riselang.dialects.rise.lane_types import wrap_type
+from riselang.dialects.rise.lane_types import lane_type, wrap_type
 from riselang.dialects.rise.pattern_ops import PatternOp
 from riselang.dialects.rise.pattern_registry import TUPLE, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.pattern_spec import swap_first_inputs
@@ -31,8 +31,10 @@ from riselang.dialects.rise.types import (
     ScalarType,
     VectorType,
     fun,
+    is_unsigned,
     pair,
     uncurry,
+    wrap_integer,
 )
 from riselang.support.errors import InternalError
 from riselang.support.recursion import with_deep_stack
@@ -217,10 +219,13 @@ class _Reader:
             region = ForeignRegion(op.body.clone())
             return build.Foreign(type, region, operands, scope=scope, location=location_of(op))
         values: dict[SSAValue, build.Node] = dict(zip(op.body.block.args, operands, strict=True))
+        returned = op.body.block.last_op
         for inner in op.body.block.ops:
             if isinstance(inner, ReturnOp):
-                return values[inner.values[0]]
-            values[inner.results[0]] = _scalar_node(inner, values, scope)
+                return _with_type(values[inner.values[0]], type)
+            is_result = returned is not None and inner.results[0] in returned.operands
+            result_type = type if is_result else None
+            values[inner.results[0]] = _scalar_node(inner, values, scope, result_type)
         raise InternalError("an embed without return passed the verifier")
 
 
@@ -311,8 +316,12 @@ def _literal(op: ConstantOp) -> LiteralAttr | None:
 
 
 def _scalar_node(
-    op: Operation, values: dict[SSAValue, build.Node], scope: build.Scope
+    op: Operation,
+    values: dict[SSAValue, build.Node],
+    scope: build.Scope,
+    result: RiseType | None,
 ) -> build.Node:
+    """Return the node of an op in an embed, whose type is `result` if it is returned."""
     location = location_of(op)
     if isinstance(op, ConstantOp):
         attribute = _literal(op)
@@ -326,10 +335,36 @@ def _scalar_node(
         predicate = CMPI_PREDICATES[op.predicate.value.data]
     elif op.name in REORDERABLE_OPS and _may_reassociate(op):
         predicate = ANY_ORDER
-    operands = [values[operand] for operand in op.operands]
-    type = wrap_type(op.results[0].type)
+    operands = _with_equal_types(op, [values[operand] for operand in op.operands])
+    type: RiseType | None = wrap_type(op.results[0].type)
+    if not SCALAR_OPS[op.name].changes_type:
+        type = operands[-1].type
+    elif len(operands) == 1 and result is not None:
+        type = result
     assert type is not None
     return build.Operation(type, op.name, operands, predicate, scope=scope, location=location)
+
+
+def _with_equal_types(op: Operation, operands: list[build.Node]) -> list[build.Node]:
+    """Give operands the same signedness: an op does not show it, and a literal adopts it."""
+    start = 1 if op.name == "arith.select" else 0
+    types = [operand.type for operand in operands[start:]]
+    unsigned = [type for type in types if is_unsigned(lane_type(type))]
+    if len(unsigned) in (0, len(types)):
+        return operands
+    return [*operands[:start], *(_with_type(each, unsigned[0]) for each in operands[start:])]
+
+
+def _with_type(node: build.Node, type: RiseType) -> build.Node:
+    """The bits of a node as an integer of another signedness, if `type` is one."""
+    if node.type == type or not isinstance(lane_type(type), ScalarType):
+        return node
+    scope, location = node.scope, node.location
+    if isinstance(node, build.Constant) and isinstance(node.number, LiteralAttr):
+        assert isinstance(type, ScalarType)
+        number = literal(wrap_integer(int(node.number.number), type), type)
+        return build.Constant(type, number, scope=scope, location=location)
+    return build.Operation(type, "arith.bitcast", [node], scope=scope, location=location)
 
 
 def _may_reassociate(op: Operation) -> bool:

@@ -21,20 +21,22 @@ from riselang.dialects.location_attributes import location_attribute
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import unwrap_type
+from riselang.dialects.rise.types import is_unsigned
 from riselang.support.errors import LimitationError
 from riselang.term.deep_recursion import recursive
-from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type
-from riselang.term.scalar_ops import ANY_ORDER, CMPF_PREDICATES, CMPI_PREDICATES
+from riselang.term.nodes import Bound, Literal, Scalar, Term, operation_type, scalar_type
+from riselang.term.scalar_ops import ANY_ORDER, CMPF_PREDICATES, CMPI_PREDICATES, SCALAR_OPS
 
 Value = TypeVar("Value")
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 
 
-def scalar_leaves(term: Term) -> list[Term]:
-    """The leaves of the maximal tree of operations at `term`, from left to right.
+def scalar_leaves(term: Term, split: Callable[[Term], bool] | None = None) -> list[Term]:
+    """The leaves of a tree of operations at `term`, from left to right.
 
-    They are all scalars, or all vectors of the same length.
+    They are all scalars, or all vectors of the same length. The tree is maximal, except that the
+    operands for which `split` is true are leaves.
 
     A variable is listed once, however often it is used. An application that occurs twice is listed
     twice: if it were shared, it would read back as a different term, with a let.
@@ -43,13 +45,25 @@ def scalar_leaves(term: Term) -> list[Term]:
     stack = [term]
     while stack:
         current = stack.pop()
-        if isinstance(current, Scalar):
+        is_leaf = current is not term and split is not None and split(current)
+        if isinstance(current, Scalar) and not is_leaf:
             stack.extend(reversed(current.operands))
-        elif not isinstance(current, Literal) and not (
-            isinstance(current, Bound) and current in leaves
+        elif is_leaf or not (
+            isinstance(current, Literal) or (isinstance(current, Bound) and current in leaves)
         ):
             leaves.append(current)
     return leaves
+
+
+def has_unsigned_source(term: Term) -> bool:
+    """Whether a literal or a conversion has an unsigned type, which ops on its bits do not show.
+
+    Outside of an embed, its value has the type `!rise.scalar<ui8>`; inside, the type is `i8`.
+    """
+    is_source = isinstance(term, Literal) or (
+        isinstance(term, Scalar) and len(term.operands) == 1 and SCALAR_OPS[term.op].changes_type
+    )
+    return is_source and is_unsigned(scalar_type(term))
 
 
 @recursive
@@ -63,9 +77,12 @@ def evaluate_tree(
     pairs = list(zip(leaves, values, strict=True))
     variables: dict[Term, Value] = {leaf: value for leaf, value in pairs if isinstance(leaf, Bound)}
     other_values = iter([value for leaf, value in pairs if not isinstance(leaf, Bound)])
+    split_nodes = {leaf for leaf in leaves if isinstance(leaf, Scalar | Literal)}
+    root = term
 
     def evaluate(term: Term) -> Value:
-        if isinstance(term, Scalar | Literal):
+        is_leaf = term is not root and term in split_nodes
+        if isinstance(term, Scalar | Literal) and not is_leaf:
             operands: list[Value] = []
             for operand in term.children:
                 operands.append(evaluate(operand))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from riselang.dialects.rise.types import ScalarType, i1, is_float
 from riselang.term.mathlib import LIBRARY_NAMES
@@ -42,7 +43,7 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
         "arith.negf math.absf math.absi math.sqrt math.exp math.exp2 math.expm1 math.log math.log2 "
         "math.log10 math.log1p math.sin math.cos math.tan math.asin math.acos math.atan math.sinh "
         "math.cosh math.tanh math.erf math.cbrt math.floor math.ceil math.trunc math.round "
-        "math.roundeven",
+        "math.roundeven math.ctpop math.ctlz",
         1,
     ),
     **_table(
@@ -56,26 +57,47 @@ SCALAR_OPS: Mapping[str, ScalarOp] = {
 EXACT_NAMES = ("sqrt", "floor", "ceil", "trunc", "round", "roundeven", "copysign", "fma")
 """The math functions that hardware computes exactly."""
 
-# Name in the source -> (op on floats, op on integers); None if there is none.
-OVERLOADS: Mapping[str, tuple[str | None, str | None]] = {
-    "add": ("arith.addf", "arith.addi"),
-    "sub": ("arith.subf", "arith.subi"),
-    "mult": ("arith.mulf", "arith.muli"),
-    "div": ("arith.divf", None),
-    "floordiv": (None, "arith.floordivsi"),
-    "max": ("arith.maximumf", "arith.maxsi"),
-    "min": ("arith.minimumf", "arith.minsi"),
-    "abs": ("math.absf", "math.absi"),
-    "neg": ("arith.negf", None),
-    "bitand": (None, "arith.andi"),
-    "bitor": (None, "arith.ori"),
-    "bitxor": (None, "arith.xori"),
-    "pow": ("math.powf", None),
-    **{name: (f"math.{name}", None) for name in (*LIBRARY_NAMES, *EXACT_NAMES)},
+
+class Overload(NamedTuple):
+    """The ops that a name in the source stands for; None where there is none."""
+
+    on_floats: str | None
+    on_signed: str | None
+    on_unsigned: str | None
+
+
+def _on_integers(op: str) -> Overload:
+    return Overload(None, op, op)
+
+
+OVERLOADS: Mapping[str, Overload] = {
+    "add": Overload("arith.addf", "arith.addi", "arith.addi"),
+    "sub": Overload("arith.subf", "arith.subi", "arith.subi"),
+    "mult": Overload("arith.mulf", "arith.muli", "arith.muli"),
+    "div": Overload("arith.divf", None, None),
+    "floordiv": Overload(None, "arith.floordivsi", "arith.divui"),
+    "max": Overload("arith.maximumf", "arith.maxsi", "arith.maxui"),
+    "min": Overload("arith.minimumf", "arith.minsi", "arith.minui"),
+    "abs": Overload("math.absf", "math.absi", None),
+    "neg": Overload("arith.negf", None, None),
+    "bitand": _on_integers("arith.andi"),
+    "bitor": _on_integers("arith.ori"),
+    "bitxor": _on_integers("arith.xori"),
+    "bitnot": _on_integers("arith.xori"),
+    "shl": _on_integers("arith.shli"),
+    "shr": Overload(None, "arith.shrsi", "arith.shrui"),
+    "popcount": _on_integers("math.ctpop"),
+    "clz": _on_integers("math.ctlz"),
+    "pow": Overload("math.powf", None, None),
+    **{name: Overload(f"math.{name}", None, None) for name in (*LIBRARY_NAMES, *EXACT_NAMES)},
 }
+"""The ops of each name in the source."""
+BOOLEAN_NAMES = ("bitand", "bitor", "bitxor", "bitnot")
+"""The names that are defined on Booleans."""
 
 FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 SIGNED_PREDICATES = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
+UNSIGNED_PREDICATES = {"lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge", "eq": "eq", "ne": "ne"}
 CMPF_PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
     "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
@@ -94,18 +116,25 @@ def order_option(op: str, option: str | None) -> str | None:
     return option if op in REORDERABLE_OPS else None
 
 
+def overload_arity(name: str) -> int:
+    """The number of operands of an overloaded name; `~a` is an operation with all ones."""
+    ops = [op for op in OVERLOADS[name] if op is not None]
+    return 1 if name == "bitnot" else SCALAR_OPS[ops[0]].arity
+
+
 def resolve_op(name: str, type: ScalarType) -> str | None:
     """The MLIR op that implements `name` on operands of `type`, or None if there is none."""
-    on_floats, on_integers = OVERLOADS[name]
+    overload = OVERLOADS[name]
     if is_float(type):
-        return on_floats
-    if type == i1 and name not in ("bitand", "bitor", "bitxor"):
+        return overload.on_floats
+    if type == i1 and name not in BOOLEAN_NAMES:
         return None
-    return on_integers
+    return overload.on_unsigned if type.is_unsigned else overload.on_signed
 
 
 def comparison_op(name: str, type: ScalarType) -> tuple[str, str]:
     """The op and the predicate of a comparison such as `a < b`."""
     if is_float(type):
         return "arith.cmpf", FLOAT_PREDICATES[name]
-    return "arith.cmpi", SIGNED_PREDICATES[name]
+    predicates = UNSIGNED_PREDICATES if type.is_unsigned else SIGNED_PREDICATES
+    return "arith.cmpi", predicates[name]

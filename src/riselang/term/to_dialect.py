@@ -15,10 +15,12 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    DenseArrayBase,
     FunctionType,
     MemRefType,
     ModuleOp,
     StringAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
@@ -61,7 +63,7 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
-from riselang.term.scalar_embedding import embed_tree, scalar_leaves
+from riselang.term.scalar_embedding import embed_tree, has_unsigned_source, scalar_leaves
 from riselang.term.size_substitution import open_term_binder, term_names
 from riselang.term.substitution import swap_variables
 
@@ -90,6 +92,10 @@ def emit_program(
 
 PARAMETERS = "rise.parameters"
 """The attribute with the parameters' names, if the names of the SSA values cannot be the same."""
+
+
+UNSIGNED = "rise.unsigned"
+"""The attribute with the positions of the parameters that hold unsigned integers."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ def buffer_types(type: RiseType) -> list[MemRefType]:
     """The memrefs that hold a value of `type`, one for each scalar leaf."""
     return [
         MemRefType(
-            leaf.element,
+            leaf.storage,
             [length.constant if length.is_constant else DYNAMIC_INDEX for length in lengths],
         )
         for lengths, leaf in leaves(type)
@@ -149,8 +155,15 @@ def _create_function(term: Term, name: str, results: int) -> tuple[FuncOp, list[
     if names != [argument.name_hint for argument in block.args]:
         # xDSL reserves names such as x_0, which it generates to make x unique.
         function.attributes[PARAMETERS] = ArrayAttr(StringAttr(each) for each in names)
+    if unsigned := _unsigned_positions((*result_types(term.type, results), *inputs)):
+        function.attributes[UNSIGNED] = DenseArrayBase.from_list(i64, unsigned)
     function.location = location_attribute(term.location)
     return function, values
+
+
+def _unsigned_positions(types: Sequence[RiseType]) -> list[int]:
+    buffers = [leaf for type in types for _, leaf in leaves(type)]
+    return [position for position, leaf in enumerate(buffers) if leaf.is_unsigned]
 
 
 def _name_arguments(term: Term, groups: list[list[SSAValue]], results: int) -> list[str]:
@@ -322,7 +335,7 @@ class _Emitter:
         return self.add(ApplyOp(pattern, [value])).results[0]
 
     def scalar(self, term: Scalar, environment: Environment) -> SSAValue:
-        leaves = scalar_leaves(term)
+        leaves = scalar_leaves(term, split=has_unsigned_source)
         values: list[SSAValue] = []
         for leaf in leaves:
             values.append(self.value(leaf, environment))

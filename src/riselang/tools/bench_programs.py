@@ -109,7 +109,7 @@ def have_equal_results(first: BenchProgram, second: BenchProgram) -> bool:
 def _are_close(first: Array, second: Array) -> bool:
     if first.shape != second.shape:
         return False
-    if first.dtype.kind in "ib":
+    if first.dtype.kind in "iub":
         return bool(np.array_equal(first, second))
     tolerance = TOLERANCES.get(first.dtype.name, OTHER_TOLERANCE)
     wide, other_wide = first.astype(np.float64), second.astype(np.float64)

@@ -77,6 +77,8 @@ def generate_values(text: str, shape: Sequence[int], element: ScalarType, name: 
 def _random_array(generator: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
     if dtype.kind == "i":
         return generator.integers(-8, 8, shape).astype(dtype)
+    if dtype.kind == "u":
+        return generator.integers(0, 16, shape).astype(dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(dtype)
     return generator.random(shape).astype(dtype)

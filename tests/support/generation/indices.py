@@ -18,6 +18,10 @@ from riselang.dialects.rise.types import (
     i64,
     idx,
     index,
+    u8,
+    u16,
+    u32,
+    u64,
 )
 from riselang.term.conversion import bit_width
 from riselang.term.nodes import Apply, Pattern, Term, apply_all
@@ -49,7 +53,8 @@ class Indices(Maker):
     def wide_integer(self, bound: int) -> ScalarType:
         """An integer type that has the numbers below `bound`."""
         most = bound - 1
-        types = [t for t in (i8, i16, i32, i64, index) if most < 1 << (bit_width(t) - 1)]
+        types = [t for t in (i8, i16, i32, i64, index, u8, u16, u32, u64)
+                 if most < 1 << (bit_width(t) - (not t.is_unsigned))]  # fmt: skip
         return self.choices.of([i1, *types] if bound <= 2 else types)
 
     def size_of(self, type: RiseType, place: Place) -> Term:

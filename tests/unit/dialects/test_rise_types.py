@@ -9,7 +9,7 @@ from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import SCALARS, ScalarType, array, f32, fun, i32, leaves, pair
 from riselang.nat import Nat
 
-SCALAR_NAMES = tuple(SCALARS)
+SCALAR_NAMES = tuple(str(type.element) for type in SCALARS.values())
 
 
 def value_of(type: str) -> str:

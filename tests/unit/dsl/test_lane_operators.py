@@ -86,6 +86,7 @@ MIXED: dict[str, tuple[Unary, str]] = {
     ),
     "another length": (lambda v: v + rl.vector_from_scalar(2, 1), "the lengths 4 and 2 differ"),
     "not defined": (lambda v: v / v, "'/' is not defined on vec[4, i32]; use //"),
+    "no bits": (lambda v: ~rl.cast(v, rl.f32), "'~' is not defined on vec[4, f32]"),
 }
 
 

@@ -44,7 +44,7 @@ from support.fuzzing import IS_NIGHTLY
 from support.machines import unresolved
 
 FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
-INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64")]
+INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64", "u8", "u64")]
 FLOAT_VALUES = [
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, 127.9, -128.9, 300.0, 1e5, -1e10,
     1e20, 1e-8, np.inf, -np.inf, np.nan, 2.0**31, -(2.0**31), 2.0**63,
@@ -78,7 +78,7 @@ def cases() -> Iterator[Case]:
                 yield op.name, (source,), target, None
         else:
             on_floats = op.name.endswith("f") or op.name.startswith("math.")
-            integer = op.name == "math.absi" or not on_floats
+            integer = op.name in ("math.absi", "math.ctpop", "math.ctlz") or not on_floats
             for type in INTEGERS if integer else FLOATS:
                 yield op.name, (type,) * op.arity, type, None
 
@@ -112,7 +112,8 @@ def values(type: ScalarType) -> list[Any]:
     if type == i1:
         return [False, True]
     limit = bit_width(type)
-    return sorted({((v + 2 ** (limit - 1)) % 2**limit) - 2 ** (limit - 1) for v in INTEGER_VALUES})
+    least = 0 if type.is_unsigned else -(2 ** (limit - 1))
+    return sorted({((v - least) % 2**limit) + least for v in INTEGER_VALUES})
 
 
 def operands(types: tuple[ScalarType, ...]) -> list[np.ndarray[Any, Any]]:
@@ -120,9 +121,13 @@ def operands(types: tuple[ScalarType, ...]) -> list[np.ndarray[Any, Any]]:
     rows = list(itertools.product(*(values(type) for type in types)))[:2000]
     with np.errstate(all="ignore"):
         return [
-            np.array([row[i] for row in rows]).astype(numpy_dtype(type))
+            np.array([row[i] for row in rows], _wide_dtype(type)).astype(numpy_dtype(type))
             for i, type in enumerate(types)
         ]
+
+
+def _wide_dtype(type: ScalarType) -> Any:
+    return np.uint64 if type.is_unsigned else None
 
 
 def program(case: Case, length: int) -> Term:

@@ -46,9 +46,24 @@ ERRORS = {
     # Numbers
     "1 + «1e999»": "the number 1e999 is too large; write inf for infinity",
     "«1_i7»": (
-        "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, index"
+        "'i7' is not a scalar type; expected f16, bf16, f32, f64, i1, i8, i16, i32, i64, "
+        "u8, u16, u32, u64, index"
     ),
     "«300_i8»": "300 cannot be a literal of type i8: it does not fit into 8 bits",
+    "«-1_u8»": (
+        "-1 cannot be a literal of type u8: it does not fit into an unsigned integer of 8 bits"
+    ),
+    "fun((x : f32), «x << 2.0»)": (
+        "'<<' is not defined on f32: it takes integers; multiply by a power of two"
+    ),
+    "fun((x : f32), «~x»)": "'~' is not defined on f32: it takes integers",
+    "fun((x : u8), «abs»(x))": (
+        "'abs' is not defined on u8: it takes floats and signed integers; "
+        "an unsigned integer is its own absolute value"
+    ),
+    "fun((x : f32), «bitcast»[u64](x))": (
+        "'bitcast' is not defined on f32: the types have different numbers of bits; use cast"
+    ),
     "«4000000000000»": (
         "4000000000000 cannot be a literal of type i32: it does not fit into 32 bits"
     ),

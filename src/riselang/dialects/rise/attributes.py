@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.type_syntax import parse_bare_type, parse_type_body, print_bare_type
-from riselang.dialects.rise.types import ScalarType, f32, is_float
+from riselang.dialects.rise.types import ScalarType, f32, integer_width, is_float, wrap_integer
 
 Number = int | float
 STRUCT_FORMATS = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
@@ -39,9 +39,13 @@ class LiteralAttr(ParametrizedAttribute):
 
     @property
     def builtin_attribute(self) -> FloatAttr | IntegerAttr:
-        """The value as a builtin attribute."""
+        """The value as a builtin attribute, which is signless if it is an integer."""
         assert isinstance(self.value, FloatAttr | IntegerAttr)
-        return self.value
+        if not self.type.is_unsigned:
+            return self.value
+        storage = ScalarType(self.type.storage)
+        number = wrap_integer(int(self.number), storage)
+        return IntegerAttr(number, cast(IntegerType, storage.element))
 
     @property
     def number(self) -> Number:
@@ -90,19 +94,19 @@ def literal(number: Number, type: ScalarType) -> LiteralAttr:
     elif isinstance(element, IndexType | IntegerType):
         if isinstance(number, float):
             raise VerifyException("a float is not an integer literal")
-        value = IntegerAttr(_wrap_integer(int(number), element), element)
+        value = IntegerAttr(_wrap_literal(int(number), type), element)
     else:
         raise VerifyException(f"{element} has no literals")
     return LiteralAttr(value, type)
 
 
-def _wrap_integer(number: int, element: IndexType | IntegerType) -> int:
-    width = 64 if isinstance(element, IndexType) else element.width.data
-    if not -(1 << (width - 1)) <= number < (1 << width):
-        raise VerifyException(f"it does not fit into {width} bits")
-    if width == 1:
-        return -(number & 1)
-    return number - (1 << width) if number >= 1 << (width - 1) else number
+def _wrap_literal(number: int, type: ScalarType) -> int:
+    width = integer_width(type)
+    least = 0 if type.is_unsigned else -(1 << (width - 1))
+    if not least <= number < (1 << width):
+        kind = "an unsigned integer of " if type.is_unsigned else ""
+        raise VerifyException(f"it does not fit into {kind}{width} bits")
+    return wrap_integer(number, type)
 
 
 def _parse_number(parser: AttrParser) -> tuple[Number, bool]:

@@ -274,6 +274,6 @@ def check_buffers(buffers: Sequence[Attribute], type: RiseType) -> None:
             for dimension, length in zip(shape, lengths, strict=True)
         )
         is_boxed_scalar = not lengths and shape == [1]
-        if buffer.element_type != leaf.element or not (fits or is_boxed_scalar):
-            wanted = "x".join([*(str(length) for length in lengths), str(leaf.element)])
+        if buffer.element_type != leaf.storage or not (fits or is_boxed_scalar):
+            wanted = "x".join([*(str(length) for length in lengths), str(leaf.storage)])
             raise VerifyException(f"expected memref<{wanted}> for {type}, but found {buffer}")

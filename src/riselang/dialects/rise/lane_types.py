@@ -1,6 +1,7 @@
 """Lanes: the operand types of arith and math ops, which work on a scalar or each lane of a vector.
 
 Inside `rise.embed`, a scalar is unwrapped to `f32`, and a vector to the builtin `vector<4xf32>`.
+These types are signless: the ops, such as `arith.divui`, determine the meaning of the bits.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def with_lane_type(type: RiseType, lane: RiseType) -> RiseType:
 
 def unwrap_type(type: Lanes) -> Attribute:
     """The builtin type that a scalar or a vector has inside an embed."""
-    return type.element if isinstance(type, ScalarType) else builtin_vector_type(type)
+    return type.storage if isinstance(type, ScalarType) else builtin_vector_type(type)
 
 
 @cache
@@ -41,7 +42,7 @@ def builtin_vector_type(type: VectorType) -> BuiltinVectorType[Attribute]:
             f"operations on {type} are not possible: the number of lanes of a vector must be a "
             "positive constant"
         )
-    return BuiltinVectorType(lane.element, [length.constant])
+    return BuiltinVectorType(lane.storage, [length.constant])
 
 
 def wrap_type(type: Attribute) -> Lanes | None:

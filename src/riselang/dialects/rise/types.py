@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    Signedness,
     StringAttr,
 )
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -28,7 +29,9 @@ from riselang.dialects.metaclasses import InternedClass, compare_by_identity
 from riselang.dialects.rise.type_syntax import parse_nat_text, parse_type_body, print_type_body
 from riselang.nat import Nat, as_nat
 
-INTEGER_WIDTHS = (1, 8, 16, 32, 64)
+SIGNED_WIDTHS = (1, 8, 16, 32, 64)
+UNSIGNED_WIDTHS = (8, 16, 32, 64)
+INDEX_WIDTH = 64
 FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
@@ -96,20 +99,44 @@ class DataType(RiseType):
 @compare_by_identity
 @irdl_attr_definition
 class ScalarType(DataType):
-    """A scalar: `scalar<f32>`."""
+    """A scalar: `scalar<f32>`, or `scalar<ui8>` for an unsigned integer."""
 
     name = "rise.scalar"
     element: TypeAttribute
 
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether it is one of u8, u16, u32 and u64."""
+        element = self.element
+        return isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
+
+    @property
+    def unsigned(self) -> ScalarType:
+        """The unsigned integer type of the same width."""
+        assert isinstance(self.element, IntegerType)
+        return ScalarType(IntegerType(self.element.width, Signedness.UNSIGNED))
+
+    @property
+    def storage(self) -> TypeAttribute:
+        """The type of its values in buffers and in arith ops, which take only signless integers."""
+        element = self.element
+        is_integer = isinstance(element, IntegerType)
+        return IntegerType(element.width) if is_integer and self.is_unsigned else element
+
     def verify(self) -> None:
         if isinstance(self.element, (IndexType, *FLOAT_TYPES)):
             return
-        if isinstance(self.element, IntegerType) and self.element.width.data in INTEGER_WIDTHS:
+        if isinstance(self.element, IntegerType) and _is_integer_element(self.element):
             return
         raise VerifyException(
             f"{self.element} is not a scalar type; expected f16, bf16, f32, f64, "
-            "i1, i8, i16, i32, i64 or index"
+            "i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64 or index"
         )
+
+
+def _is_integer_element(element: IntegerType) -> bool:
+    widths = {Signedness.SIGNLESS: SIGNED_WIDTHS, Signedness.UNSIGNED: UNSIGNED_WIDTHS}
+    return element.width.data in widths.get(element.signedness.data, ())
 
 
 @compare_by_identity
@@ -314,18 +341,40 @@ f16 = ScalarType(Float16Type())
 bf16 = ScalarType(BFloat16Type())
 f32 = ScalarType(Float32Type())
 f64 = ScalarType(Float64Type())
-i1, i8, i16, i32, i64 = (ScalarType(IntegerType(width)) for width in INTEGER_WIDTHS)
+i1, i8, i16, i32, i64 = (ScalarType(IntegerType(width)) for width in SIGNED_WIDTHS)
+u8, u16, u32, u64 = (
+    ScalarType(IntegerType(width, Signedness.UNSIGNED)) for width in UNSIGNED_WIDTHS
+)
+bool_ = i1
 index = ScalarType(IndexType())
 
 SCALARS: Mapping[str, ScalarType] = {
     "f16": f16, "bf16": bf16, "f32": f32, "f64": f64,
-    "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "index": index,
+    "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64,
+    "u8": u8, "u16": u16, "u32": u32, "u64": u64, "index": index,
 }  # fmt: skip
 SCALAR_NAMES: Mapping[ScalarType, str] = {type: name for name, type in SCALARS.items()}
 
 
 def is_float(type: RiseType) -> bool:
     return isinstance(type, ScalarType) and isinstance(type.element, FLOAT_TYPES)
+
+
+def is_unsigned(type: RiseType) -> bool:
+    return isinstance(type, ScalarType) and type.is_unsigned
+
+
+def integer_width(type: ScalarType) -> int:
+    """The number of bits of an integer type."""
+    return type.element.width.data if isinstance(type.element, IntegerType) else INDEX_WIDTH
+
+
+def wrap_integer(number: int, type: ScalarType) -> int:
+    """Return the number of an integer type with the same low bits as `number`."""
+    width = integer_width(type)
+    number &= (1 << width) - 1
+    is_negative = not type.is_unsigned and number >> (width - 1)
+    return number - (1 << width) if is_negative else number
 
 
 def uncurry(type: RiseType) -> tuple[tuple[RiseType, ...], RiseType]:

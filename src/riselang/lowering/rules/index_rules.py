@@ -18,6 +18,7 @@ from riselang.dialects.rise.types import (
     array,
     i1,
     idx,
+    u64,
     uncurry,
 )
 from riselang.dialects.rise.types import index as index_type
@@ -204,6 +205,10 @@ def _argument_as_index(pattern: Pattern, variable: int) -> Term:
     source = pattern.argument("t")
     assert isinstance(source, ScalarType)
     number: Term = Bound(variable, source)
+    if source == u64:
+        # An index is signed: larger numbers are out of bounds anyway.
+        largest = Literal(literal((1 << 63) - 1, u64))
+        number = Scalar("arith.minui", [number, largest], u64)
     for op, type in conversion_ops(source, index_type):
         number = Scalar(op, [number], type)
     return number

@@ -98,6 +98,6 @@ class SortRules(KeySortRules, ViewRules):
             size_argument(pattern, "n"),
             Closure(key.function, comparison.environment),
             key.type,
-            OrderedBits(key.type.element, key.descending, key.unsigned),
+            OrderedBits(key.type.storage, key.descending, key.unsigned),
             comparison,
         )
