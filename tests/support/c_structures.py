@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 12)
-INTEGERS = ("int", "long", "short", "signed char")
+INTEGERS = ("int", "long", "short", "signed char", "unsigned", "unsigned char", "unsigned long")
 _OPERATORS = ("+", "-", "*", "+", "*", "/")
 _WHOLE = ("+", "-", "+", "-", "*")
 

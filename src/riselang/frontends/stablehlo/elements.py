@@ -1,8 +1,4 @@
-"""Tensor element types, and their RISE equivalents.
-
-RISE has no unsigned types: an unsigned integer is a signed one with the same bits, and ops for
-which the sign matters become the unsigned ones of arith.
-"""
+"""Tensor element types, and their RISE equivalents."""
 
 from __future__ import annotations
 
@@ -21,6 +17,10 @@ from riselang.dialects.rise.types import (
     i32,
     i64,
     is_float,
+    u8,
+    u16,
+    u32,
+    u64,
 )
 from riselang.native.mlir.stablehlo_graph import GraphValue, TensorKind
 from riselang.support.errors import LimitationError, SourceLocation
@@ -32,7 +32,6 @@ class ElementType:
 
     name: str
     scalar: ScalarType
-    is_unsigned: bool = False
 
     @property
     def is_float(self) -> bool:
@@ -41,6 +40,10 @@ class ElementType:
     @property
     def is_boolean(self) -> bool:
         return self.scalar == i1
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.scalar.is_unsigned or self.is_boolean
 
     @property
     def is_integer(self) -> bool:
@@ -59,10 +62,10 @@ ELEMENT_TYPES: Mapping[str, ElementType] = {
     each.name: each
     for each in (
         ElementType("f16", f16), ElementType("bf16", bf16), ElementType("f32", f32),
-        ElementType("f64", f64), ElementType("i1", i1, True), ElementType("i8", i8),
-        ElementType("i16", i16), ElementType("i32", i32),
-        ElementType("i64", i64), ElementType("ui8", i8, True), ElementType("ui16", i16, True),
-        ElementType("ui32", i32, True), ElementType("ui64", i64, True),
+        ElementType("f64", f64), ElementType("i1", i1), ElementType("i8", i8),
+        ElementType("i16", i16), ElementType("i32", i32), ElementType("i64", i64),
+        ElementType("ui8", u8), ElementType("ui16", u16), ElementType("ui32", u32),
+        ElementType("ui64", u64),
     )
 }  # fmt: skip
 BOOLEAN_ELEMENT = ELEMENT_TYPES["i1"]

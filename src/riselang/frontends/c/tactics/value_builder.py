@@ -33,9 +33,10 @@ FUNCTION_OPS = {
 
 
 def scalar_type(type: CType) -> ScalarType:
-    if type.is_bool or not type.is_signed:
-        raise NotLifted(f"RISE has no type {type}")
-    return ScalarType(type.mlir_type)
+    if type.is_bool:
+        raise NotLifted("in memory, a _Bool is a byte")
+    scalar = ScalarType(type.mlir_type)
+    return scalar if type.is_signed else scalar.unsigned
 
 
 class ValueBuilder:
@@ -120,6 +121,6 @@ class ValueBuilder:
                 raise NotLifted("it contains a constant that is not finite")
             return self._builder.literal(float(literal.value), element)
         number = type.wrap(int(literal.value))
-        if number == type.smallest:
+        if type.is_signed and number == type.smallest:
             raise NotLifted("it contains the smallest value of its type")
         return self._builder.literal(number, element)

@@ -11,7 +11,7 @@ import numpy as np
 from riselang import pipelines
 from riselang.compiler.caching import find_or_compile
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.model.body import ProgramKernel, reinterpret_as_signed
+from riselang.frontends.stablehlo.model.body import ProgramKernel
 from riselang.native.compile_job import Job
 from riselang.native.mlir.linalg import UNIT_NAME, LegalizationFailed, compile_unit
 from riselang.native.mlir.stablehlo import dtype_of
@@ -26,7 +26,7 @@ Arrays = list[np.ndarray[Any, Any]]
 
 
 class Unit(Protocol):
-    """A part of a model that maps arrays to arrays; unsigned integers are passed as signed ones."""
+    """A part of a model that maps arrays to arrays."""
 
     @property
     def target(self) -> str: ...
@@ -44,12 +44,8 @@ class PatternUnit:
     target: str = "patterns"
 
     def run(self, arrays: Sequence[Any]) -> Arrays:
-        result = self._call([*arrays, *self._constants])
+        result = self._call([*arrays, *self.kernel.program.constants])
         return list(result) if isinstance(result, tuple) else [result]
-
-    @cached_property
-    def _constants(self) -> Arrays:
-        return [reinterpret_as_signed(each) for each in self.kernel.program.constants]
 
     @cached_property
     def _call(self) -> Callable[[Sequence[Any]], Any]:
@@ -130,7 +126,7 @@ def _buffer_dtype(type: TensorType) -> np.dtype[Any]:
     dtype = dtype_of(type.element.name)
     if type.element.is_complex:
         return np.dtype(f"f{dtype.itemsize // 2}")
-    return reinterpret_as_signed(np.empty(0, dtype)).dtype
+    return dtype
 
 
 def _split_complex(array: Any, type: TensorType) -> Arrays:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -274,15 +274,6 @@ def dtype_name(array: np.ndarray[Any, Any]) -> str:
     return next(
         name for name in (*ELEMENT_TYPES, *COMPLEX_ELEMENT_TYPES) if dtype_of(name) == array.dtype
     )
-
-
-def reinterpret_as_signed(array: Any) -> Any:
-    """Reinterpret unsigned integers as signed ones with the same bits."""
-    if isinstance(array, tuple):
-        return tuple(reinterpret_as_signed(each) for each in cast(tuple[Any, ...], array))
-    if getattr(array, "dtype", None) is not None and array.dtype.kind == "u":
-        return array.view(array.dtype.name.removeprefix("u"))
-    return array
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:

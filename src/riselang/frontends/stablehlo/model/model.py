@@ -16,7 +16,7 @@ from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
-from riselang.frontends.stablehlo.model.body import ModelBody, reinterpret_as_signed
+from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
@@ -127,11 +127,10 @@ class Model:
     def _fast_path(self) -> tuple[_ExpectedTypes, Callable[[Sequence[Any]], Any] | None]:
         """The array shapes for which no checks are needed, and the function to call for them."""
         signature = self.body.signature
-        used = (*signature.arguments, *signature.results)
-        if self.body.backend != "compile" or any(each.element.is_unsigned for each in used):
+        if self.body.backend != "compile":
             return (), None
         bound = [self.bound.get(name) for name in signature.argument_names]
-        fixed = [*bound, *map(reinterpret_as_signed, signature.constants)]
+        fixed = [*bound, *signature.constants]
         expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
         if self._bound_code is None:
             return expected, self.body.bind_arrays(fixed)
@@ -145,11 +144,7 @@ class Model:
         signature = self.body.signature
         arrays = [*(self.bound.get(name) for name in signature.argument_names)]
         arrays += signature.constants
-        known = {
-            position: reinterpret_as_signed(array)
-            for position, array in enumerate(arrays)
-            if array is not None
-        }
+        known = {position: array for position, array in enumerate(arrays) if array is not None}
         code = self.body.bound_code(frozenset(known))
         return None if code is None else (code, code.precompute(list(known.values())))
 
@@ -162,9 +157,9 @@ class Model:
         if out is not None:
             if self.body.backend != "compile":
                 raise UserError("out= is for compiled models; the interpreter makes new arrays")
-            self._run_into(arrays, reinterpret_as_signed(out))
+            self._run_into(arrays, out)
             return out
-        result = self._restore_dtypes(self._run(arrays))
+        result = self._run(arrays)
         convert = array_converter(list(given.values()))
         return result if convert is None else convert_results(result, convert)
 
@@ -188,7 +183,7 @@ class Model:
             self.bound[name] if name in self.bound else self._to_array(name, given[name])
             for name in signature.argument_names
         ]
-        return [reinterpret_as_signed(each) for each in (*arrays, *signature.constants)]
+        return [*arrays, *signature.constants]
 
     def _to_array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]
@@ -210,13 +205,6 @@ class Model:
             )
         check_layout(array, name, written=False)
         return array
-
-    def _restore_dtypes(self, result: Any) -> Any:
-        """Convert results to their dtypes: unsigned ones are computed as signed ones."""
-        types = self.body.signature.results
-        if len(types) == 1:
-            return _restore_dtype(result, types[0])
-        return tuple(_restore_dtype(each, type) for each, type in zip(result, types, strict=True))
 
     def trace(self) -> Traced:
         """Return the program as a term."""
@@ -258,7 +246,3 @@ def _format_type(type: TensorType) -> str:
     return (
         str(type) if type.element.is_complex else format_type(array_type(type.element, type.shape))
     )
-
-
-def _restore_dtype(array: Any, type: TensorType) -> Any:
-    return array.view(dtype_of(type.element.name)) if type.element.is_unsigned else array

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from riselang.dialects.rise.types import ScalarType, i1, i8, i16, i32, i64
+from riselang.dialects.rise.types import ScalarType, i1, u8, u16, u32, u64
 from riselang.frontends.stablehlo.elements import ElementType
 from riselang.frontends.stablehlo.registry import (
     RegionLowering,
@@ -19,7 +19,7 @@ from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
 
-INTEGER_TYPES = {8: i8, 16: i16, 32: i32, 64: i64}
+WORD_TYPES = {8: u8, 16: u16, 32: u32, 64: u64}
 """The integer type for each number of bits."""
 BITCAST_PARTS = "stablehlo.bitcast_convert (to more or fewer bits)"
 """The name of the op if it adds or removes a dimension for the parts of elements."""
@@ -47,7 +47,7 @@ def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tens
     if source.is_boolean or target.is_boolean:
         raise op.unsupported(f"from {source.name} to {target.name} the number of bits changes")
     builder, node = regions.builder, materialize(regions.builder, operands[0])
-    wide, narrow = INTEGER_TYPES[max(sizes)], INTEGER_TYPES[min(sizes)]
+    wide, narrow = WORD_TYPES[max(sizes)], WORD_TYPES[min(sizes)]
     cast = partial(bitcast_scalar, builder, type=target.scalar)
 
     def shift(i: Node) -> Node:
@@ -67,7 +67,7 @@ def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tens
     def together(parts: Node) -> Node:
         def joined(total: Node, pair: Node) -> Node:
             amount, part = builder.unpack_tuple(pair, 2)
-            grown = builder.operation("arith.extui", [bitcast_scalar(builder, part, narrow)], wide)
+            grown = builder.convert(bitcast_scalar(builder, part, narrow), wide)
             moved = builder.operation("arith.shli", [grown, amount], wide)
             return builder.operation("arith.ori", [total, moved], wide)
 
@@ -80,25 +80,14 @@ def _bitcast_parts(regions: RegionLowering, op: TypedOp, operands: Sequence[Tens
     return whole_tensor(target, op.result.shape, builder.map_at(depth, change, node))
 
 
-@lowers_elementwise("stablehlo.popcnt", summary="`map` of a `reduce` over the bits")
+@lowers_elementwise("stablehlo.popcnt")
 def _popcnt(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
-    scalar = op.result.element.scalar
-
-    def bit(shifted: Node) -> Node:
-        return builder.operation("arith.andi", [shifted, builder.literal(1, scalar)], scalar)
-
-    return _count_bits(builder, scalar, operands[0], bit)
+    return builder.operation("math.ctpop", operands, op.result.element.scalar)
 
 
-@lowers_elementwise("stablehlo.count_leading_zeros", summary="`map` of a `reduce` over the bits")
+@lowers_elementwise("stablehlo.count_leading_zeros")
 def _count_leading_zeros(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
-    scalar = op.result.element.scalar
-
-    def is_gone(shifted: Node) -> Node:
-        zero, one = builder.literal(0, scalar), builder.literal(1, scalar)
-        return builder.select(builder.compare("eq", shifted, zero), one, zero)
-
-    return _count_bits(builder, scalar, operands[0], is_gone)
+    return builder.operation("math.ctlz", operands, op.result.element.scalar)
 
 
 def _shifted_values(builder: Builder, scalar: ScalarType, value: Node) -> Node:
@@ -110,17 +99,6 @@ def _shifted_values(builder: Builder, scalar: ScalarType, value: Node) -> Node:
         return builder.operation("arith.shrui", [value, amount], scalar)
 
     return builder.generate(count, shifted)
-
-
-def _count_bits(
-    builder: Builder, scalar: ScalarType, value: Node, one: Callable[[Node], Node]
-) -> Node:
-    counts = builder.map(one, _shifted_values(builder, scalar, value))
-    return builder.reduce(
-        lambda total, each: builder.operation("arith.addi", [total, each], scalar),
-        builder.literal(0, scalar),
-        counts,
-    )
 
 
 @lowers_elementwise(

@@ -80,7 +80,7 @@ def _convolution(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor
     # If windows have one element, so have kernels.
     for depth in reversed([k for k, each in enumerate(moves) if each.role is Role.POSITION]):
         kernels = builder.map_at(1 + depth, builder.first, kernels)
-    sum = Accumulation(builder, image.element, kernel.element, op.result.element)
+    sum = Accumulation(builder, op.result.element)
     form = _ConvolutionForm(moves, inner, zero_literal(builder, image.element), sum)
     groups = op.integer("feature_group_count", 1)
     batches = op.integer("batch_group_count", 1)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from riselang.dialects.rise.types import ArrayType
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
-from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
 from riselang.frontends.term_builder import Builder, length_of
@@ -57,19 +56,13 @@ def contract_arrays(
 class Accumulation:
     """How products are computed and accumulated: halves are accumulated as f32."""
 
-    def __init__(
-        self, builder: Builder, left: ElementType, right: ElementType, result: ElementType
-    ):
+    def __init__(self, builder: Builder, result: ElementType):
         self._builder = builder
-        self._elements = (left, right)
         self._result = result
         self.total = ELEMENT_TYPES["f32"] if result.is_half else result
 
     def multiply(self, factors: Sequence[Node]) -> Node:
-        given = [
-            convert_scalar(self._builder, factor, element, self.total)
-            for factor, element in zip(factors, self._elements, strict=True)
-        ]
+        given = [self._builder.convert(factor, self.total.scalar) for factor in factors]
         return self._apply_op("mulf", "muli", given)
 
     def add(self, total: Node, product: Node) -> Node:
@@ -120,7 +113,7 @@ def _lower_contraction(
     rights = permute_dimensions(
         builder, store_if_computed(builder, right), [*right_batch, *right_kept, *right_contracted]
     )
-    sum = Accumulation(builder, left.element, right.element, op.result.element)
+    sum = Accumulation(builder, op.result.element)
 
     def map_batch(depth: int, left: Node, right: Node) -> Node:
         if depth == 0:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from riselang.dialects.rise.types import i1, i64, index
+from riselang.dialects.rise.types import i1, i64, index, u64
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
-from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
 from riselang.frontends.stablehlo.ops.reduction import reduction_step, unzip_tensors, zip_arrays
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
 from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 
-_INDEX_ELEMENT = ELEMENT_TYPES["i64"]
 Starts = Mapping[int, Node]
 """The first index in some of the dimensions."""
 
 
 def convert_to_i64(builder: Builder, value: Node, element: ElementType) -> Node:
-    """Convert an integer to i64, which holds all but the largest unsigned values."""
-    return convert_scalar(builder, value, element, _INDEX_ELEMENT)
+    """Convert an integer to i64; larger unsigned numbers, which no index is, become the largest."""
+    if element.scalar == u64:
+        value = builder.operation("arith.minui", [value, builder.literal(2**63 - 1, u64)], u64)
+    return builder.convert(value, i64)
 
 
 def slice_array(
@@ -296,7 +296,7 @@ def _flat_indices(
     # Scatter dimensions come first here, then window dimensions.
     arranged = [*scatter_dims, *window_dims]
     node = permute_dimensions(builder, node, [arranged.index(k) for k in range(len(update_shape))])
-    return _flatten_tensor(builder, whole_tensor(_INDEX_ELEMENT, update_shape, node))
+    return _flatten_tensor(builder, whole_tensor(ELEMENT_TYPES["i64"], update_shape, node))
 
 
 def _row_major_strides(shape: Sequence[int]) -> list[int]:

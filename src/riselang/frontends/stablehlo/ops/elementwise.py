@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ScalarType, f32, f64, i1
-from riselang.frontends.stablehlo.elements import BOOLEAN_ELEMENT, ElementType
-from riselang.frontends.stablehlo.ops.bitwise import INTEGER_TYPES
+from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i16, i32, i64
+from riselang.frontends.stablehlo.elements import ElementType
 from riselang.frontends.stablehlo.registry import TypedOp, lowers_elementwise
 from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
+
+SIGNED_TYPES = {16: i16, 32: i32, 64: i64}
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,7 @@ def _negate(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
 
 @lowers_elementwise("stablehlo.not")
 def _not(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
-    scalar = op.result.element.scalar
-    return builder.operation("arith.xori", [*operands, scalar_literal(builder, -1, scalar)], scalar)
+    return builder.operation("bitnot", operands, op.result.element.scalar)
 
 
 @lowers_elementwise("stablehlo.abs")
@@ -208,7 +208,7 @@ def _total_order(
 def _total_order_key(builder: Builder, scalar: ScalarType, value: Node) -> Node:
     """Return the bits of a float, which of a negative one are inverted, except for the sign."""
     width = bit_width(scalar)
-    integer = INTEGER_TYPES[width]
+    integer = SIGNED_TYPES[width]
     bits = builder.operation("arith.bitcast", [value], integer)
     shift, all_but_sign = (
         scalar_literal(builder, number, integer) for number in (width - 1, (1 << (width - 1)) - 1)
@@ -220,21 +220,7 @@ def _total_order_key(builder: Builder, scalar: ScalarType, value: Node) -> Node:
 
 @lowers_elementwise("stablehlo.convert")
 def _convert(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
-    return convert_scalar(builder, operands[0], op.operands[0].element, op.result.element)
-
-
-def convert_scalar(builder: Builder, value: Node, source: ElementType, target: ElementType) -> Node:
-    """Convert a scalar to another type; unsigned integers are represented by their bits."""
-    if target.is_boolean and not source.is_boolean:
-        return builder.convert(value, BOOLEAN_ELEMENT.scalar)
-    if source.is_unsigned and not source.is_boolean:
-        if target.is_float:
-            return builder.operation("arith.uitofp", [value], target.scalar)
-        if bit_width(target.scalar) > bit_width(source.scalar):
-            return builder.operation("arith.extui", [value], target.scalar)
-    if source.is_float and target.is_unsigned:
-        return builder.operation("arith.fptoui", [value], target.scalar)
-    return builder.convert(value, target.scalar)
+    return builder.convert(operands[0], op.result.element.scalar)
 
 
 @lowers_elementwise("stablehlo.reduce_precision", summary="`map` of two casts")

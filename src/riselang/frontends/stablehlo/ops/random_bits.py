@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ScalarType, i1, i32, i64
+from riselang.dialects.rise.types import ScalarType, i1, u32, u64
 from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.conversion import bit_width
@@ -51,7 +51,7 @@ class WordArithmetic:
         return self.apply_op("ori", left, right)
 
     def low_word(self, wide: Node) -> Node:
-        return self.builder.convert(wide, i32)
+        return self.builder.convert(wide, u32)
 
     def high_word(self, wide: Node) -> Node:
         return self.low_word(self.apply_op("shrui", wide, 32))
@@ -61,7 +61,7 @@ class WordArithmetic:
         return self.low_word(wide), self.high_word(wide)
 
     def widen(self, word: Node) -> Node:
-        return self.builder.operation("arith.extui", [word], i64)
+        return self.builder.convert(word, u64)
 
     def join_halves(self, low: Node, high: Node) -> Node:
         """Return the 64-bit word of two halves."""

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Sequence
 from math import prod
 
-from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i64
+from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i64, u64
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
+from riselang.frontends.stablehlo.ops.bitwise import bitcast_scalar
 from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
-from riselang.frontends.stablehlo.ops.elementwise import convert_scalar
 from riselang.frontends.stablehlo.ops.random_bits import WordArithmetic
 from riselang.frontends.stablehlo.ops.rng_bit_generator import philox_bits
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
@@ -49,7 +49,7 @@ def _rng(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Te
 
 def _philox_words(builder: Builder, stream: int, count: int, element: str) -> Node:
     words = WordArithmetic(builder)
-    key, zero = (words.word_literal(each, i64) for each in (stream, 0))
+    key, zero = (words.word_literal(each, u64) for each in (stream, 0))
     return philox_bits(words, key, zero, zero, TensorType((count,), ELEMENT_TYPES[element]))[
         1
     ].make()
@@ -60,8 +60,8 @@ def _uniform_integers(
 ) -> Node:
     """Take 64 bits modulo the length of the interval: uniform up to a bias of 2^-32."""
     element, words = type.element, WordArithmetic(builder)
-    wide = ELEMENT_TYPES["ui64" if element.is_unsigned else "i64"]
-    low, high = (convert_scalar(builder, each, element, wide) for each in (least, end))
+    wide = u64 if element.is_unsigned else i64
+    low, high = (bitcast_scalar(builder, builder.convert(each, wide), u64) for each in (least, end))
     length = words.apply_op("subi", high, low)
 
     def number(bits: Node) -> Node:
@@ -141,7 +141,7 @@ def _uniform_fraction(builder: Builder, word: Node, working: ScalarType) -> Node
     """Return the leading bits of a word as a number in [0, 1), exactly."""
     digits = FRACTION_BITS[working]
     kept = WordArithmetic(builder).apply_op("shrui", word, bit_width(working) - digits)
-    number = builder.operation("arith.uitofp", [kept], working)
+    number = builder.convert(kept, working)
     scale = builder.literal(2.0**-digits, working)
     return builder.operation("arith.mulf", [number, scale], working)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from riselang.dialects.rise.types import i64, index
+from riselang.dialects.rise.types import index, u64
 from riselang.frontends.stablehlo.elements import ElementType, TensorType
-from riselang.frontends.stablehlo.ops.bitwise import INTEGER_TYPES, bitcast_scalar
+from riselang.frontends.stablehlo.ops.bitwise import WORD_TYPES, bitcast_scalar
 from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
 from riselang.frontends.stablehlo.ops.random_bits import (
     WordArithmetic,
@@ -48,7 +48,7 @@ def _rng_bit_generator(
         # If it has no word of its own, the high half of the counter is the key.
         low, high = given[1], given[2] if state.size == 3 else given[0]
         count, bits = philox_bits(words, given[0], low, high, result)
-        carried = words.add_with_carry(low, high, words.word_literal(count, i64))
+        carried = words.add_with_carry(low, high, words.word_literal(count, u64))
         last = [given[0], *carried][: state.size]
     return [whole_tensor(state.element, state.shape, _array_of(builder, last)), bits]
 
@@ -120,7 +120,7 @@ def _interleave_blocks(
         return None
 
     def encrypt(i: Node) -> Node:
-        parts = block(builder.convert(builder.from_idx(i, count), i64))
+        parts = block(builder.convert(builder.from_idx(i, count), u64))
         sizes.append(len(parts))
         return builder.tuple(parts)
 
@@ -170,7 +170,7 @@ def _to_tensor(
 
 def _low_bits(words: WordArithmetic, word: Node, element: ElementType) -> Node:
     """Return the low bits of a word as an element."""
-    integer = INTEGER_TYPES[bit_width(element.scalar)]
+    integer = WORD_TYPES[bit_width(element.scalar)]
     return bitcast_scalar(words.builder, words.builder.convert(word, integer), element.scalar)
 
 
