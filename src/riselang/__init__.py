@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from riselang.api.entry import build, load, loads
     from riselang.api.jit import Jitted, jit
     from riselang.api.lowered import Lowered
-    from riselang.api.specs import Array
+    from riselang.api.specs import Array, T, dtype_variable
     from riselang.api.traced import Traced
     from riselang.dialects.rise.types import (
         bf16,
@@ -90,12 +90,14 @@ if TYPE_CHECKING:
         load_model,
     )
     from riselang.notation.printer import show_term
+    from riselang.runtime.arrays import CopyWarning
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
     from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
     from riselang.term.cost import Cost
 
     __all__ = [
         "Array",
+        "CopyWarning",
         "Cost",
         "DeviceArray",
         "InternalError",
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
         "LimitationError",
         "Lowered",
         "RiseError",
+        "T",
         "Traced",
         "UserError",
         "abs",
@@ -122,6 +125,7 @@ if TYPE_CHECKING:
         "cumsum",
         "div",
         "dot",
+        "dtype_variable",
         "einsum",
         "explore",
         "eye",
@@ -184,7 +188,7 @@ _NAME_MODULES = {
         "riselang.api.entry": "build load loads",
         "riselang.api.jit": "Jitted jit",
         "riselang.api.lowered": "Lowered",
-        "riselang.api.specs": "Array",
+        "riselang.api.specs": "Array T dtype_variable",
         "riselang.api.traced": "Traced",
         "riselang.dsl.array_prelude": "argmax argmin argsort cumsum histogram top_k",
         "riselang.dsl.arrays.constructors": "arange eye full ones zeros",
@@ -201,6 +205,7 @@ _NAME_MODULES = {
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
         "from_tensorflow from_torch load_model",
         "riselang.notation.printer": "show_term",
+        "riselang.runtime.arrays": "CopyWarning",
         "riselang.runtime.device_arrays": "DeviceArray to_gpu",
         "riselang.term.cost": "Cost",
     }.items()

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
+from riselang.dsl.captures import (
+    as_regular_array,
+    exact_array,
+    innermost,
+    is_number_list,
+    nest,
+)
+from riselang.dsl.user_locations import user_location
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype, exact_scalar
@@ -23,6 +32,34 @@ def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
             f"but found {argument!r}"
         )
     return exact
+
+
+def list_array(argument: list[Any], type: RiseType, name: str) -> Array:
+    """Convert a list of numbers to the type of a parameter."""
+    element = innermost(type)
+    element = index if isinstance(element, IdxType) else element
+    if not is_number_list(argument):
+        raise UserError(
+            f"argument {name}: expected {format_type(type)}, but found a list whose items are not "
+            "numbers; use numpy.asarray"
+        )
+    converted = exact_array(as_regular_array(argument, f"argument {name}"), element)
+    if converted is None:
+        raise UserError(
+            f"argument {name}: expected numbers of type {format_type(element)}, but found "
+            f"{argument!r}"
+        )
+    return converted
+
+
+def lengths(type: RiseType) -> list[Nat]:
+    """Return the lengths of nested arrays."""
+    return _shape_and_element(type)[0]
+
+
+def rank(type: RiseType) -> int:
+    """Return the number of dimensions of a type."""
+    return len(lengths(type))
 
 
 def bind_sizes(
@@ -45,6 +82,30 @@ def bind_sizes(
             )
         binding.bind(lengths, array.shape, name)
     return binding.finish()
+
+
+def requested_types(
+    types: Sequence[RiseType],
+    names: Sequence[str],
+    arguments: Sequence[Any],
+    convert: Callable[[str, RiseType, Any], Array],
+) -> list[RiseType]:
+    """Return the types of arguments, which are types or arrays; `types` are those expected."""
+    results: list[RiseType] = []
+    for expected, name, argument in zip(types, names, arguments, strict=True):
+        if isinstance(argument, ScalarType):
+            type: RiseType = argument
+        elif isinstance(argument, ArraySpec):
+            type = argument.type
+        else:
+            type = nest(convert(name, expected, argument).shape, innermost(expected))
+        if rank(type) != rank(expected) or innermost(type) != innermost(expected):
+            raise UserError(
+                f"argument {name}: expected {format_type(expected)}, but found {format_type(type)}",
+                user_location(),
+            )
+        results.append(type)
+    return results
 
 
 def sizes_from_types(

@@ -21,6 +21,7 @@ from riselang.support.counts import format_count
 from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
 from riselang.support.profiling import time_span
+from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
@@ -64,10 +65,13 @@ class Compiled:
     groups: Groups
     origin: Origin | None = None
     """The source it was compiled from; None if it was loaded from a file."""
+    interface: Interface = PLAIN_INTERFACE
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
-        return self.function.parameters[sum(self.groups) :]
+        """The parameters of a call: all but the results and the captured arrays."""
+        parameters = self.function.parameters[sum(self.groups) :]
+        return parameters[: len(parameters) - len(self.interface.captured)]
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
@@ -87,6 +91,7 @@ class Compiled:
 
     def run(self, arrays: Sequence[Array]) -> Any:
         """Run the program, and return new arrays with the results."""
+        arrays = (*arrays, *self.interface.captured)
         count = sum(self.groups)
         shapes = self.function.leading_shapes(count, arrays)
         parameters = self.function.parameters[:count]
@@ -102,18 +107,30 @@ class Compiled:
         ):
             self.function(*buffers, *arrays)
         arguments = [each.owner if isinstance(each, DeviceView) else each for each in buffers]
-        return pack_results(arguments, self.groups)
+        return pack_results(arguments, self.groups, self.interface)
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
         """Write the results to `out`, which has the structure of the returned value."""
-        buffers = _flatten_buffers(out)
+        buffers = self._output_buffers(out)
         if len(buffers) != sum(self.groups):
             raise UserError(
                 f"out: expected {format_count(sum(self.groups), 'array')}, as {self.function.name} "
                 f"returns, but got {len(buffers)}"
             )
         with locate_errors(self.origin.source if self.origin is not None else None):
-            self.function(*buffers, *arrays)
+            self.function(*buffers, *arrays, *self.interface.captured)
+
+    def _output_buffers(self, out: Any) -> list[Any]:
+        structure = self.interface.structure
+        if structure is None:
+            return _flatten_buffers(out)
+        leaves, found = flatten(out, lambda value: isinstance(value, np.ndarray))
+        if found != structure and sum(self.groups) == len(self.groups):
+            raise UserError(
+                f"out: expected the structure that {self.function.name} returns, but found "
+                f"{type(out).__name__}"
+            )
+        return leaves
 
     def prepare_call(self, example: Sequence[Array] | None = None) -> Call:
         """Return a fast function of inputs; it does not check their types and shapes.
@@ -121,10 +138,12 @@ class Compiled:
         If the program has symbolic sizes, `example` has arrays of the shapes to specialize for.
         """
         shapes = None
+        fixed = [*[None] * len(self.inputs), *self.interface.captured]
         if example is not None:
+            example = (*example, *self.interface.captured)
             results = self.function.leading_shapes(sum(self.groups), example)
             shapes = [*results, *(array.shape for array in example)]
-        return self._fast_call([None] * len(self.inputs), shapes) or self.run
+        return self._fast_call(fixed, shapes) or self.run
 
     def prepare_call_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""
@@ -138,11 +157,12 @@ class Compiled:
         """
         if self.groups != (1,):
             return None
-        arrays = (out, *example)
+        captured = self.interface.captured
+        arrays = (out, *example, *captured)
         return self.function.fast_call(
             0,
-            [None] * len(arrays),
-            lambda given: self.function(*given),
+            [*[None] * (1 + len(example)), *captured],
+            lambda given: self.function(*given, *captured),
             lambda buffers: None,
             [array.shape for array in arrays],
         )
@@ -152,12 +172,17 @@ class Compiled:
     ) -> Call | None:
         def call_with_checks(arguments: Sequence[Array]) -> Any:
             every = iter(arguments)
-            return self.run([next(every) if each is None else each for each in fixed])
+            inputs = fixed[: len(self.inputs)]
+            return self.run([next(every) if each is None else each for each in inputs])
 
         def pack(buffers: Sequence[Array]) -> Any:
-            return pack_results(buffers, self.groups)
+            return pack_results(buffers, self.groups, self.interface)
 
-        return self.function.fast_call(sum(self.groups), fixed, call_with_checks, pack, shapes)
+        results = sum(self.groups)
+        quick = self.function.fast_call(results, fixed, call_with_checks, pack, shapes)
+        if quick is None or results != 1 or self.interface.structure is None:
+            return quick
+        return lambda arguments: pack([quick(arguments)])
 
     def as_text(self, stage: str = "asm") -> str:
         """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -179,6 +204,12 @@ class Compiled:
         """
         if self.origin is None:
             raise UserError("this program was loaded from a file already; copy that file")
+        if self.interface.captured:
+            count = format_count(len(self.interface.captured), "array")
+            raise UserError(
+                f"{self.function.name} captures {count}, which a file does not contain; "
+                "pass arrays as arguments to save the program"
+            )
         if not str(path).endswith(SUFFIX):
             raise UserError(f"expected a file name that ends in {SUFFIX}, but found {path}")
         from riselang.api.save_compiled import save
@@ -230,13 +261,15 @@ def _source_location(term: Term, location: SourceLocation | None) -> SourceLocat
     return location
 
 
-def pack_results(buffers: Sequence[Array], groups: Groups) -> Any:
-    """Group buffers: an array for one result, a tuple for a result of pairs or several results."""
+def pack_results(
+    buffers: Sequence[Array], groups: Groups, interface: Interface = PLAIN_INTERFACE
+) -> Any:
+    """Group buffers: an array for a result, a tuple of arrays for a result of pairs."""
     results: list[Any] = []
     for count in groups:
         group, buffers = buffers[:count], buffers[count:]
         results.append(group[0] if count == 1 else tuple(group))
-    return results[0] if len(results) == 1 else tuple(results)
+    return interface.unflatten(results)
 
 
 def _flatten_buffers(out: Any) -> list[Any]:

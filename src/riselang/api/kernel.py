@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from riselang.api.binding import bind_sizes, scalar_array, sizes_from_types
+from riselang.api.binding import (
+    bind_sizes,
+    list_array,
+    requested_types,
+    scalar_array,
+    sizes_from_types,
+)
 from riselang.api.lowered import Lowered
 from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
@@ -22,13 +28,14 @@ from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.runtime.array_libraries import array_converter, convert_results
-from riselang.runtime.arrays import Array, as_array, check_layout
+from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.html import code
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.size_substitution import open_term_binder, substitute_sizes, term_names
@@ -63,14 +70,16 @@ class Kernel(ABC):
         self,
         name: str,
         names: Sequence[str],
-        types: Sequence[RiseType],
+        types: Sequence[RiseType] | None,
         backend: str,
         options: Options,
         strategy: Strategy | None = None,
     ):
+        """`types` is None for a subclass that takes the types of its parameters from a call."""
         self.__name__ = name
         self.names = tuple(names)
-        self.types = tuple(types)
+        if types is not None:
+            self.types = tuple(types)
         self.backend = backend
         self.options = options
         self.strategy = strategy
@@ -95,6 +104,10 @@ class Kernel(ABC):
 
         `sizes` are the values of the symbolic sizes in the kernel's own types.
         """
+
+    def interface_of(self, source: Term) -> Interface:
+        """Return how a program that `source` returned is called."""
+        return PLAIN_INTERFACE
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Return the results for these arrays; write them to `out`, shaped like the result."""
@@ -170,19 +183,40 @@ class Kernel(ABC):
             self._prepared_out_calls[key] = quick
         return out
 
-    def _clear_if_full(self, cache: dict[_ArgumentShapes, Any]) -> None:
+    def _clear_if_full(self, cache: dict[Any, Any]) -> None:
         if len(cache) >= MAX_PREPARED_CALLS:
             cache.clear()
 
     def _call_new_shapes(self, arguments: Sequence[Any], key: _ArgumentShapes) -> Any:
         """Call with shapes that have not been seen before, or with non-array arguments."""
-        result = self.call(arguments, {})
-        if self.backend == "compile" and None not in key:
-            lowered, _ = self._lowered_for_arrays(arguments, {})
-            self._clear_if_full(self._prepared_calls)
-            self._prepared_calls[key] = lowered.compile().prepare_call(arguments)
+        if self.backend != "compile":
+            result = self.call(arguments, {})
+        else:
+            arrays = self._argument_arrays(arguments)
+            array_key = key if None not in key else _argument_shapes(arrays)
+            prepared = self._prepared_calls.get(array_key)
+            if prepared is not None:
+                result = prepared(arrays)
+            else:
+                result = self.call(arrays, {})
+                self._prepare_call(arrays, array_key)
         convert = array_converter(arguments) if None in key else None
         return result if convert is None else convert_results(result, convert)
+
+    def _prepare_call(self, arrays: Sequence[Array], key: _ArgumentShapes) -> None:
+        """Prepare the call for later calls with the same shapes, if all arguments are arrays."""
+        if None in key:
+            return
+        lowered, _ = self._lowered_for_arrays(arrays, {})
+        self._remember_call(key, lowered.compile().prepare_call(arrays))
+
+    def _remember_call(self, key: _ArgumentShapes, call: Callable[[Sequence[Any]], Any]) -> None:
+        self._clear_if_full(self._prepared_calls)
+        self._prepared_calls[key] = call
+
+    def prepared_call(self, key: _ArgumentShapes) -> Callable[[Sequence[Any]], Any] | None:
+        """Return the call for arrays of these shapes, if there has been one."""
+        return self._prepared_calls.get(key)
 
     def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
         """Call with arrays on a GPU; the sizes are bound once for each combination of shapes."""
@@ -231,8 +265,9 @@ class Kernel(ABC):
             raise UserError("pass either arrays or sizes by name, not both", user_location())
         if not arguments:
             return self.named_sizes(sizes)
-        if all(isinstance(argument, ArraySpec) for argument in arguments):
-            types = tuple(argument.type for argument in arguments)
+        if any(isinstance(argument, ArraySpec | ScalarType) for argument in arguments):
+            self._check_count(arguments)
+            types = requested_types(self.types, self.names, arguments, self._argument_array)
             return sizes_from_types(self.types, types, self.names)
         return bind_sizes(self.types, self.names, self._argument_arrays(arguments))
 
@@ -249,25 +284,29 @@ class Kernel(ABC):
         names = [name for name in self.names if name in arrays]
         return bind_sizes(types, names, [arrays[name] for name in names])
 
-    def _argument_arrays(self, arguments: Sequence[Any]) -> list[Array]:
+    def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.types):
             raise UserError(
                 f"{self.__name__} takes {format_count(len(self.types), 'argument')} "
                 f"({', '.join(self.names)}), "
                 f"but got {len(arguments)}"
             )
-        arrays: list[Array] = []
-        for name, type, argument in zip(self.names, self.types, arguments, strict=True):
-            if isinstance(type, ScalarType) and not isinstance(argument, np.ndarray):
-                arrays.append(scalar_array(argument, type, name))
-                continue
-            if self._takes_device_arrays and is_on_gpu(argument):
-                arrays.append(device_view(argument, name))
-                continue
-            array = as_array(argument, name)
-            check_layout(array, name, written=False)
-            arrays.append(array)
-        return arrays
+
+    def _argument_arrays(self, arguments: Sequence[Any]) -> list[Array]:
+        self._check_count(arguments)
+        return [
+            self._argument_array(name, type, argument)
+            for name, type, argument in zip(self.names, self.types, arguments, strict=True)
+        ]
+
+    def _argument_array(self, name: str, type: RiseType, argument: Any) -> Array:
+        if isinstance(type, ScalarType) and not isinstance(argument, np.ndarray):
+            return scalar_array(argument, type, name)
+        if self._takes_device_arrays and is_on_gpu(argument):
+            return device_view(argument, name)
+        if isinstance(argument, list):
+            return list_array(argument, type, name)
+        return as_array(argument, name)
 
     @property
     def _takes_device_arrays(self) -> bool:
@@ -286,7 +325,8 @@ class Kernel(ABC):
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
-        return Traced(name, source, results, self.options, self.strategy)
+        interface = self.interface_of(source)
+        return Traced(name, source, results, self.options, self.strategy, interface)
 
     def __repr__(self) -> str:
         types = ", ".join(

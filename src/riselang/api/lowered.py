@@ -26,6 +26,7 @@ from riselang.support.lazy import cached_property
 from riselang.support.profiling import time_span
 from riselang.support.progress import progress
 from riselang.support.recursion import with_deep_stack
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -71,6 +72,7 @@ class Lowered:
     options: Options
     strategy: Strategy | None = None
     """The strategy that rewrites the program before it is lowered."""
+    interface: Interface = PLAIN_INTERFACE
     _checked_sizes: set[tuple[tuple[str, Nat], ...]] = field(
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
@@ -236,7 +238,7 @@ class Lowered:
                 {self.name: self._buffer_types},
             )
         functions = artifact.load_executables(lambda _: [self.source])
-        return Compiled(functions[self.name], self._result_groups, self)
+        return Compiled(functions[self.name], self._result_groups, self, self.interface)
 
     @property
     def _buffer_types(self) -> list[Buffer]:
@@ -265,7 +267,7 @@ class Lowered:
 
         term = substitute_sizes(self.term, sizes)
         parameters, _ = uncurry(term.type)
-        pairs = zip(parameters, arrays, strict=True)
+        pairs = zip(parameters, (*arrays, *self.interface.captured), strict=True)
         values = [from_buffers(type, [array]) for type, array in pairs]
         with locate_errors(self.source), time_span("run"):
             value = run_term(term, values)
@@ -276,4 +278,4 @@ class Lowered:
             if position < len(types) - 1:
                 part, value = value
             outputs.extend(to_buffers(type, part))
-        return pack_results(outputs, self._result_groups)
+        return pack_results(outputs, self._result_groups, self.interface)

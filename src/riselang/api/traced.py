@@ -10,6 +10,7 @@ from riselang.rewrite.core import Strategy
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.html import code
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Term
@@ -29,6 +30,7 @@ class Traced:
     options: Options
     strategy: Strategy | None = None
     """The strategy that rewrites it before it is lowered."""
+    interface: Interface = PLAIN_INTERFACE
 
     @with_short_tracebacks
     def lower(
@@ -46,7 +48,9 @@ class Traced:
             float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
         resolved_strategy = resolve_strategy(strategy, self.strategy)
-        return Lowered(self.name, self.term, self.results, options, resolved_strategy)
+        return Lowered(
+            self.name, self.term, self.results, options, resolved_strategy, self.interface
+        )
 
     @with_short_tracebacks
     def derive(self, strategy: Strategy | str | None = None) -> Derivation:

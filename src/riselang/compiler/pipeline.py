@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from riselang.compiler.lowered_module import LoweredModule
     from riselang.compiler.program_sources import Source
     from riselang.dialects.rise.types import RiseType
+    from riselang.dsl.tracing import Call
     from riselang.native.compile_job import Job
     from riselang.rewrite.derivation import Derivation
     from riselang.runtime.artifact import Artifact
@@ -37,16 +38,15 @@ Watch = Callable[[str, "ModuleOp"], None]
 # 1. From a function to a term
 
 
-def trace(
-    function: Callable[..., Any], name: str, names: Sequence[str], types: Sequence[RiseType]
-) -> Program:
+def trace(function: Callable[..., Any], name: str, names: Sequence[str],
+          types: Sequence[RiseType], call: Call | None = None) -> Program:  # fmt: skip
     """Run a Python function on symbolic values, and return the closed and typed program."""
     from riselang.dsl.tracing import trace_function
     from riselang.term.finish import finish
 
     with time_span("trace"):
-        root, traced, results = trace_function(function, names, types)
-        return Program(name, finish(root, traced.inference), results)
+        root, traced, results = trace_function(function, names, types, call)
+        return Program(name, finish(root, traced.inference), results, traced.interface)
 
 
 # 2. From a term to the term that is lowered

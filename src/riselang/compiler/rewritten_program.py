@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from riselang.support.config import Options
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.term.nodes import Term
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Program:
     name: str
     term: Term
     results: int = 1
+    interface: Interface = PLAIN_INTERFACE
 
 
 @dataclass(frozen=True)

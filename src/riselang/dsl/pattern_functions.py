@@ -32,6 +32,8 @@ class PatternFunction:
     `map(f, xs)`, `map(f)(xs)` and `xs | map(f)` are the same.
     """
 
+    __array_ufunc__ = None  # `array | pattern` calls `__ror__`
+
     def __init__(
         self,
         spec: PatternSpec,
@@ -147,6 +149,10 @@ class PatternFunction:
             )
         return value
 
+    def __ror__(self, value: Any) -> Any:
+        """`array | pattern` applies a pattern to a captured array or a list."""
+        return self(value)
+
     def __repr__(self) -> str:
         return f"<pattern {self.spec}>"
 
@@ -190,6 +196,8 @@ def scalar_function(name: str) -> ScalarFunction:
 class Helper:
     """A function composed of patterns, which can be partially applied."""
 
+    __array_ufunc__ = None  # `array | helper` calls `__ror__`
+
     def __init__(self, function: Callable[..., Any], arity: int):
         self._function = function
         self._arity = arity
@@ -209,6 +217,9 @@ class Helper:
         return Helper(
             _set_name(self.__name__, lambda *more: self._function(*arguments, *more)), rest
         )
+
+    def __ror__(self, value: Any) -> Any:
+        return self(value)
 
     @property
     def arity(self) -> int:

@@ -23,6 +23,7 @@ from riselang.dialects.rise.types import (
     is_float,
 )
 from riselang.dsl.array_methods import ArrayMethods
+from riselang.dsl.captures import is_array_like
 from riselang.dsl.diagnostics import UnsupportedOperations, refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.tracing import (
@@ -196,6 +197,8 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         return value.node
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
+    if is_array_like(value):
+        return trace.captured.parameter(value)
     if isinstance(value, bool | np.bool_):
         return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
     if isinstance(value, numbers.Real):
@@ -225,8 +228,6 @@ def _value_hint(value: Any, expected: RiseType | None) -> str:
         return "; rl.clamp_idx(n, i) converts a number to an index"
     if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
         return f"; broadcast it with {broadcast_hint(expected, str(value))}"
-    if isinstance(value, np.ndarray | list):
-        return "; pass arrays as arguments of the traced function"
     return ""
 
 

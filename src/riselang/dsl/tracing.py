@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from riselang.dialects.rise.argument_checks import Argument
@@ -23,22 +24,43 @@ from riselang.dialects.rise.types import (
     i1,
     pair,
 )
+from riselang.dsl.captures import CapturedArrays, Captures, is_array_like, resolve_weak
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
+from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
 from riselang.term import build
+from riselang.term.finish import default_floats
 from riselang.term.inference import Inference, TypeMismatch
 from riselang.term.parameters import Instance
 
 _state = threading.local()
 
 
+@dataclass(frozen=True)
+class Call:
+    """How a function is traced: from its symbolic values to its arguments, and its captures."""
+
+    arguments: Callable[[Sequence[Any]], tuple[Sequence[Any], Mapping[str, Any]]] = lambda values: (
+        values,
+        {},
+    )
+    """Returns the positional and the named arguments, given a symbolic value for each parameter of
+    the program."""
+    captures: Captures = field(default_factory=Captures)
+    floats: tuple[TypeVariable, ...] = ()
+    """Unknown types of parameters, which are f32 unless the program determines them."""
+
+
 class Trace:
     """The state of one trace: the types inferred so far, and the scope of new values."""
 
-    def __init__(self) -> None:
+    def __init__(self, captures: Captures | None = None) -> None:
         self.inference = Inference()
         self.scope = build.Scope()
+        self.interface = PLAIN_INTERFACE
+        """How the traced program is called; known after the trace."""
+        self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)
         self._pattern_uses: dict[tuple[Instance, str | None, int], build.PatternUse] = {}
 
     @contextmanager
@@ -123,28 +145,34 @@ def current_trace() -> Trace:
     trace = getattr(_state, "trace", None)
     if trace is None:
         raise UserError(
-            "patterns work on the arguments of a function under rl.jit, not on plain values; "
-            "decorate the function with @rl.jit and call it with arrays",
+            "patterns and symbolic values work only while a function under rl.jit is traced; "
+            "decorate the function with @rl.jit and call it with arrays, and return the values "
+            "that you need instead of storing them elsewhere",
             user_location(),
         )
     return trace
 
 
 def trace_function(
-    function: Callable[..., Any], names: Sequence[str], types: Sequence[RiseType]
+    function: Callable[..., Any],
+    names: Sequence[str],
+    types: Sequence[RiseType],
+    call: Call | None = None,
 ) -> tuple[build.Node, Trace, int]:
     """Trace a program: return its node, its trace, and the number of its results."""
     # Deferred: the operators of values are traced.
     from riselang.dsl.symbolic_values import Value
 
-    trace = Trace()
+    call = call or Call()
+    trace = Trace(call.captures)
     with trace.activate():
         scope = trace.scope
         variables = [
             build.Variable(type, name, scope=scope) for name, type in zip(names, types, strict=True)
         ]
         try:
-            result = function(*[Value(variable) for variable in variables])
+            positional, keywords = call.arguments([Value(variable) for variable in variables])
+            result = function(*positional, **keywords)
         except RecursionError:
             raise LimitationError(
                 f"the functions of {_function_name(function)} nest too deeply to be traced",
@@ -155,17 +183,43 @@ def trace_function(
                 f"{_function_name(function)} returns nothing; return the value it computes",
                 function_location(function),
             )
-        results: list[Any] = list(result) if isinstance(result, tuple) else [result]
-        for value in results:
-            _check_result(function, value)
-        nodes = [_result_node(function, value) for value in results]
+        nodes = _result_nodes(function, result, trace)
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
-        type = fun(*types, body.type) if types else body.type
+        if call.floats or trace.captured.has_lists:
+            default_floats(body, trace.inference)
+        for unknown in call.floats:
+            resolve_weak(trace.inference, unknown, is_float=True)
+        captured, arrays = trace.captured.finish()
+        trace.interface = replace(trace.interface, captured=arrays)
+        variables += captured
+        inputs = [variable.type for variable in variables]
+        type = fun(*inputs, body.type) if inputs else body.type
         location = function_location(function)
         root = build.Function(type, variables, body, scope, location=location)
         return root, trace, len(nodes)
+
+
+def _result_nodes(function: Callable[..., Any], result: Any, trace: Trace) -> list[build.Node]:
+    """Return the results as nodes; set the structure of the interface of the trace."""
+    results, structure = flatten(result, is_array_like)
+    if not results:
+        raise UserError(
+            f"{_function_name(function)} returns {result!r}, which contains no value; return the "
+            "values it computes",
+            function_location(function),
+        )
+    for value in results:
+        _check_result(function, value)
+    is_plain = structure.is_leaf or (
+        structure.kind is tuple
+        and len(structure.parts) > 1
+        and all(part.is_leaf for part in structure.parts)
+    )
+    if not is_plain:
+        trace.interface = Interface(structure)
+    return [_result_node(function, value) for value in results]
 
 
 def _check_result(function: Callable[..., Any], value: Any) -> None:
@@ -176,8 +230,8 @@ def _check_result(function: Callable[..., Any], value: Any) -> None:
             f", which lacks {format_count(missing, 'argument')}" if isinstance(missing, int) else ""
         )
         problem = f"{value_text(value)}{lacks}; apply it to its arguments"
-    elif isinstance(value, str | dict | list | set):
-        problem = f"{value!r}; return one value, or several as in return a, b"
+    elif isinstance(value, str | set):
+        problem = f"{value!r}; return a value of the program, or a structure of such values"
     else:
         return
     raise UserError(f"{_function_name(function)} returns {problem}", function_location(function))

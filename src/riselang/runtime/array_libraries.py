@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+
+from riselang.support.structures import flatten
 
 Convert = Callable[[Any], Any]
 DLPACK_MODULES = {"jaxlib": "jax.numpy", "jax": "jax.numpy"}
@@ -25,7 +27,6 @@ def array_converter(arguments: Sequence[Any]) -> Convert | None:
 
 
 def convert_results(result: Any, convert: Convert) -> Any:
-    """Convert an array, or a tuple of arrays, without a copy."""
-    if isinstance(result, tuple):
-        return tuple(convert_results(part, convert) for part in cast(tuple[Any, ...], result))
-    return convert(result)
+    """Convert an array, or a structure of arrays, without a copy."""
+    arrays, structure = flatten(result, lambda value: isinstance(value, np.ndarray))
+    return structure.unflatten([convert(array) for array in arrays])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -14,6 +15,7 @@ from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.machine import total_memory
+from riselang.support.tracebacks import own_frame_count
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -175,6 +177,25 @@ def check_layout(array: Array, name: str, *, written: bool) -> None:
         raise UserError(f"argument {name}: the array is not aligned to its elements")
     if written and not array.flags.writeable:
         raise UserError(f"argument {name}: results are written to it, but it is read-only")
+
+
+class CopyWarning(UserWarning):
+    """An argument is copied at each call, because compiled code reads contiguous arrays."""
+
+
+def contiguous_copy(array: Array, name: str) -> Array:
+    """Return an array that is only read, copied if it is not contiguous and aligned."""
+    flags = array.flags
+    if isinstance(array, DeviceView) or (flags.c_contiguous and flags.aligned):
+        return array
+    reason = "not aligned" if flags.c_contiguous else f"not C-contiguous (strides {array.strides})"
+    warnings.warn(
+        f"argument {name} is {reason}, so each call copies it; pass numpy.ascontiguousarray(...) "
+        "to copy it once",
+        CopyWarning,
+        stacklevel=own_frame_count() + 1,
+    )
+    return np.require(array, requirements=["C", "A"])
 
 
 def check_indices(array: Array, bound: int, name: str) -> None:

@@ -30,6 +30,7 @@ from riselang.runtime.arrays import (
     check_indices,
     check_layout,
     check_shape,
+    contiguous_copy,
     exact_scalar,
     refuse_masked,
 )
@@ -310,6 +311,8 @@ def _check_array(argument: Any, parameter: Parameter) -> Array:
         check_shape(array, shape, parameter.name)
     else:
         check_shape(array, parameter.shape, parameter.name)
+    if not parameter.is_written:
+        array = contiguous_copy(array, parameter.name)
     check_layout(array, parameter.name, written=parameter.is_written)
     return array
 

@@ -103,5 +103,5 @@ def make(function, results, kept, known, numbers, otherwise, packed):
     return call
 """
     namespace: dict[str, Any] = dict(_NAMES)
-    exec(text, namespace)
+    exec(compile(text, f"{__file__}<call>", "exec"), namespace)
     return namespace["make"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -38,6 +39,14 @@ def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None
     for frame in reversed(frames):
         linked = TracebackType(linked, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return linked
+
+
+def own_frame_count() -> int:
+    """Return the number of riselang's frames between the caller and the user's code."""
+    frame, count = sys._getframe(1), 0  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def with_short_tracebacks(

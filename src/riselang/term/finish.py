@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -24,7 +25,7 @@ from riselang.dialects.rise.types import (
     is_float,
     wrap_integer,
 )
-from riselang.support.errors import LimitationError, UserError
+from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.support.recursion import with_deep_stack
 from riselang.term import build, scalar_ops
 from riselang.term.conversion import can_bitcast, conversion_ops
@@ -62,6 +63,7 @@ def finish(
     solver = inference or Inference()
     uses = build.count_uses(root)
     constants = [node for node in uses.counts if isinstance(node, build.Constant)]
+    _default_floats(constants, solver)
     for constant in sorted(constants, key=lambda constant: constant.serial):
         _set_default_type(constant, solver)
     if undecided := solver.undecided_equations():
@@ -74,6 +76,19 @@ def finish(
         return finisher.term(root, 0)
     # A program without parameters has no function body that could contain the lets.
     return finisher.lets(shared.get(root.scope, []), 0, root, 0)
+
+
+def default_floats(root: build.Node, solver: Inference) -> None:
+    """Give each number with a fraction whose type nothing determines the type f32."""
+    nodes = build.count_uses(root).counts
+    _default_floats([node for node in nodes if isinstance(node, build.Constant)], solver)
+
+
+def _default_floats(constants: Sequence[build.Constant], solver: Inference) -> None:
+    """Integers come later, since an integer may be a float."""
+    for constant in sorted(constants, key=lambda constant: constant.serial):
+        if isinstance(constant.number, float):
+            _set_default_type(constant, solver)
 
 
 def _set_default_type(node: build.Constant, solver: Inference) -> None:
@@ -95,6 +110,8 @@ class _Finisher:
         self.levels: dict[build.Node, int] = {}
         """The number of lambdas that enclose the binder of each variable and let-bound node."""
         self.patterns: dict[build.PatternUse, Term] = {}
+        self.location: SourceLocation | None = None
+        """The location of the latest application or operation."""
         self.named = {node for nodes in shared.values() for node in nodes if stores_once}
 
     def term(self, node: build.Node, level: int) -> Term:
@@ -125,13 +142,16 @@ class _Finisher:
                 return Embed(node.region, operands, self.operation_type(node), node.location)
             case build.Variable():
                 raise UserError(
-                    f"'{node.name}' is used outside the function whose parameter it is",
-                    node.location,
+                    f"'{node.name}' is used outside the function whose parameter it is; return it "
+                    "from that function, or pass it as an argument, instead of storing it in a "
+                    "variable",
+                    self.location,
                 )
             case _:
                 raise TypeError(f"{node} is not a node")
 
     def application(self, node: build.Application, level: int) -> Term:
+        self.location = node.location or self.location
         if (
             self.named
             and (stored_value := _stored_value(node)) in self.levels
@@ -217,6 +237,7 @@ class _Finisher:
         return pattern
 
     def operation(self, node: build.Operation, level: int) -> Term:
+        self.location = node.location or self.location
         operands = [self.term(operand, level) for operand in node.operands]
         type = self.operation_type(node)
         if node.op == "arith.bitcast":

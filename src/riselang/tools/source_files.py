@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from riselang.support.errors import UserError
@@ -208,15 +208,17 @@ def _read_notation(
 def _read_python(
     path: str, choices: Mapping[str, Any], backend: str, strategy: str | None
 ) -> KernelFile:
-    from riselang.api.jit import Jitted
+    from riselang.api.jit import Jitted, jit_function
 
     kernels = {
-        name: Jitted(
+        name: jit_function(
             value.function,
-            backend,
-            value.sizes,
-            value.options.with_changes(**choices),
-            _resolve_strategy(strategy, value.strategy),
+            replace(
+                value.settings,
+                backend=backend,
+                options=value.options.with_changes(**choices),
+                strategy=_resolve_strategy(strategy, value.strategy),
+            ),
         )
         for name, value in run_python(path).items()
         if isinstance(value, Jitted)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.api.jit import MAX_SPECIALIZED
+from riselang.api.jit_kernel import MAX_SPECIALIZED
 
 
 def scale(x: rl.Array["N", rl.f32]) -> Any:

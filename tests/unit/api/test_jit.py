@@ -84,8 +84,8 @@ BAD_CALLS: list[tuple[tuple[Any, ...], str]] = [
         "argument B: expected 2 dimensions (K.M.f32), but found",
     ),
     ((random(2, 3).astype(np.float64), random(3, 4)), "argument A: expected dtype float32 (f32)"),
-    ((random(3, 2).T, random(3, 4)), "argument A: expected a C-contiguous array"),
-    (([[1.0]], random(1, 1)), "argument A: expected an array, but found list"),
+    (([["a"]], random(1, 1)), "argument A: expected N.K.f32, but found a list whose items are not"),
+    (([[1.0], []], random(1, 1)), "argument A: the lists have different lengths"),
     ((None, random(1, 1)), "argument A: expected an array, but found NoneType"),
 ]
 
@@ -97,12 +97,12 @@ def test_bad_calls_name_the_argument(arguments: tuple[Any, ...], message: str) -
     assert message in str(caught.value)
 
 
-def test_a_parameter_without_a_type() -> None:
-    def untyped(x):
+def test_a_parameter_with_another_annotation() -> None:
+    def misspelled(x: str):
         return x
 
-    with pytest.raises(rl.UserError, match="parameter x of untyped needs a type"):
-        rl.jit(untyped)
+    with pytest.raises(rl.UserError, match="parameter x of misspelled needs a type such as"):
+        rl.jit(misspelled)
 
 
 def test_settings_are_checked() -> None:

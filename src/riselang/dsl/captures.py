@@ -1,0 +1,187 @@
+"""Arrays that a traced function reads without being passed: constants of its program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from riselang.dialects.rise.numpy_types import DTYPES
+from riselang.dialects.rise.type_printer import format_type
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    TypeVariable,
+    array,
+    f32,
+    i1,
+    i32,
+    is_float,
+)
+from riselang.dsl.user_locations import user_location
+from riselang.nat import Nat
+from riselang.support.errors import UserError
+from riselang.term import build
+from riselang.term.inference import Inference
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Captures:
+    """The arrays that a function captures, as they were when it was first traced.
+
+    All kernels of a function use the same copies, so changing an array later has no effect.
+    """
+
+    def __init__(self) -> None:
+        self._copies: dict[int, tuple[Array, Array]] = {}
+        """By the identity of an array, which is kept alive: the array and its copy."""
+
+    def copy_of(self, captured: Array) -> Array:
+        known = self._copies.get(id(captured))
+        if known is None:
+            copy = np.array(captured, order="C")
+            copy.flags.writeable = False
+            known = self._copies[id(captured)] = (captured, copy)
+        return known[1]
+
+
+class CapturedArrays:
+    """The arrays that one trace captures; each is a parameter of the program, after its own."""
+
+    def __init__(self, captures: Captures, inference: Inference, scope: build.Scope):
+        self._captures = captures
+        self._inference = inference
+        self._scope = scope
+        self._entries: dict[int, tuple[build.Variable, Any]] = {}
+        """By identity: the parameter, and the array or the list."""
+
+    def parameter(self, value: Any) -> build.Variable:
+        """Return the parameter for an array, or for a list of numbers."""
+        if id(value) not in self._entries:
+            array = as_regular_array(value, "a captured list")
+            is_weak = value is not array and array.dtype != bool
+            type = (
+                nest(array.shape, self._inference.fresh_type())
+                if is_weak
+                else array_type(array, "a captured array")
+            )
+            name = f"captured{len(self._entries)}"
+            variable = build.Variable(type, name, scope=self._scope, location=user_location())
+            self._entries[id(value)] = variable, value
+        return self._entries[id(value)][0]
+
+    def finish(self) -> tuple[list[build.Variable], tuple[Array, ...]]:
+        """Return the parameters and the arrays; numbers in lists take the types that are inferred,
+        as literals do."""
+        entries = list(self._entries.values())
+        lists = [(variable, value) for variable, value in entries if isinstance(value, list)]
+        floats = [np.asarray(value).dtype.kind == "f" for _, value in lists]
+        for has_floats in (True, False):  # integers come later, since they may be floats
+            for (variable, _), is_float_list in zip(lists, floats, strict=True):
+                if is_float_list == has_floats:
+                    resolve_weak(self._inference, innermost(variable.type), has_floats)
+        return [variable for variable, _ in entries], tuple(self._array(*each) for each in entries)
+
+    @property
+    def has_lists(self) -> bool:
+        return any(isinstance(value, list) for _, value in self._entries.values())
+
+    def _array(self, variable: build.Variable, value: Any) -> Array:
+        if isinstance(value, np.ndarray):
+            return self._captures.copy_of(value)
+        array = np.asarray(value)
+        element = self._inference.resolve(innermost(variable.type))
+        converted = exact_array(array, element)
+        if converted is None:
+            raise UserError(
+                f"a list of numbers is used as an array of {format_type(element)}, but found "
+                f"{value!r}",
+                variable.location,
+            )
+        return converted
+
+
+def resolve_weak(inference: Inference, type: RiseType, is_float: bool) -> RiseType:
+    """Return the type that is inferred for a Python number; if it is open, make it f32 or i32."""
+    if isinstance(inference.resolve(type), TypeVariable):
+        inference.unify(type, f32 if is_float else i32)
+    return inference.resolve(type)
+
+
+def exact_array(array: Array, element: RiseType) -> Array | None:
+    """Convert Python numbers in an array to a type; None if it cannot represent them."""
+    names = {type: name for name, type in DTYPES.items()}
+    if not isinstance(element, ScalarType) or element not in names:
+        return None
+    with np.errstate(all="ignore"):
+        converted = array.astype(dtype_by_name(names[element]))
+    is_exact = is_float(element) or bool(np.all(converted == array))
+    return converted if is_exact and (array.dtype.kind == "b") == (element == i1) else None
+
+
+def dtype_by_name(name: str) -> np.dtype[Any]:
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def innermost(type: RiseType) -> RiseType:
+    """Return the element type of the innermost of nested arrays."""
+    while isinstance(type, ArrayType):
+        type = type.element
+    return type
+
+
+def nest(shape: Sequence[int | Nat], element: RiseType) -> RiseType:
+    """Return the type of arrays of a shape."""
+    for length in reversed(shape):
+        element = array(length, element)
+    return element
+
+
+def is_array_like(value: Any) -> bool:
+    """Return whether a value in a program is an array, or a nested list of numbers."""
+    return isinstance(value, np.ndarray) or is_number_list(value)
+
+
+def is_number_list(value: Any) -> bool:
+    """Return whether a value is a list of numbers, or of such lists."""
+    return isinstance(value, list) and all(
+        isinstance(item, bool | int | float | np.generic) or is_number_list(item)
+        for item in _items(value)
+    )
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value
+
+
+def as_regular_array(value: Any, what: str) -> Array:
+    """Convert an array or a list of numbers; the rows of a list must have equal lengths."""
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise UserError(
+            f"{what}: the lists have different lengths, but the rows of an array have one length; "
+            "pad them, or pass one array for each row",
+            user_location(),
+        ) from None
+
+
+def array_type(value: Array, what: str) -> RiseType:
+    """Return the type of an array."""
+    element: RiseType | None = DTYPES.get(value.dtype.name)
+    if element is None or not value.dtype.isnative:
+        raise UserError(
+            f"{what}: an array of {value.dtype} cannot be used in a program; convert it with "
+            "astype to a type such as numpy.float32",
+            user_location(),
+        )
+    return nest(value.shape, element)
