@@ -257,7 +257,16 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
 
 
 def has_arrays(operands: Sequence[Operand]) -> bool:
-    return any(isinstance(each, Value) and isinstance(each.type, ArrayType) for each in operands)
+    """Whether an operand is an array of the program, or one that it captures."""
+    return any(
+        isinstance(each.type, ArrayType) if isinstance(each, Value) else is_array_like(each)
+        for each in operands
+    )
+
+
+def capture_arrays(operands: Sequence[Operand]) -> list[Operand]:
+    """Return operands with the arrays that the program captures as values."""
+    return [Value(as_node(each)) if is_array_like(each) else each for each in operands]
 
 
 def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[Operand]) -> Value:
@@ -265,7 +274,7 @@ def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[O
     # Deferred: broadcasting applies patterns to values.
     from riselang.dsl.arrays.broadcasting import map_equal_types
 
-    return map_equal_types(symbol, function, operands)
+    return map_equal_types(symbol, function, capture_arrays(operands))
 
 
 def _check_defined(name: str, symbol: str, type: RiseType) -> None:
@@ -321,8 +330,9 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
         # Deferred: broadcasting applies patterns to values.
         from riselang.dsl.arrays.broadcasting import check_equal_types, map_elements
 
-        check_equal_types("where", (chosen, other))
-        return map_elements("where", select, (condition, chosen, other))
+        operands = capture_arrays((condition, chosen, other))
+        check_equal_types("where", operands[1:])
+        return map_elements("where", select, operands)
     test, first, second = _convert_operands("where", (condition, chosen, other))
     wanted = trace.inference.with_lane(first.type, i1)
     trace.unify(wanted, test.type, "condition of 'where'")

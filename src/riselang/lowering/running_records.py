@@ -190,16 +190,26 @@ def _is_true(value: SSAValue) -> bool:
 
 def _are_equal(first: SSAValue, second: SSAValue) -> bool:
     """Whether two values are computed by the same ops from the same values."""
-    if first is second:
-        return True
-    one, other = first.owner, second.owner
-    if not isinstance(one, Operation) or not isinstance(other, Operation):
-        return False
+    pairs = [(first, second)]
+    while pairs:
+        left, right = pairs.pop()
+        if left is right:
+            continue
+        one, other = left.owner, right.owner
+        if not isinstance(one, Operation) or not isinstance(other, Operation):
+            return False
+        if not _compute_the_same(one, other):
+            return False
+        pairs += zip(one.operands, other.operands, strict=True)
+    return True
+
+
+def _compute_the_same(one: Operation, other: Operation) -> bool:
+    """Whether two ops with the same operands would have the same results."""
     return (
         one.name == other.name
         and one.parent is other.parent
-        and len(one.operands) > 0
+        and 0 < len(one.operands) == len(other.operands)
         and one.properties == other.properties
         and one.attributes == other.attributes
-        and all(map(_are_equal, one.operands, other.operands))
     )

@@ -158,3 +158,15 @@ def test_a_choice_works_on_pairs_tuples_and_arrays() -> None:
 def test_empty_arrays_have_operators() -> None:
     empty = np.zeros((2, 0), np.float32)
     check_beside_numpy(lambda x: (x + 1, x.sum(1), x.reshape(0, 3), x.all()), [empty])
+
+
+def test_captured_arrays_are_broadcast() -> None:
+    weights = np.arange(3, dtype=np.float32)
+
+    @rl.jit
+    def scale(x: Any) -> Any:
+        return weights * x + rl.where(x > 0.5, x, weights) + [1.0, 2.0, 3.0]
+
+    x = np.array([[0.25, 0.5, 0.75], [1, 2, 3]], np.float32)
+    expected = weights * x + np.where(x > 0.5, x, weights) + np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(scale(x), expected)

@@ -3,7 +3,7 @@
 Values are written in order, because a later one overwrites or is combined with an earlier one. The
 loop that writes them cannot be vectorized, so indices and values that are computed are computed for
 a block of values first. If values can be combined in any order, they are combined with several
-copies of the array in turn, which are combined at the end: an update of an element then need not
+alternate copies of the array, which are combined at the end: an update of an element then need not
 wait for the previous update of the same element.
 """
 
@@ -47,7 +47,7 @@ from riselang.term.nodes import Bound, Lambda, Literal, Pattern, Scalar
 BLOCK_LENGTH = 256
 """The number of indices or values that are computed at once."""
 COPIES = 4
-"""The number of arrays that values are combined with in turn; it divides the block length."""
+"""The number of arrays that values are alternately combined with; it divides the block length."""
 MAX_COPIED_LENGTH = 1024
 """Longer arrays are not copied: the copies have to stay in the cache."""
 MIN_UPDATES = 32
@@ -170,7 +170,7 @@ class ScatterRules(StoredArrays):
     def update_copies(
         self, updates: Updates, write: Write, identity: int, target: SSAValue
     ) -> None:
-        """Update the target and copies of it in turn, and finally combine them."""
+        """Update the target and copies of it alternately, and finally combine them."""
         type = data_type(target)
         assert isinstance(type, ArrayType)
         assert isinstance(type.element, ScalarType)
