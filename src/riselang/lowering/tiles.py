@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from xdsl.builder import Builder
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, i64
 from xdsl.dialects.builtin import VectorType as BuiltinVectorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 SHUFFLE_BYTES = 16
 """The number of bytes within which a shuffle takes one instruction, for vectors of any length."""
 INDEX_BYTES = 8
 ELEMENT_SIZES = (4, 8)
 """The sizes in bytes of elements that are shuffled."""
+
+
+class Inserter(Protocol):
+    """An insertion point for ops."""
+
+    def insert(self, op: Operation, /) -> Operation: ...
 
 
 def tile_height(type: Attribute, count: int) -> int:
@@ -44,7 +50,7 @@ class _TilePart:
     """For each row, the number of the vector and the position in it."""
 
 
-def transpose_columns(columns: Sequence[SSAValue], builder: Builder) -> list[SSAValue]:
+def transpose_columns(columns: Sequence[SSAValue], builder: Inserter) -> list[SSAValue]:
     """Return the rows of a tile, one for each lane, from as many columns as `tile_height` says."""
     type = columns[0].type
     assert isinstance(type, BuiltinVectorType)
@@ -60,7 +66,7 @@ def transpose_columns(columns: Sequence[SSAValue], builder: Builder) -> list[SSA
     return list(tile.vectors)
 
 
-def _interleave(first: _TilePart, second: _TilePart, chunk: int, builder: Builder) -> _TilePart:
+def _interleave(first: _TilePart, second: _TilePart, chunk: int, builder: Inserter) -> _TilePart:
     """Interleave pieces of both, with each half of a chunk in a separate vector."""
     width, vectors = first.width, list[SSAValue]()
     (length,) = _vector_shape(first.vectors[0])
@@ -83,7 +89,7 @@ def _interleave(first: _TilePart, second: _TilePart, chunk: int, builder: Builde
     return _TilePart(vectors, 2 * width, row_positions)
 
 
-def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Builder) -> _TilePart:
+def _concatenate(one: _TilePart, other: _TilePart, chunk: int, builder: Inserter) -> _TilePart:
     """Concatenate the pieces of both, with one vector for each lane."""
     vectors: list[SSAValue] = []
     for number, position in one.row_positions:
@@ -104,7 +110,7 @@ def chunk_length(type: Attribute) -> int:
     return max(1, SHUFFLE_BYTES // size)
 
 
-def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> SSAValue:
+def extract_column(rows: Sequence[SSAValue], number: int, builder: Inserter) -> SSAValue:
     """Return column `number` of a tile that has as many rows as the column has lanes.
 
     The tile is a square, or its rows are chunks. Pairs of vectors are merged, then pairs of the
@@ -134,7 +140,7 @@ def extract_column(rows: Sequence[SSAValue], number: int, builder: Builder) -> S
     return vectors[0]
 
 
-def _join_rows(rows: Sequence[SSAValue], builder: Builder) -> SSAValue:
+def _join_rows(rows: Sequence[SSAValue], builder: Inserter) -> SSAValue:
     """Concatenate rows to one vector."""
     while len(rows) > 1:
         mask = range(2 * _vector_shape(rows[0])[0])
@@ -168,7 +174,7 @@ def _vector_shape(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape()
 
 
-def _shuffle(first: SSAValue, second: SSAValue, mask: Sequence[int], builder: Builder) -> SSAValue:
+def _shuffle(first: SSAValue, second: SSAValue, mask: Sequence[int], builder: Inserter) -> SSAValue:
     assert isinstance(first.type, BuiltinVectorType)
     order = DenseArrayBase.from_list(i64, mask)
     type = BuiltinVectorType(first.type.element_type, [len(mask)])

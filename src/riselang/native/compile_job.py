@@ -11,7 +11,7 @@ from riselang.native.debug_info.debug_metadata import add_entry_locations
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import guard
 from riselang.native.llvm.entry_points import guarded_entry_points_ir
-from riselang.native.llvm.ir_text import mark_noalias_pointers
+from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
 from riselang.support.lazy import cached_property
@@ -35,6 +35,8 @@ class Job:
     """Whether the code may need conversion functions for 16-bit floats."""
     may_end_early: bool = True
     """Whether a call can end early, because of a signal or lack of memory."""
+    max_vector_bits: int | None = None
+    """The length of the longest vectors; None for those of the CPU."""
 
     @cached_property
     def llvm_ir(self) -> str:
@@ -46,15 +48,18 @@ class Job:
     def complete_ir(self) -> str:
         """The LLVM IR with entry points and float conversions."""
         added = [llvm.float_conversions()] if self.has_short_floats else []
-        ir = "\n".join([self.llvm_ir, self.entries, *added])
+        ir = self._limit_vectors("\n".join([self.llvm_ir, self.entries, *added]))
         return add_entry_locations(ir) if self.debug_info else ir
+
+    def _limit_vectors(self, ir: str) -> str:
+        return ir if self.max_vector_bits is None else limit_vectors(ir, self.max_vector_bits)
 
     @property
     def jit_ir(self) -> str:
         """The complete LLVM IR for code that is loaded into a Python process."""
         is_guarded = self.may_end_early and guard.IS_SUPPORTED
         return (
-            self.complete_ir + guarded_entry_points_ir(self.entries)
+            self.complete_ir + self._limit_vectors(guarded_entry_points_ir(self.entries))
             if is_guarded
             else self.complete_ir
         )

@@ -57,6 +57,16 @@ class Machine:
         """Return the number of lanes of a vector, for elements of `bytes` bytes."""
         return max(1, self.vector_bytes // bytes)
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether one instruction loads or stores some lanes of a vector, as in AVX-512."""
+        return self.vector_bytes >= 64
+
+    @property
+    def lowers_clock(self) -> bool:
+        """Whether the longest vectors lower the clock frequency, as in AVX-512."""
+        return self.vector_bytes >= 64
+
     def cache_bytes(self, level: int) -> int:
         return dict(self.caches).get(level, DEFAULT_CACHE_SIZES[level])
 

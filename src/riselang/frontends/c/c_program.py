@@ -31,6 +31,7 @@ from riselang.frontends.c.emit.region_functions import (
     build_module,
     declare_functions,
 )
+from riselang.frontends.c.emit.vector_length import max_vector_bits
 from riselang.frontends.c.lift.lifted_function import lift_all_statements, lift_function
 from riselang.frontends.c.lift.lifted_statements import LiftedStatement, lift_statements
 from riselang.frontends.c.lift.region_steps import steps_with_calls, steps_with_structured_ops
@@ -242,7 +243,7 @@ class CProgram:
         text, facts = native_text(module, locations=debug_info), collect_facts(module)
         return Job(
             text, pipeline, noalias_pointers(module), entries, debug_info, self.options.effort,
-            facts.has_short_floats, facts.may_end_early,
+            facts.has_short_floats, facts.may_end_early, max_vector_bits(module),
         )  # fmt: skip
 
     @cached_property

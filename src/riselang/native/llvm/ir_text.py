@@ -50,6 +50,7 @@ _DECLARATION = re.compile(
 _DEFINITION = re.compile(
     r"^(?P<start>define [^@\n]*@(?P<name>[\w.$]+)\()(?P<parameters>[^()\n]*)\)", re.MULTILINE
 )
+_DEFINITION_END = re.compile(r"^(?P<start>define .*?)(?P<debug> !dbg .*)? \{$", re.MULTILINE)
 _HELPER = re.compile(
     r"^define (?!internal )"
     r"(?P<rest>.*@rise_(?:index_error|part_[\w.$]+|lanes_\w+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
@@ -123,6 +124,12 @@ def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str
         return f"{match['start']}{', '.join(parameters)})"
 
     return _DEFINITION.sub(mark, ir)
+
+
+def limit_vectors(ir: str, bits: int) -> str:
+    """Let functions use vectors of at most `bits` bits, also for operations on longer ones."""
+    attributes = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="0"'
+    return _DEFINITION_END.sub(rf"\g<start> {attributes}\g<debug> {{", ir)
 
 
 def make_internal(ir: str, names: Collection[str]) -> str:

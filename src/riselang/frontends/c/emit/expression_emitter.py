@@ -202,6 +202,9 @@ class ExpressionEmitter(OpInserter):
             value -= type.largest + 1
         return self.add(arith.ConstantOp.from_int_and_width(value, bits))
 
+    def emit_zero(self, type: CType) -> SSAValue:
+        return self._emit_literal(Literal(self.scop.location, type, 0))
+
     def _emit_access(self, expression: Access) -> SSAValue:
         variable = expression.variable
         if variable in self.scalars:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.frontends.c.emit import isl_expressions
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
+from riselang.frontends.c.emit.interleaved_reductions import ReductionEmitter, reduction_groups
 from riselang.frontends.c.emit.isl_ast import callee_name, is_parallel_loop, statement_calls
 from riselang.frontends.c.emit.loop_vectorization import (
     StatementInstance,
     VectorEmitter,
-    vector_lanes,
+    vector_shape,
 )
 from riselang.frontends.c.emit.prefetching import prefetch_elements
 from riselang.frontends.c.emit.registers import RegisterElement, register_elements
@@ -45,7 +47,11 @@ class InnermostEmitter:
     def try_emit(self, name: str, node: Any) -> bool:
         """Emit a loop vectorized, or else with elements in registers; False if neither is
         possible."""
-        return self._emit_vectorized(name, node) or self._emit_in_registers(name, node)
+        return (
+            self._emit_vectorized(name, node)
+            or self._emit_reductions(name, node)
+            or self._emit_in_registers(name, node)
+        )
 
     def emit_prefetches(self, name: str, node: Any) -> None:
         """Emit prefetches at the start of a scalar loop, for elements that it needs later."""
@@ -59,43 +65,103 @@ class InnermostEmitter:
         )
 
     def _emit_vectorized(self, name: str, node: Any) -> bool:
-        """Emit an innermost loop vectorized, with a scalar tail; return whether that is
-        possible."""
+        """Emit an innermost loop vectorized; return whether that is possible."""
+        instances = self._parallel_instances(name, node)
+        shape = vector_shape(instances, name) if instances else None
+        if shape is None:
+            return False
+        out = self._out
+        with out.at_location(self._loops.source_of(node, name)[1]):
+            lower, upper = self._loop_bounds(node)
+            runs = out.add(arith.CmpiOp(lower, upper, "slt"))
+            block = Block()
+            with out.inside_block(block):
+                elements = register_elements(out.scop, instances, name)
+                spread = {each.element: self._load_element(each) for each in elements}
+                for lanes in (shape.lanes * shape.vectors, shape.lanes):
+                    stride = out.indices.emit_constant(lanes)
+                    end = self._last_full_step(lower, upper, stride)
+                    vectors = VectorEmitter(out, lanes, name, spread)
+                    self._emit_stepped_loop(name, lower, end, stride, node, instances, vectors)
+                    lower = end
+                if shape.can_mask:
+                    count = out.add(arith.SubiOp(upper, lower))
+                    mask_type = VectorType(i1, [shape.lanes])
+                    mask = out.add(vector.CreateMaskOp([count], mask_type))
+                    stride = out.indices.emit_constant(shape.lanes)
+                    vectors = VectorEmitter(out, shape.lanes, name, spread, mask)
+                else:
+                    stride, vectors = out.indices.emit_constant(1), None
+                self._emit_stepped_loop(name, lower, upper, stride, node, instances, vectors)
+                out.insert(scf.YieldOp())
+            out.insert(scf.IfOp(runs, [], Region(block), None))
+        return True
+
+    def _parallel_instances(self, name: str, node: Any) -> list[StatementInstance]:
+        """Return the instances in a loop whose iterations are independent; none if it is not."""
+        if not is_parallel_loop(node) or isl_expressions.read_number(node.for_get_inc()) != 1:
+            return []
+        try:
+            users = statement_calls(node.for_get_body())
+            return [self._make_instance(user, {name: Linear.of(name)}) for user in users]
+        except isl_expressions.NotLinear:
+            return []
+
+    def _emit_reductions(self, name: str, node: Any) -> bool:
+        """Emit interleaved reductions as the lanes of vectors; return whether that is possible."""
         users = statement_calls(node.for_get_body())
-        if (
-            not is_parallel_loop(node)
-            or not users
-            or isl_expressions.read_number(node.for_get_inc()) != 1
-        ):
+        if not users or isl_expressions.read_number(node.for_get_inc()) != 1:
             return False
         try:
             instances = [self._make_instance(user, {name: Linear.of(name)}) for user in users]
         except isl_expressions.NotLinear:
             return False
-        lanes = vector_lanes(instances, name)
-        if lanes is None:
+        groups = reduction_groups(self._out.scop, instances, name)
+        if groups is None:
             return False
-        indices, out = self._out.indices, self._out
+        out = self._out
         with out.at_location(self._loops.source_of(node, name)[1]):
             lower, upper = self._loop_bounds(node)
-            stride = indices.emit_constant(lanes)
-            count = out.add(arith.SubiOp(upper, lower))
-            full_end = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
-            # The trip count may be negative if there are no iterations.
-            end = out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, full_end))))
-            runs = out.add(arith.CmpiOp(lower, end, "slt"))
             block = Block()
+            runs = out.add(arith.CmpiOp(lower, upper, "slt"))
             with out.inside_block(block):
-                elements = register_elements(out.scop, instances, name)
-                spread = {each.element: self._load_element(each) for each in elements}
-                vectors = VectorEmitter(out, lanes, name, spread)
-                self._emit_stepped_loop(name, lower, end, stride, node, instances, vectors)
+                emitters = [ReductionEmitter(out, group, name) for group in groups]
+                values = [each.load_invariants() for each in emitters]
+                for columns in (emitters[0].columns, 1):
+                    stride = out.indices.emit_constant(columns)
+                    end = self._last_full_step(lower, upper, stride) if columns > 1 else upper
+                    values = self._emit_reduction_loop(
+                        name, (lower, end, stride), node, emitters, values, columns
+                    )
+                    lower = end
+                for emitter, value in zip(emitters, values, strict=True):
+                    emitter.store_sums(value)
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(runs, [], Region(block), None))
-            self._emit_stepped_loop(
-                name, end, upper, indices.emit_constant(1), node, instances, None
-            )
         return True
+
+    def _emit_reduction_loop(
+        self, name: str, bounds: tuple[SSAValue, SSAValue, SSAValue], node: Any,
+        emitters: Sequence[ReductionEmitter], starts: Sequence[SSAValue], columns: int,
+    ) -> list[SSAValue]:  # fmt: skip
+        """Emit a loop whose iterations are `columns` iterations of the source."""
+        out = self._out
+        block = Block(arg_types=[INDEX, *(start.type for start in starts)])
+        block.args[0].name_hint = self._loops.source_of(node, name)[0]
+        self._loops.forget_binding(name)
+        out.indices.non_affine_values[name] = block.args[0]
+        with out.inside_block(block):
+            pairs = zip(emitters, block.args[1:], strict=True)
+            out.insert(scf.YieldOp(*(each.emit_columns(value, columns) for each, value in pairs)))
+        return list(out.insert(scf.ForOp(*bounds, starts, Region(block))).results)
+
+    def _last_full_step(self, lower: SSAValue, upper: SSAValue, stride: SSAValue) -> SSAValue:
+        """Return where a loop ends whose every step has as many iterations as its stride."""
+        out = self._out
+        count = out.add(arith.SubiOp(upper, lower))
+        full_end = out.add(arith.SubiOp(count, out.add(arith.RemSIOp(count, stride))))
+        # The trip count may be negative if there are no iterations.
+        return out.add(arith.MaxSIOp(lower, out.add(arith.AddiOp(lower, full_end))))
 
     def _emit_in_registers(self, name: str, node: Any) -> bool:
         """Emit an innermost loop with elements in registers; return whether there are any."""

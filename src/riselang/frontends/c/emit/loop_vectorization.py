@@ -1,6 +1,7 @@
 """Vectorization of innermost loops whose iterations do not depend on each other.
 
-A loop becomes one over vectors, and a scalar tail. Each statement is computed for all lanes before
+A loop becomes loops over several vectors and over one, and a tail, which is one vector with a mask
+if the CPU has masks, or a scalar loop. Each statement is computed for all lanes before
 the next begins, which is valid since no iteration needs another. Lanes compute what iterations did,
 so results are bitwise identical.
 """
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math, memref, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 
 from riselang.frontends.c.emit.expression_emitter import (
@@ -63,11 +64,23 @@ class StatementInstance:
         return [substitute_names(index, names) for index in subscript.indices]
 
 
-def vector_lanes(instances: Sequence[StatementInstance], loop: str) -> int | None:
-    """Return the vector length in iterations; None if the loop cannot be vectorized."""
-    if not all(is_vectorizable(each.statement) for each in instances):
+@dataclass(frozen=True)
+class VectorShape:
+    """How many iterations of a loop are computed together."""
+
+    lanes: int
+    """The iterations of one machine vector."""
+    vectors: int
+    """The number of machine vectors, as long as there are enough iterations."""
+    can_mask: bool
+    """Whether the last vector can be computed with a mask, if there are fewer iterations."""
+
+
+def vector_shape(instances: Sequence[StatementInstance], loop: str) -> VectorShape | None:
+    """Return the shape of the vectors of a loop; None if it cannot be vectorized."""
+    if not all(is_vectorizable(each.statement) for each in instances) or _is_copy(instances, loop):
         return None
-    widest = 0
+    widest, strides = 0, set[int | None]()
     for instance in instances:
         body = instance.statement.body
         assert isinstance(body, Assign)
@@ -75,15 +88,25 @@ def vector_lanes(instances: Sequence[StatementInstance], loop: str) -> int | Non
             return None
         reads = [part for part in walk_values(body.value) if isinstance(part, Access)]
         reads = [read for read in reads if read in instance.statement.access_relations]
-        if any(access_stride(instance, read, loop) not in (0, 1) for read in reads):
-            return None
+        strides |= {access_stride(instance, read, loop) for read in reads}
         widest = max(widest, body.target.type.bits)
+    if not strides <= {-1, 0, 1}:
+        return None
     vectors = (
         max(2, VECTORS_PER_ITERATION // len(instances))
         if len(instances) > 1
         else VECTORS_PER_ITERATION // 2
     )
-    return vectors * this_machine().lanes(widest // 8)
+    machine = this_machine()
+    return VectorShape(machine.lanes(widest // 8), vectors, machine.has_masks and -1 not in strides)
+
+
+def _is_copy(instances: Sequence[StatementInstance], loop: str) -> bool:
+    """Whether a loop copies elements, which LLVM replaces with one call of `memcpy`."""
+    body = instances[0].statement.body
+    if len(instances) > 1 or not isinstance(body, Assign) or not isinstance(body.value, Access):
+        return False
+    return access_stride(instances[0], body.value, loop) == 1
 
 
 def is_vectorizable(statement: ModelStatement) -> bool:
@@ -183,12 +206,15 @@ class VectorEmitter:
         lanes: int,
         loop: str,
         elements: Mapping[tuple[Variable, tuple[Linear, ...]], SSAValue],
+        mask: SSAValue | None = None,
     ):
         self._out = emitter
         self._lanes = lanes
         self._loop = loop
         self._elements = elements
         """Loop-invariant elements, loaded before the loop."""
+        self._mask = mask
+        """The lanes that are loaded and stored; None for all."""
         self._instance: StatementInstance | None = None
 
     def emit_statement(self, instance: StatementInstance) -> None:
@@ -198,13 +224,20 @@ class VectorEmitter:
         with self._out.at_location(body.location):
             value = self._emit_value(body.value)
             buffer = self._out.memory[body.target.variable]
-            self._out.insert(vector.StoreOp(value, buffer, self._emit_indices(body.target)))
+            indices = self._emit_indices(body.target)
+            self._out.insert(
+                vector.StoreOp(value, buffer, indices)
+                if self._mask is None
+                else vector.MaskedStoreOp(buffer, indices, self._mask, value)
+            )
 
-    def _emit_indices(self, access: Access) -> list[SSAValue]:
+    def _emit_indices(self, access: Access, lane: int = 0) -> list[SSAValue]:
+        """Emit the indices of the element that a lane accesses."""
         assert self._instance is not None
         indices = self._instance.indices(access)
         assert indices is not None
-        return [self._out.indices.emit_linear(index) for index in indices]
+        later = {self._loop: Linear.of(self._loop) + Linear(lane)}
+        return [self._out.indices.emit_linear(substitute_names(each, later)) for each in indices]
 
     def _vector_type(self, type: CType) -> VectorType[Attribute]:
         return VectorType(type.mlir_type, [self._lanes])
@@ -252,8 +285,17 @@ class VectorEmitter:
         element = (access.variable, tuple(found))
         if element in self._elements:
             return self._broadcast(self._elements[element], access.type)
-        buffer, indices = self._out.memory[access.variable], self._emit_indices(access)
-        if access_stride(self._instance, access, self._loop) == 0:
+        buffer, type = self._out.memory[access.variable], self._vector_type(access.type)
+        stride = access_stride(self._instance, access, self._loop)
+        indices = self._emit_indices(access, self._lanes - 1 if stride == -1 else 0)
+        if stride == 0:
             element = self._out.add(memref.LoadOp.get(buffer, indices))
             return self._broadcast(element, access.type)
-        return self._out.add(vector.LoadOp(buffer, indices, self._vector_type(access.type)))
+        if self._mask is not None:
+            zero = self._broadcast(self._out.emit_zero(access.type), access.type)
+            return self._out.add(vector.MaskedLoadOp(buffer, indices, self._mask, zero))
+        value = self._out.add(vector.LoadOp(buffer, indices, type))
+        if stride == 1:
+            return value
+        order = DenseArrayBase.from_list(i64, range(self._lanes)[::-1])
+        return self._out.add(vector.ShuffleOp(value, value, order, result_type=type))

@@ -58,7 +58,7 @@ class SingleStatement:
         return (
             bool(writes)
             and all(stride is Stride.NEXT for stride in writes)
-            and all(stride in (Stride.STAYS, Stride.NEXT) for stride in strides.values())
+            and Stride.FAR not in strides.values()
         )
 
     def reads_contiguously(self, row: Linear) -> bool:
