@@ -14,6 +14,7 @@ from riselang.frontends.c.emit import (
 from riselang.frontends.c.emit.blas_routines import RoutineEmitter
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.innermost import InnermostEmitter
+from riselang.frontends.c.emit.interleaved_reductions import ReductionEmitter
 from riselang.frontends.c.emit.loop_emitter import LoopEmitter
 from riselang.frontends.c.emit.row_calls import RowGemmEmitter
 from riselang.frontends.c.lift.statement_step import StatementStep
@@ -98,7 +99,9 @@ C_FAULTS = (
           "$found = $_(arith.OrIOp($found, $_))", "pass"),
     # Loops in another order
     Fault("the tail of a vectorized loop is dropped", InnermostEmitter._emit_vectorized,
-          "$_($name, $end, $upper, $step, $node, $instances, None)", "pass"),
+          "$self._emit_tail($$arguments)", "pass"),
+    Fault("lanes of reductions read the first column", ReductionEmitter._emit_access,
+          "$column($rows, $self._column, $out)", "$column($rows, 0, $out)"),
     Fault("elements that others write stay in registers", registers._may_alias,
           "$array and $element and $written and not $_", "$array and $element and $written and False"),
     Fault("loop fission ignores the order of statements", dependence_queries.strongly_connected_components,

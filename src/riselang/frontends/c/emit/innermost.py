@@ -15,8 +15,10 @@ from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.emit.interleaved_reductions import ReductionEmitter, reduction_groups
 from riselang.frontends.c.emit.isl_ast import callee_name, is_parallel_loop, statement_calls
 from riselang.frontends.c.emit.loop_vectorization import (
+    Elements,
     StatementInstance,
     VectorEmitter,
+    VectorShape,
     vector_shape,
 )
 from riselang.frontends.c.emit.prefetching import prefetch_elements
@@ -84,18 +86,23 @@ class InnermostEmitter:
                     vectors = VectorEmitter(out, lanes, name, spread)
                     self._emit_stepped_loop(name, lower, end, stride, node, instances, vectors)
                     lower = end
-                if shape.can_mask:
-                    count = out.add(arith.SubiOp(upper, lower))
-                    mask_type = VectorType(i1, [shape.lanes])
-                    mask = out.add(vector.CreateMaskOp([count], mask_type))
-                    stride = out.indices.emit_constant(shape.lanes)
-                    vectors = VectorEmitter(out, shape.lanes, name, spread, mask)
-                else:
-                    stride, vectors = out.indices.emit_constant(1), None
-                self._emit_stepped_loop(name, lower, upper, stride, node, instances, vectors)
+                self._emit_tail(name, lower, upper, node, instances, shape, spread)
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(runs, [], Region(block), None))
         return True
+
+    def _emit_tail(
+        self, name: str, lower: SSAValue, upper: SSAValue, node: Any,
+        instances: Sequence[StatementInstance], shape: VectorShape, elements: Elements,
+    ) -> None:  # fmt: skip
+        """Emit the iterations that fill no vector: one with a mask, or one by one."""
+        out, size, vectors = self._out, 1, None
+        if shape.can_mask:
+            count, size = out.add(arith.SubiOp(upper, lower)), shape.lanes
+            mask = out.add(vector.CreateMaskOp([count], VectorType(i1, [size])))
+            vectors = VectorEmitter(out, size, name, elements, mask)
+        stride = out.indices.emit_constant(size)
+        self._emit_stepped_loop(name, lower, upper, stride, node, instances, vectors)
 
     def _parallel_instances(self, name: str, node: Any) -> list[StatementInstance]:
         """Return the instances in a loop whose iterations are independent; none if it is not."""

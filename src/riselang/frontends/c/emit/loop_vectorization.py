@@ -48,6 +48,10 @@ VECTORS_PER_ITERATION = 8
 """The number of machine vectors that are computed together: in one statement, or in several."""
 
 
+Elements = Mapping[tuple[Variable, tuple[Linear, ...]], SSAValue]
+"""The values of array elements, by array and indices."""
+
+
 @dataclass(frozen=True)
 class StatementInstance:
     """A statement in a loop, with the values of its iterators."""
@@ -205,7 +209,7 @@ class VectorEmitter:
         emitter: ExpressionEmitter,
         lanes: int,
         loop: str,
-        elements: Mapping[tuple[Variable, tuple[Linear, ...]], SSAValue],
+        elements: Elements,
         mask: SSAValue | None = None,
     ):
         self._out = emitter
