@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from riselang.api.lowered import Lowered
     from riselang.api.specs import Array, T, dtype_variable
     from riselang.api.traced import Traced
+    from riselang.api.vmap import vmap
     from riselang.dialects.rise.types import (
         bf16,
         bool_,
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
         "u16",
         "u32",
         "u64",
+        "vmap",
         "where",
         "zeros",
         "zip2d",
@@ -190,6 +192,7 @@ _NAME_MODULES = {
         "riselang.api.lowered": "Lowered",
         "riselang.api.specs": "Array T dtype_variable",
         "riselang.api.traced": "Traced",
+        "riselang.api.vmap": "vmap",
         "riselang.dsl.array_prelude": "argmax argmin argsort cumsum histogram top_k",
         "riselang.dsl.arrays.constructors": "arange eye full ones zeros",
         "riselang.dsl.arrays.contractions": "dot einsum tensordot",

@@ -65,7 +65,7 @@ class Jitted(Kernel):
         self._interfaces: dict[Term, Interface] = {}
         self._specialized_sizes: set[tuple[tuple[str, Nat], ...]] = set()
         """The sizes for which a kernel with `sizes="auto"` has been specialized."""
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def _call_new_shapes(self, arguments: Sequence[Any], key: Any) -> Any:
         """Call the kernel; while another function is traced, inline its body into that function."""

@@ -70,7 +70,7 @@ class PolymorphicFunction(Jitted):
         self.signature = signature
         self._captures = Captures()
         self._instances: dict[_InstanceKey, Jitted] = {}
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=())
 
     @property
     def types(self) -> tuple[RiseType, ...]:

@@ -141,6 +141,11 @@ def _hide_unknowns(text: str) -> str:
     return re.sub(r"\?\d+", "_", text)
 
 
+def is_tracing() -> bool:
+    """Return whether a function is being traced in this thread."""
+    return getattr(_state, "trace", None) is not None
+
+
 def current_trace() -> Trace:
     trace = getattr(_state, "trace", None)
     if trace is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import linecache
 import os
@@ -19,12 +20,16 @@ _PIPE = (dis.opmap["BINARY_OP"], 7)
 """The operator `|`."""
 MAX_DECORATOR_LINES = 20
 """How many lines after its first decorator the name of a function is searched for."""
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OWN_FILES = (
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    contextlib.__file__,
+)
+"""The files of this package, and of the standard library's decorators that it uses."""
 
 
 def user_location() -> SourceLocation | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
     return None if frame is None else _instruction_location(frame.f_code, frame.f_lasti)
 

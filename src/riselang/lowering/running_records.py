@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 LOADS = (affine.LoadOp, memref.LoadOp)
 COMPARISONS = (arith.CmpfOp, arith.CmpiOp)
@@ -195,12 +195,11 @@ def _are_equal(first: SSAValue, second: SSAValue) -> bool:
         left, right = pairs.pop()
         if left is right:
             continue
-        one, other = left.owner, right.owner
-        if not isinstance(one, Operation) or not isinstance(other, Operation):
+        if not isinstance(left, OpResult) or not isinstance(right, OpResult):
             return False
-        if not _compute_the_same(one, other):
+        if left.index != right.index or not _compute_the_same(left.op, right.op):
             return False
-        pairs += zip(one.operands, other.operands, strict=True)
+        pairs += zip(left.op.operands, right.op.operands, strict=True)
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from typing import ParamSpec, TypeVar
 from riselang.support.config import DEBUG
 from riselang.support.errors import InternalError, RiseError
 
-_PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
+_OWN_FILES = (str(Path(__file__).parents[1]) + os.sep, contextlib.__file__)
+"""The files of this package, and of the standard library's decorators that it uses."""
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
@@ -32,7 +34,7 @@ def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None
     """Return the frames of a traceback that are not riselang's."""
     frames: list[TracebackType] = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OWN_FILES):
             frames.append(traceback)
         traceback = traceback.tb_next
     linked: TracebackType | None = None
@@ -44,7 +46,7 @@ def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None
 def own_frame_count() -> int:
     """Return the number of riselang's frames between the caller and the user's code."""
     frame, count = sys._getframe(1), 0  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame, count = frame.f_back, count + 1
     return count
 
