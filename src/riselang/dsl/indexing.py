@@ -1,7 +1,8 @@
 """`x[...]`: components of pairs, and elements, slices and gathered elements of arrays.
 
-A key is a number, an index, a slice, an array of integers or of indices, None (a new axis), `...`,
-or a tuple of these, with NumPy's meaning. An integer that is computed is checked at run time.
+A key is a number, an index, a slice, an array of indices or integers, a list of integers, None (a
+new axis), `...`, or a tuple of these, with NumPy's meaning. An integer that is computed is checked
+at run time.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from riselang.dialects.rise.types import ArrayType, IdxType, ScalarType, TupleType, i1, i32, i64
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
-from riselang.dsl.arrays.layout import add_axis
+from riselang.dsl.arrays.layout import add_axis, stack
 from riselang.dsl.arrays.shapes import (
     dimensions,
     element_type,
@@ -54,6 +57,7 @@ def _component(value: Value, key: Any) -> Value:
 def expand_keys(value: Value, keys: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the keys of all axes, without `...`, and those of the components of pairs."""
     rank = rank_of(value)
+    keys = [_as_key(key) for key in keys]
     ellipses = [number for number, key in enumerate(keys) if key is ...]
     if len(ellipses) > 1:
         refuse("a key can contain '...' only once")
@@ -70,6 +74,16 @@ def expand_keys(value: Value, keys: Sequence[Any]) -> tuple[list[Any], tuple[Any
         return [*keys, *missing], inner
     (position,) = ellipses
     return [*keys[:position], *missing, *keys[position + 1 :]], inner
+
+
+def _as_key(key: Any) -> Any:
+    """Return a list of integers, or a NumPy array of them, as an array of the program."""
+    numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
+    if numbers is None or numbers.ndim == 0 or numbers.dtype.kind not in "iu" or not numbers.size:
+        return key
+    if numbers.ndim == 1:
+        return stack([literal_of(int(number), i64) for number in numbers])
+    return stack([_as_key(row) for row in numbers])
 
 
 def select_part(x: Value, keys: Sequence[Any]) -> Value:
