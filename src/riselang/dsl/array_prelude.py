@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerType
-
-from riselang.dialects.rise.types import ArrayType, ScalarType, i1, i8, i64, is_float
+from riselang.dialects.rise.types import (
+    ArrayType,
+    ScalarType,
+    i1,
+    i8,
+    i64,
+    integer_range,
+    is_float,
+)
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import helper
 from riselang.dsl.patterns import (
@@ -100,8 +106,8 @@ def _first_extreme(name: str, x: Any, precedes: Precedes, start: int) -> Value:
     if is_float(type):
         last: float = start * float("inf")
     else:
-        width = type.element.width.data if isinstance(type.element, IntegerType) else 64
-        last = -(1 << width - 1) if start < 0 else (1 << width - 1) - 1
+        smallest, greatest = integer_range(type)
+        last = smallest if start < 0 else greatest
 
     def choose(best: Value, new: Value) -> tuple[Value, Value]:
         is_better = precedes(new.fst, best.fst)

@@ -204,7 +204,13 @@ class Helper:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise UserError(
+                f"{self.__name__} takes no keyword arguments, but got {', '.join(keywords)}; "
+                "functions with NumPy's parameters are in rl.numpy",
+                user_location(),
+            )
         if len(arguments) > self._arity:
             raise UserError(
                 f"{self.__name__} takes {format_count(self._arity, 'argument')}, but got "

@@ -12,14 +12,15 @@ import riselang as rl
 from riselang.support.errors import UserError
 
 TYPES: dict[Any, Any] = {
-    np.float32: rl.f32, np.float64: rl.f64, np.int8: rl.i8, np.int64: rl.i64
+    np.float32: rl.f32, np.float64: rl.f64, np.int8: rl.i8, np.int64: rl.i64, np.uint8: rl.u8
 }  # fmt: skip
 NAN, INFINITY = float("nan"), float("inf")
 
 
 def arrays(dtype: Any) -> list[Any]:
     source = np.random.default_rng(3)
-    examples = [source.integers(-9, 9, length).astype(dtype) for length in (1, 40)]
+    least = 0 if np.issubdtype(dtype, np.unsignedinteger) else -9
+    examples = [source.integers(least, 9, length).astype(dtype) for length in (1, 40)]
     if np.issubdtype(dtype, np.floating):
         examples += [
             np.array(each, dtype)
@@ -42,8 +43,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "top_k": (lambda x: x | rl.top_k(1), greatest),
     "cumsum": (lambda x: x | rl.cumsum, lambda x: np.cumsum(x, dtype=x.dtype)),
     "histogram": (
-        lambda x: x | rl.histogram(6, -3, 3),
-        lambda x: np.histogram(x[~np.isnan(x)], 6, (-3, 3))[0],
+        lambda x: x | rl.histogram(6, 1, 7),
+        lambda x: np.histogram(x[~np.isnan(x)], 6, (1, 7))[0],
     ),
 }
 

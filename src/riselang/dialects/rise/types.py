@@ -369,6 +369,12 @@ def integer_width(type: ScalarType) -> int:
     return type.element.width.data if isinstance(type.element, IntegerType) else INDEX_WIDTH
 
 
+def integer_range(type: ScalarType) -> tuple[int, int]:
+    """The smallest and the greatest number of an integer type."""
+    width = integer_width(type)
+    return (0, (1 << width) - 1) if type.is_unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
+
+
 def wrap_integer(number: int, type: ScalarType) -> int:
     """Return the number of an integer type with the same low bits as `number`."""
     width = integer_width(type)
