@@ -28,6 +28,9 @@ from riselang.frontends.c.schedule.statement_loops import (
 )
 
 MAX_COEFFICIENT = 4
+MAX_TILED_LOOPS = 3
+"""The limit on shared loops of which one is tiled. With more, the iterations of a tile that use the
+same elements are planes of an array apart, and these do not stay in the cache."""
 
 
 class NoPlan(Exception):
@@ -131,7 +134,8 @@ def _shared_loop_choices(part: _PlanPart) -> Iterator[SharedLoopChoice]:
         for inner in range(shared):
             along = [alone.is_contiguous(alone.rows[inner]) for alone in deepest]
             if sum(along) * 2 > len(along):
-                yield from _tiled_choices(inner, shared, UNROLL_AND_JAM)
+                if shared <= MAX_TILED_LOOPS:
+                    yield from _tiled_choices(inner, shared, UNROLL_AND_JAM)
                 yield tuple((position, 1) for position in range(shared) if position != inner)
         for inner in range(shared):
             if all(alone.reads_contiguously(alone.rows[inner]) for alone in deepest):
