@@ -8,7 +8,7 @@ from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.emit.vector_length import max_vector_bits
 from riselang.support.config import Options
 from riselang.support.machine import Machine, assume_machine
-from support.c_programs import check_same, model
+from support.c_programs import KERNELS, check_same, model
 
 NEON, AVX2, AVX512 = Machine(16, 32, True), Machine(32, 16), Machine(64, 32)
 SCALED = """void f(int n, double x[n], double y[n]) {
@@ -34,6 +34,7 @@ TRIANGLE = """void f(int n, int m, double C[n][n], double A[n][m]) {
         C[i][j] -= A[i][k] * A[j][k];
 }
 """
+PATHS = (KERNELS / "floyd-warshall.c").read_text()
 SUM = """void f(int n, double r[1], double x[n], double y[n]) {
   double sum = 0.0;
   for (int i = 0; i < n; i++)
@@ -81,12 +82,16 @@ def test_interleaved_sums_are_lanes() -> None:
     assert arranged(PRODUCT, NEON).count("-> (vector<4xf32>, vector<4xf32>)") == 2
 
 
+def test_iterations_are_separated_from_the_one_that_writes_what_all_read() -> None:
+    assert "vector.store" in arranged(PATHS, NEON), "path[i][k] is written where j is k"
+
+
 def test_copies_are_left_to_memcpy() -> None:
     assert "vector" not in arranged(SCALED.replace("2.0 * x[i] + y[i]", "x[i]"), AVX512)
 
 
 @pytest.mark.parametrize("machine", [NEON, AVX2, AVX512], ids=["neon", "avx2", "avx512"])
-@pytest.mark.parametrize("text", [SCALED, REVERSED, PRODUCT, TRIANGLE])
+@pytest.mark.parametrize("text", [SCALED, REVERSED, PRODUCT, TRIANGLE, PATHS])
 @pytest.mark.sampled(3)
 def test_lanes_compute_what_c_does(text: str, machine: Machine) -> None:
     with assume_machine(machine):

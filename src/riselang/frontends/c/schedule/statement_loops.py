@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 from riselang.frontends.c.emit.loop_vectorization import is_vectorizable
@@ -22,6 +22,8 @@ INTERLEAVED_REDUCTIONS = 8
 elements that all of them read."""
 INTERLEAVED_WITHOUT_REUSE = 4
 """The same if they share no elements: more would need more address registers."""
+MAX_DISTANCE = 1 << 32
+"""A distance between iterations that no loop exceeds; a distance is divided by it for its sign."""
 CACHE_TILE_COLUMNS, CACHE_TILE_ROWS = 256, 128
 """The elements of a row, and the rows, that stay in the cache: the cache tile."""
 
@@ -69,6 +71,20 @@ class SingleStatement:
             and Stride.FAR not in strides.values()
             and all(strides.get(access) is Stride.STAYS for access in self.statement.writes)
         )
+
+    def separating_rows(self, row: Linear) -> Iterator[Rows]:
+        """Yield rows that separate iterations of a row: those before the one that writes an
+        element that all of them read, that one, and those after it."""
+        strides, relations = self.strides_along(row), self.statement.access_relations
+        for write, read in product(self.statement.writes, self.statement.reads):
+            if write.variable is not read.variable or strides.get(read) is not Stride.STAYS:
+                continue
+            written, common = relations[write].indices, relations[read].indices
+            if written and common and strides.get(write) is Stride.NEXT:
+                distance = written[-1] - common[-1]
+                yield tuple(
+                    (distance - Linear(first)).floor_divide(MAX_DISTANCE) for first in (0, 1)
+                )
 
     def uses_whole_cache_lines(self, row: Linear, other: Linear) -> bool:
         """Whether cache lines that are read are used whole: by iterations of a row, or by those of
@@ -128,17 +144,22 @@ def _vectorized_candidates(alone: SingleStatement) -> Iterator[Candidate]:
     if not is_vectorizable(alone.statement):
         return
     for row in reversed(alone.rows):
+        if not alone.is_contiguous(row):
+            continue
         other_rows = [each for each in alone.rows if each != row]
         # The written elements change slowest, so that they stay in the cache.
-        other_rows.sort(key=lambda each: not alone.writes_distinct_elements(each))
-        if not alone.is_contiguous(row) or not alone.is_parallel((*other_rows, row)):
-            continue
-        shared = [each for each in other_rows if alone.reuses_elements(each)]
-        for count in (2, 1):
-            if len(shared) >= count:
-                tiles = tuple((each, UNROLL_AND_JAM) for each in shared[-count:])
-                yield from _tiled_candidates(other_rows, row, tiles)
-        yield (*other_rows, row), ()
+        sorted_rows = sorted(other_rows, key=lambda each: not alone.writes_distinct_elements(each))
+        if alone.is_parallel((*sorted_rows, row)):
+            shared = [each for each in sorted_rows if alone.reuses_elements(each)]
+            for count in (2, 1):
+                if len(shared) >= count:
+                    tiles = tuple((each, UNROLL_AND_JAM) for each in shared[-count:])
+                    yield from _tiled_candidates(sorted_rows, row, tiles)
+            yield (*sorted_rows, row), ()
+        for separating_rows in alone.separating_rows(row):
+            rows = (*other_rows, *separating_rows, row)
+            if alone.is_parallel(rows):
+                yield rows, ()
 
 
 def _tiled_candidates(
