@@ -2,8 +2,8 @@
 
 Numbers are sorted as keys, and converted back. For any other elements, pairs of a key and an index
 are sorted, which are all different, so that the order of equal elements is kept. Floats that
-include NaN have no order: they are merged. The keys of -0.0 and 0.0 differ although the numbers
-are equal, so they are finally copied in their original order.
+include NaN have no order unless the comparison defines it: they are merged. The keys of -0.0 and
+0.0 differ although the numbers are equal, so they are finally copied in their original order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import ScalarType, array, idx, scalar
 from riselang.lowering.callees import whole_buffers
 from riselang.lowering.loop_emitter import LoopBody, LoopKind
 from riselang.lowering.rules.merge_sort_rules import MergeSortRules
+from riselang.lowering.sorting.comparison_keys import NanPlace
 from riselang.lowering.sorting.ordered_bits import (
     LOW_WORD,
     WORD,
@@ -55,7 +56,13 @@ class KeyedArray:
     number: Closure
     number_type: ScalarType
     order: OrderedBits
+    nan: NanPlace
     comparison: Lazy
+
+    @property
+    def orders_all(self) -> bool:
+        """Whether the comparison orders all numbers, NaN included."""
+        return not self.order.is_float or self.nan is not NanPlace.UNORDERED
 
 
 class KeySortRules(MergeSortRules):
@@ -73,8 +80,17 @@ class KeySortRules(MergeSortRules):
             if flags:
                 self.emit_if(flags[1], lambda: self.store_zeros(keyed, target))
 
+        def sort_with_nan() -> None:
+            """Copy the elements in order, since a key does not determine the bits of NaN."""
+            indices = self.order_indices(keyed, limit)
+            type = data_type(target)
+            self.copy(self.add(codegen.GatherOp(indices, keyed.source, type)), target)
+
+        def merge() -> None:
+            self.copy(self.merge_numbers(keyed), target)
+
         if flags:
-            self.emit_if(flags[0], lambda: self.copy(self.merge_numbers(keyed), target), sort)
+            self.emit_if(flags[0], sort_with_nan if keyed.orders_all else merge, sort)
         else:
             sort()
 
@@ -173,7 +189,7 @@ class KeySortRules(MergeSortRules):
             if is_wide:
                 word = self.add(arith.XOrIOp(word, self.integer(SIGN)))
             self.set_key(pairs, index, self.with_index(word, index))
-            if not keyed.order.is_float:
+            if keyed.orders_all:
                 return flags
             return (self.add(arith.OrIOp(flags[0], self.is_nan(number))),)
 
@@ -181,7 +197,7 @@ class KeySortRules(MergeSortRules):
         if not keyed.length.is_constant:
             length, limit = self.emitter.length_value(keyed.length), self.emitter.constant(LOW_WORD)
             flags.append(self.add(arith.CmpiOp(length, limit, "ugt")))
-        elif keyed.order.is_float:
+        elif not keyed.orders_all:
             flags.append(self.integer(0, i1))
         results = self.for_each(keyed.length, flags, store)
         return results[0] if results else None
@@ -219,13 +235,18 @@ class KeySortRules(MergeSortRules):
     # Keys
 
     def equal_zeros_key(self, keyed: KeyedArray, index: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """Return a number and its key, which is the same for -0.0 and 0.0."""
+        """Return a number and its key, which is the same for -0.0 and 0.0, and for all NaNs."""
         number, key = self.number_and_key(keyed, index)
         if not keyed.order.is_float:
             return number, key
         zero = self.add(arith.ConstantOp(FloatAttr(0.0, cast(AnyFloat, number.type))))
         positive = self.add(arith.AddfOp(number, zero))
-        return number, keyed.order.emit_key(self.emitter, positive)
+        key = keyed.order.emit_key(self.emitter, positive)
+        if keyed.nan is NanPlace.UNORDERED:
+            return number, key
+        half = 1 << (keyed.order.key.bitwidth - 1)
+        extreme = self.integer(half - 1 if keyed.nan is NanPlace.LAST else -half, key.type)
+        return number, self.add(arith.SelectOp(self.is_nan(number), extreme, key))
 
     def number_and_key(self, keyed: KeyedArray, index: SSAValue) -> tuple[SSAValue, SSAValue]:
         element = self.add(codegen.IdxOp(keyed.source, index))
@@ -285,14 +306,25 @@ class KeySortRules(MergeSortRules):
         then: Callable[[], None],
         otherwise: Callable[[], None] | None = None,
     ) -> None:
-        blocks: list[Block] = []
-        for emit in (then, otherwise):
-            block = Block()
+        def without_values(emit: Callable[[], None] | None) -> Sequence[SSAValue]:
+            if emit is not None:
+                emit()
+            return ()
+
+        self.choose(condition, lambda: without_values(then), lambda: without_values(otherwise))
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """Emit an `if` with results."""
+        blocks, results = (Block(), Block()), ()
+        for block, emit in zip(blocks, (then, otherwise), strict=True):
             with self.emitter.inside_block(block):
-                if emit is not None:
-                    emit()
-                self.emitter.add(scf.YieldOp())
-            blocks.append(block)
-        regions = [Region(block) for block in blocks]
-        op: Operation = scf.IfOp(condition, [], regions[0], regions[1] if otherwise else Region())
-        self.emitter.add(op)
+                results = emit()
+                self.emitter.add(scf.YieldOp(*results))
+        types = [each.type for each in results]
+        op = scf.IfOp(condition, types, Region(blocks[0]), Region(blocks[1]))
+        return self.emitter.add(op).results

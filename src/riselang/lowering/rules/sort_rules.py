@@ -8,10 +8,11 @@ from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import READ_OPS
-from riselang.dialects.rise.pattern_registry import SORT
+from riselang.dialects.rise.pattern_registry import FROM_IDX, GENERATE, SORT, ZIP
 from riselang.dialects.rise.types import i1
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.key_sort_rules import KeyedArray, KeySortRules
+from riselang.lowering.rules.key_sort_rules import KeyedArray
+from riselang.lowering.rules.selection_rules import SelectionRules
 from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sorting.comparison_keys import ComparisonKey, comparison_key
 from riselang.lowering.sorting.ordered_bits import LOW_WORD, OrderedBits
@@ -24,13 +25,17 @@ from riselang.lowering.translation import (
     size_argument,
 )
 from riselang.nat import Nat
-from riselang.term.nodes import Pattern, spine
+from riselang.term.nodes import Pattern, Term, spine, subterms
 
 MAX_MERGED_LENGTH = 16
 """Shorter arrays are merged, which takes less code."""
 
 
-class SortRules(KeySortRules, ViewRules):
+MAX_CHEAP_TERMS = 16
+"""The maximum number of terms of a function whose results are computed again when they are read."""
+
+
+class SortRules(SelectionRules, ViewRules):
     """The rules for sort, and for the first elements of a sorted array."""
 
     @reads("sort")
@@ -94,10 +99,32 @@ class SortRules(KeySortRules, ViewRules):
         comparison = self.force(arguments[0])
         assert isinstance(comparison, Closure)
         return KeyedArray(
-            self.store_if_computed(arguments[1]),
+            self.stored_unless_cheap(arguments[1]),
             size_argument(pattern, "n"),
             Closure(key.function, comparison.environment),
             key.type,
             OrderedBits(key.type.storage, key.descending, key.unsigned),
+            key.nan,
             comparison,
         )
+
+    def stored_unless_cheap(self, lazy: Lazy) -> SSAValue:
+        """Return an array in memory, except for parts that are computed from indices alone."""
+        head, arguments = spine(lazy.term) if isinstance(lazy, Delayed) else (None, [])
+        if not isinstance(lazy, Delayed) or not isinstance(head, Pattern):
+            return self.store_if_computed(lazy)
+        parts = [Delayed(argument, lazy.environment) for argument in arguments]
+        if head.spec is ZIP and len(parts) == 2:
+            first, second = map(self.stored_unless_cheap, parts)
+            return self.add(codegen.ZipOp(first, second))
+        if head.spec is GENERATE and is_cheap(arguments[0]):
+            return self.read_data(lazy)
+        return self.store_if_computed(lazy)
+
+
+def is_cheap(function: Term) -> bool:
+    """Whether a function of an index has a few operations, and reads nothing else."""
+    parts = list(subterms(function))
+    patterns = (part.spec for part in parts if isinstance(part, Pattern))
+    is_small = len(parts) <= MAX_CHEAP_TERMS and all(spec is FROM_IDX for spec in patterns)
+    return is_small and function.open == 0
