@@ -9,11 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import riselang as rl
+from riselang.api.kernel import TermKernel
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import make_context, module_text, parse_module, verify_module
 from riselang.dsl.symbolic_values import Value
 from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
+from riselang.native.llvm.shared_libraries import has_threads
+from riselang.notation.program import parse_term
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 
@@ -148,3 +151,29 @@ def test_a_program_may_write_what_it_reads(loops: str) -> None:
     x = np.arange(6, dtype=np.float32)
     module.reversed(x)
     assert x.tolist() == [5, 4, 3, 2, 1, 0]
+
+
+ROWS = """fun((a : N.M.f32), a |> mapPar(fun(row,
+  let p = row |> map(fun(e, e * e)) |> toMem(heap);
+  p |> map(fun(e, e + (p |> reduce(add, 0.0)))))))"""
+
+
+@pytest.mark.parametrize(
+    ("threads", "loop"), [("1", "phi i64"), ("2", "call void @__kmpc_dispatch_init")]
+)
+def test_each_thread_allocates_once(
+    threads: str, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A buffer of unknown length is allocated before the loop over rows, not in each iteration."""
+    monkeypatch.setenv("RISE_NUM_THREADS", threads)
+    if threads == "2" and not has_threads():
+        pytest.skip("there is no OpenMP runtime")
+    kernel = TermKernel("f", parse_term(ROWS))
+    kernel.symbolic = True
+    _, _, body = kernel.lower().as_text("affine").partition("affine.parallel")
+    assert "memref.alloc(" in body
+    ir = kernel.lower().as_text("llvm")
+    assert ir.index("call ptr @aligned_alloc") < ir.index(loop)
+    assert ir.count("call void @free") == 1
+    a = np.arange(15, dtype=np.float32).reshape(5, 3)
+    assert np.array_equal(kernel(a), a * a + (a * a).sum(axis=1, keepdims=True))

@@ -199,19 +199,56 @@ def _check_translatable(module: Any) -> None:
 
 
 def _hoist_allocas_per_thread(operation: Any) -> None:
-    """Hoist stack allocations out of parallel loops, so that each thread allocates once."""
+    """Hoist allocations out of parallel loops, so that each thread allocates once."""
     for loop in _ops_named("omp.wsloop", operation):
         for alloca in _allocas(loop):
             alloca.move_before(loop)
+        _hoist_heap_allocations(loop)
+
+
+def _hoist_heap_allocations(loop: Any) -> None:
+    """Hoist the buffers that each iteration of a loop allocates and frees on the heap, if their
+    sizes are known before the loop."""
+    for allocation in _find_ops(loop, lambda name: name == "memref.alloc", "omp.parallel"):
+        uses = [use.owner for use in allocation.results[0].uses]
+        frees = [user for user in uses if user.name == "memref.dealloc"]
+        is_in_each = all(_is_in_each_iteration(each, loop) for each in (allocation, *frees))
+        is_sized = all(_is_defined_outside(size, loop) for size in allocation.operands)
+        if len(frees) == 1 and is_in_each and is_sized:
+            allocation.move_before(loop)
+            frees[0].operation.move_after(loop)
+
+
+def _is_in_each_iteration(operation: Any, loop: Any) -> bool:
+    """Whether each iteration of a loop executes an op in its body exactly once, except iterations
+    that do nothing."""
+    parent = operation.parent
+    while parent.name in ("memref.alloca_scope", "omp.loop_nest") or _has_one_branch(parent):
+        parent = parent.parent
+    return parent == loop
+
+
+def _has_one_branch(operation: Any) -> bool:
+    return operation.name == "scf.if" and not len(operation.regions[1].blocks)
+
+
+def _is_defined_outside(value: Any, loop: Any) -> bool:
+    owner = value.owner
+    # The owner of an argument is its block, which has an owner itself.
+    owner = getattr(owner, "owner", owner)
+    while owner is not None and owner != loop:
+        owner = owner.parent
+    return owner is None
 
 
 def _hoist_allocas_per_function(module: Any) -> None:
-    """Hoist stack allocations out of parallel loops that run in one thread."""
+    """Hoist allocations out of parallel loops that run in one thread."""
     for function in _functions(module):
         for loop in _ops_named("scf.parallel", function):
             first = function.regions[0].blocks[0].operations[0]
             for alloca in _allocas(loop):
                 alloca.move_before(first)
+            _hoist_heap_allocations(loop)
 
 
 def _functions(module: Any) -> list[Any]:
