@@ -53,7 +53,6 @@ from riselang.lowering.lane_access import (
     vector_type_at,
 )
 from riselang.lowering.origins import builder_at, builder_like
-from riselang.lowering.padded_iterations import skip_padded_iterations
 from riselang.lowering.path_steps import (
     PREFETCHED_OPS,
     Body,
@@ -87,7 +86,7 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
     for region in function.regions:
         for block in region.blocks:
             resolver.process(list(block.ops))
-    skip_padded_iterations(resolver, resolver.guarded_stores)
+    resolver.emit_guarded_stores()
 
 
 def _can_sink_stores_past(op: Operation) -> bool:

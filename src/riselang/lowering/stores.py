@@ -7,12 +7,11 @@ may be inside of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, memref, scf
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects import affine, arith, memref
+from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import (
@@ -23,16 +22,14 @@ from riselang.lowering.buffer_access import (
     array_type_of,
     rise_type_of,
 )
+from riselang.lowering.guarded_stores import GuardedStore, GuardedStores
 from riselang.lowering.lane_access import depends_on_lane, substitute_lane
-from riselang.lowering.origins import builder_like
-from riselang.lowering.padded_iterations import GuardedStores
-from riselang.lowering.path_steps import PathSteps, is_in_empty_array
+from riselang.lowering.path_steps import is_in_empty_array
 from riselang.lowering.tiles import tile_height, transpose_columns
 from riselang.nat import (
     Nat,
     is_less,
     is_nonnegative,
-    simplify,
 )
 
 
@@ -55,14 +52,13 @@ class _Column:
         return is_same and outer == previous_outer and last == end + 1
 
 
-class Stores(PathSteps):
+class Stores(GuardedStores):
     """Stores through access paths."""
 
     def __init__(self) -> None:
         super().__init__()
         self.can_fail = False
         """Whether the function has checks that may fail."""
-        self.guarded_stores: GuardedStores = {}
         self.pending_columns: list[_Column] = []
         """Pending vectors, to be stored together with the following columns; they must be stored
         before the next op that reads memory."""
@@ -88,12 +84,13 @@ class Stores(PathSteps):
             if has_computed_index(op) and self.can_be_empty(target):
                 builder = self.emit_unless_empty(target, builder)
             path = self.shorten_path(rise_type_of(target), path, builder)
-        guarded = self.emit_guards(self.guards, builder)
-        if guarded is None:
-            return
-        builder = guarded
         buffer, indices = self.address(op, path)
-        self.store_scalar(value, buffer, indices, builder)
+
+        def store_element(builder: Builder) -> None:
+            self.store_scalar(value, buffer, indices, builder)
+
+        guards = tuple(self.unproven_guards(self.guards))
+        self.store_under_guards(GuardedStore(guards, (), buffer, store_element), builder)
 
     def store_vector(
         self, value: SSAValue, target: SSAValue, type: VectorType, builder: Builder
@@ -128,13 +125,45 @@ class Stores(PathSteps):
             self.defer_column(_Column(value, buffer, indices, lane, builder))
             return
         self.store_columns()
-        shared = [guard for guard in unproven if not depends_on_lane((guard,), lane)]
-        ends = [guard for guard in unproven if guard not in shared]
-        guarded = self.emit_guards(shared, builder)
-        if guarded is not None and start is not None and len(ends) <= 1:
-            guarded = self.store_whole_vector(value, buffer, start, lane, ends, guarded)
-        if guarded is not None:
-            self.store_each_lane(_Column(value, buffer, indices, lane, guarded), ends)
+        shared = tuple(guard for guard in unproven if not depends_on_lane((guard,), lane))
+        ends = tuple(guard for guard in unproven if guard not in shared)
+        column = _Column(value, buffer, indices, lane, builder)
+        if start is None or len(ends) > 1:
+
+            def store_each_lane(builder: Builder) -> None:
+                self.store_each_lane(replace(column, builder=builder), ends)
+
+            store = GuardedStore(shared, (), buffer, None, store_each_lane)
+        else:
+            store = self.contiguous_store(column, start, shared, ends)
+        self.store_under_guards(store, builder)
+
+    def contiguous_store(
+        self,
+        column: _Column,
+        start: Sequence[Nat],
+        guards: tuple[Nat, ...],
+        ends: tuple[Nat, ...],
+    ) -> GuardedStore:
+        """Return the store of a vector to consecutive elements, which has at most one end."""
+        value, buffer, lane = column.value, column.buffer, column.lane
+
+        def store_all(builder: Builder) -> None:
+            self.store_contiguous_vector(value, buffer, start, builder)
+
+        def store_some(builder: Builder) -> None:
+            (end,) = ends
+            if not self.has_unit_stride(-end, lane) or not self.can_mask(buffer):
+                self.store_each_lane(replace(column, builder=builder), ends)
+                return
+            mask = self.mask_below(self.value_at_first_lane(end, lane) + 1, lane, builder)
+            self.store_masked_vector(value, buffer, start, mask, builder)
+
+        last_ends = tuple(self.value_at_last_lane(end, lane) for end in ends)
+        if any(is_less(last, Nat.const(0), self.facts(last)) for last in last_ends):
+            return GuardedStore(guards, (), buffer, None, store_some)
+        is_whole = all(self.is_uniform_over_lanes(end, lane) for end in ends)
+        return GuardedStore(guards, last_ends, buffer, store_all, None if is_whole else store_some)
 
     def defer_column(self, column: _Column) -> None:
         """Defer storing a column, to store it together with the columns that follow it."""
@@ -146,10 +175,10 @@ class Stores(PathSteps):
         """Store the lanes of a vector one by one, each only if it is in bounds."""
         lane = column.lane
         for number in range(self.lane_count(lane)):
-            guards = [substitute_lane(end, lane, number) for end in ends]
-            guarded = self.emit_guards(guards, column.builder)
-            if guarded is None:
+            guards = self.unproven_guards([substitute_lane(end, lane, number) for end in ends])
+            if any(is_less(guard, Nat.const(0), self.facts(guard)) for guard in guards):
                 continue
+            guarded = self.emit_guards(guards, column.builder)
             scalar = self.extract_lane(column.value, Nat.const(number), guarded)
             indices = self.indices_at_lane(column.indices, lane, number)
             self.store_scalar(scalar, column.buffer, indices, guarded)
@@ -171,33 +200,6 @@ class Stores(PathSteps):
             for row, start in zip(rows, starts, strict=True):
                 self.store_contiguous_vector(row, first.buffer, start, builder)
 
-    def store_whole_vector(
-        self,
-        value: SSAValue,
-        buffer: SSAValue,
-        start: Sequence[Nat],
-        lane: Nat,
-        ends: Sequence[Nat],
-        builder: Builder,
-    ) -> Builder | None:
-        """Store a vector as a whole if all its lanes are in bounds; return the else branch."""
-        if not ends:
-            self.store_contiguous_vector(value, buffer, start, builder)
-            return None
-        (end,) = ends
-        last = self.value_at_last_lane(end, lane)
-        if is_less(last, Nat.const(0), self.facts(last)):
-            return builder
-        then_branch, else_branch = self.emit_branches(last, builder)
-        self.store_contiguous_vector(value, buffer, start, then_branch)
-        if self.is_uniform_over_lanes(end, lane):
-            return None
-        if not self.has_unit_stride(-end, lane) or not self.can_mask(buffer):
-            return else_branch
-        mask = self.mask_below(self.value_at_first_lane(end, lane) + 1, lane, else_branch)
-        self.store_masked_vector(value, buffer, start, mask, else_branch)
-        return None
-
     def store_scalar(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder
     ) -> None:
@@ -209,36 +211,9 @@ class Stores(PathSteps):
             values = self.emit_indices(indices, builder)
             builder.insert(memref.StoreOp.create(operands=[value, buffer, *values]))
 
-    def unproven_guards(self, guards: Sequence[Nat]) -> list[Nat]:
-        return [guard for guard in guards if not is_nonnegative(guard, self.facts(guard))]
-
-    def emit_guards(self, guards: Sequence[Nat], builder: Builder) -> Builder | None:
-        """Return a builder for code that runs if no guard is negative; None if it never runs."""
-        for guard in self.unproven_guards(guards):
-            guard = simplify(guard, self.facts(guard))
-            if is_less(guard, Nat.const(0), self.facts(guard)):
-                return None
-            block = builder.insertion_point.block
-            builder, _ = self.emit_branches(guard, builder)
-            branch = builder.insertion_point.block.parent_op()
-            assert branch is not None
-            self.guarded_stores.setdefault(block, []).append((branch, guard))
-        return builder
-
-    def emit_branches(self, gap: Nat, builder: Builder) -> tuple[Builder, Builder]:
-        """Emit an if on `gap >= 0`, and return builders for its two branches."""
-        gap = simplify(gap, self.facts(gap))
-        distance, zero = self.emit_indices([gap, Nat.const(0)], builder)
-        condition = builder.insert(arith.CmpiOp(distance, zero, "sge")).results[0]
-        ends = [scf.YieldOp(), scf.YieldOp()]
-        regions = [Region(Block([end])) for end in ends]
-        builder.insert(scf.IfOp(condition, [], regions[0], regions[1]))
-        first, second = (builder_like(builder, InsertPoint.before(end)) for end in ends)
-        return first, second
-
     def emit_unless_empty(self, array: SSAValue, builder: Builder) -> Builder:
         """Return a builder for code that runs if the array is not empty."""
-        return self.emit_branches(array_type_of(array).length - 1, builder)[0]
+        return self.emit_guards([array_type_of(array).length - 1], builder)
 
 
 def has_computed_index(op: Operation) -> bool:

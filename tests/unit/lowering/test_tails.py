@@ -98,3 +98,16 @@ def test_vectors_of_padded_arrays(name: str, loops: str) -> None:
 @pytest.mark.parametrize("name", REGISTERS)
 def test_values_that_are_kept_in_registers(name: str, loops: str) -> None:
     assert "alloc" not in check(REGISTERS[name], loops)
+
+
+def test_one_condition_serves_the_stores_of_a_tile() -> None:
+    """Each store has a condition only if the tile is partly padding."""
+    text = check(
+        "y |> pad(0, 5) |> asVector(4) |> split(2) |> mapSeq(mapSeqUnroll(fun(v, v + v))) |> join"
+        " |> asScalar |> take(11)",
+        "affine",
+    )
+    complete, partial = text.partition("scf.if")[2].split("} else {", 1)
+    assert complete.count("vector_store") == 2
+    assert "maskedstore" not in complete
+    assert partial.count("vector.maskedstore") == 2
