@@ -10,7 +10,7 @@ from typing import Any
 from riselang.native.debug_info.debug_metadata import add_entry_locations
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import guard
-from riselang.native.llvm.entry_points import guarded_entry_points_ir
+from riselang.native.llvm.entry_points import guarded_entry_points_ir, packed_entry_points_ir
 from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
@@ -58,11 +58,8 @@ class Job:
     def jit_ir(self) -> str:
         """The complete LLVM IR for code that is loaded into a Python process."""
         is_guarded = self.may_end_early and guard.IS_SUPPORTED
-        return (
-            self.complete_ir + self._limit_vectors(guarded_entry_points_ir(self.entries))
-            if is_guarded
-            else self.complete_ir
-        )
+        wrap = guarded_entry_points_ir if is_guarded else packed_entry_points_ir
+        return self.complete_ir + self._limit_vectors(wrap(self.entries))
 
     def object_code(self) -> bytes:
         """Compile to machine code that can be loaded into a process on this machine."""

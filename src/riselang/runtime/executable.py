@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from riselang.nat import Nat
 from riselang.native.llvm.entry_points import (
     ENTRY_PREFIX,
     GUARDED_PREFIX,
+    PACKED_PREFIX,
     Dimensions,
 )
 from riselang.native.llvm.entry_points import (
@@ -107,12 +109,31 @@ class Code(Protocol):
     def address(self, symbol: str) -> int: ...
 
 
-def load_function(code: Code, name: str, kinds: Sequence[Any]) -> Callable[..., int | None]:
-    """Return a function that calls machine code; its result is the reason if a call ends early."""
-    guarded = code.address(f"{GUARDED_PREFIX}{ENTRY_PREFIX}{name}")
-    if guarded:
-        return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(guarded)
-    return ctypes.CFUNCTYPE(None, *kinds)(code.address(f"{ENTRY_PREFIX}{name}"))
+def load_function(
+    code: Code, name: str, kinds: Sequence[Any], length_counts: Sequence[int]
+) -> Callable[..., int | None]:
+    """Return a function that calls machine code; its result is the reason if a call ends early.
+
+    It takes arguments of these C types, and the address of all lengths if there are any.
+    `length_counts` contains the number of lengths after each argument of the entry point, which is
+    all that a library for other languages has.
+    """
+    address = [ctypes.c_void_p] if any(length_counts) else []
+    for prefix, result in ((GUARDED_PREFIX, ctypes.c_int64), (PACKED_PREFIX, None)):
+        if wrapper := code.address(f"{prefix}{ENTRY_PREFIX}{name}"):
+            return ctypes.CFUNCTYPE(result, *kinds, *address)(wrapper)
+    pairs = zip(kinds, length_counts, strict=True)
+    entry_kinds = [each for kind, count in pairs for each in (kind, *[ctypes.c_int64] * count)]
+    function = ctypes.CFUNCTYPE(None, *entry_kinds)(code.address(f"{ENTRY_PREFIX}{name}"))
+    if not address:
+        return function
+
+    def call(*arguments: Any) -> None:
+        lengths = iter((ctypes.c_int64 * sum(length_counts)).from_address(arguments[-1]))
+        pairs = zip(arguments[:-1], length_counts, strict=True)
+        function(*(each for value, count in pairs for each in (value, *islice(lengths, count))))
+
+    return call
 
 
 class Executable:
@@ -148,18 +169,15 @@ class Executable:
             and function is None
         )
         """Whether a call passes only addresses and lengths."""
-        argument_ctypes: list[Any] = []
-        for parameter in parameters:
-            if parameter.shape is None:
-                argument_ctypes.append(scalar_kind(parameter.type).ctype)
-            else:
-                # ctypes converts an int to an address faster than to a c_int64, which is passed in
-                # the same way.
-                lengths = parameter.shape.count(DYNAMIC_INDEX)
-                argument_ctypes += [ctypes.c_void_p] * (1 + lengths)
+        argument_ctypes: list[Any] = [
+            scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
+            for each in parameters
+        ]
+        length_counts = [(each.shape or ()).count(DYNAMIC_INDEX) for each in parameters]
         if checks:
             argument_ctypes.append(ctypes.c_void_p)
-        self._function = function or load_function(code, name, argument_ctypes)
+            length_counts.append(0)
+        self._function = function or load_function(code, name, argument_ctypes, length_counts)
 
     @property
     def can_fail(self) -> bool:
@@ -207,6 +225,7 @@ class Executable:
                 f"but got {len(arguments)}"
             )
         call_arguments: list[Any] = []
+        lengths: list[int] = []
         arrays: list[Array] = []
         spans: list[tuple[int, int, Parameter]] = []
         for parameter, dtype, argument in zip(
@@ -227,7 +246,7 @@ class Executable:
             start = address(array)
             call_arguments.append(start)
             if DYNAMIC_INDEX in shape:
-                call_arguments += [
+                lengths += [
                     n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX
                 ]
             arrays.append(array)
@@ -236,9 +255,11 @@ class Executable:
         if self._shapes is not None or self._has_bounds:
             self._check_sizes(arrays)
         _check_overlap(spans)
+        length_array = (ctypes.c_int64 * len(lengths))(*lengths)
+        length_address = [ctypes.addressof(length_array)] if lengths else []
         if self._checks:
-            self._call_checked(call_arguments)
-        elif reason := self._function(*call_arguments):
+            self._call_checked(call_arguments, length_address)
+        elif reason := self._function(*call_arguments, *length_address):
             raise_call_error(reason)
 
     def fast_call(
@@ -262,16 +283,18 @@ class Executable:
             return None
         used_shapes = declared if shapes is None else shapes
         lengths = [
-            tuple(n for n, m in zip(*pair, strict=True) if m == DYNAMIC_INDEX)
+            n
             for pair in zip(used_shapes, declared, strict=True)
+            for n, m in zip(*pair, strict=True)
+            if m == DYNAMIC_INDEX
         ]
         result_specs = list(zip(used_shapes[:results], self._dtypes, strict=False))
         return specialize_call(self._function, result_specs, inputs, otherwise, pack, lengths)
 
-    def _call_checked(self, call_arguments: Sequence[Any]) -> None:
+    def _call_checked(self, call_arguments: Sequence[Any], length_address: Sequence[int]) -> None:
         """Call the function with a failure buffer, and raise an error if a check failed."""
         failure = np.zeros(FAILURE_SHAPE, np.int64)
-        if reason := self._function(*call_arguments, failure.ctypes.data):
+        if reason := self._function(*call_arguments, failure.ctypes.data, *length_address):
             raise_call_error(reason)
         count, check, index, bound = failure.tolist()
         if count:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -35,25 +34,26 @@ def specialize_call(
     inputs: Sequence[Array | None],
     otherwise: Call,
     pack: Callable[[Sequence[Array]], Any],
-    lengths: Sequence[tuple[int, ...]] = (),
+    lengths: Sequence[int] = (),
 ) -> Call:
     """Return a function of arrays that allocates results and fills them by `function`.
 
-    `function` takes addresses, those of the results first; `lengths` are passed after the address
-    of each array. `inputs` has the arrays that are fixed, which must be C-contiguous, and None for
-    those that a call passes, which must have the right types and shapes. If one of these is not
-    C-contiguous, `otherwise` handles the call.
+    `function` takes addresses, those of the results first; the address of `lengths`, if there are
+    any, is the last one. `inputs` has the arrays that are fixed, which must be C-contiguous, and
+    None for those that a call passes, which must have the right types and shapes. If one of these
+    is not C-contiguous, `otherwise` handles the call.
     """
     known_inputs = tuple(each for each in inputs if each is not None)
-    length_counts = tuple(map(len, lengths)) or (0,) * (len(results) + len(inputs))
     ends_early = getattr(function, "restype", None) is not None
     make = _call_factory(
-        len(results), tuple(each is None for each in inputs), length_counts, ends_early
+        len(results), tuple(each is None for each in inputs), bool(lengths), ends_early
     )
     addresses = tuple(map(address, known_inputs))
     allocations = [(new_array if is_large(*each) else np.empty, *each) for each in results]
-    flat_lengths = [number for each in lengths for number in each]
-    return make(function, allocations, known_inputs, addresses, flat_lengths, otherwise, pack)
+    length_array = np.array(lengths, np.int64)
+    fixed_arrays = (*known_inputs, length_array)
+    length_address = address(length_array)
+    return make(function, allocations, fixed_arrays, addresses, length_address, otherwise, pack)
 
 
 _ADDRESS = "pointer_at(id({}) + data).value" if has_object_layout else "address({})"
@@ -67,7 +67,7 @@ _NAMES = {
 
 @cache
 def _call_factory(
-    results: int, given: tuple[bool, ...], length_counts: tuple[int, ...], ends_early: bool
+    results: int, given: tuple[bool, ...], has_lengths: bool, ends_early: bool
 ) -> Callable[..., Call]:
     inputs = [f"a{number}" for number, is_given in enumerate(given) if is_given]
     fixed = [f"k{number}" for number, is_given in enumerate(given) if not is_given]
@@ -76,22 +76,18 @@ def _call_factory(
     array_addresses = [_ADDRESS.format(each) for each in outputs]
     for number, is_given in enumerate(given):
         array_addresses.append(_ADDRESS.format(f"a{number}") if is_given else f"k{number}")
-    length_names = [f"n{number}" for number in range(sum(length_counts))]
-    remaining_names = iter(length_names)
-    pairs = zip(array_addresses, length_counts, strict=True)
-    call_arguments = [each for array_address, count in pairs
-                      for each in (array_address, *islice(remaining_names, count))]  # fmt: skip
+    if has_lengths:
+        array_addresses.append("lengths")
     created = [f"r{number} = new{number}(shape{number}, dtype{number})"
                for number in range(results)]  # fmt: skip
-    run = f"function({', '.join(call_arguments)})"
+    run = f"function({', '.join(array_addresses)})"
     if ends_early:
         run = f"if reason := {run}: end_call(reason)"
     in_rows = " and ".join(f"{name}.flags.carray" for name in inputs) or "True"
     text = f"""
-def make(function, results, kept, known, numbers, otherwise, packed):
+def make(function, results, kept, known, lengths, otherwise, packed):
     [{", ".join(f"({kind})" for kind in kinds)}] = results
     [{", ".join(fixed)}] = known
-    [{", ".join(length_names)}] = numbers
     def call(arguments):
         [{", ".join(inputs)}] = arguments
         if not ({in_rows}):

@@ -9,7 +9,11 @@ import pytest
 
 import riselang as rl
 from riselang.api import kernel
-from riselang.native.llvm.entry_points import entry_point_ir
+from riselang.native.llvm.entry_points import (
+    entry_point_ir,
+    guarded_entry_points_ir,
+    packed_entry_points_ir,
+)
 from riselang.runtime import arrays
 from riselang.support.errors import UserError
 
@@ -160,6 +164,23 @@ def test_the_text_of_an_entry() -> None:
         "  ret void\n"
         "}\n"
     )
+
+
+def test_dynamic_dimensions_are_passed_in_one_array() -> None:
+    entries = entry_point_ir("f", [(None, 4, None), "float"])
+    assert packed_entry_points_ir(entry_point_ir("f", [(2, 3)])) == ""
+    assert packed_entry_points_ir(entries) == (
+        'define void @"rise_packed_rise_call_f"(ptr %p0, float %p1, ptr %lengths) {\n'
+        "  %a0 = getelementptr i64, ptr %lengths, i64 0\n"
+        "  %p0_0 = load i64, ptr %a0\n"
+        "  %a1 = getelementptr i64, ptr %lengths, i64 1\n"
+        "  %p0_2 = load i64, ptr %a1\n"
+        '  call void @"rise_call_f"(ptr %p0, i64 %p0_0, i64 %p0_2, float %p1)\n'
+        "  ret void\n"
+        "}\n"
+    )
+    guarded = guarded_entry_points_ir(entries)
+    assert '@"rise_guarded_rise_call_f"(ptr %p0, float %p1, ptr %lengths) {' in guarded
 
 
 def test_the_address_of_an_array() -> None:
