@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.stablehlo.model.model import Model
 from riselang.native.mlir import stablehlo
 from support import model_examples as examples
 
@@ -51,6 +52,21 @@ def test_arguments_of_an_open_model_are_bound() -> None:
     np.testing.assert_array_equal(model(rows(5)), rows(5) + B)
     with pytest.raises(rl.UserError, match="no argument c"):
         model.bind(c=B)
+
+
+def test_an_open_model_keeps_what_it_computes_from_bound_arguments() -> None:
+    model = rl.from_stablehlo(OPEN).bind(b=B)
+    for count in range(1, 4):
+        model(rows(count))
+    assert model.at((2, 3)) is model.at(rows(2))
+    assert model.bind().at((2, 3)) is not model.at((2, 3))
+
+
+def test_the_second_call_to_a_model_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = rl.from_stablehlo(OPEN).bind(b=B)
+    model(rows(2))
+    monkeypatch.delattr(Model, "_checked_call")
+    np.testing.assert_array_equal(model(rows(2)), rows(2) + B)
 
 
 def test_what_the_author_asks_of_open_lengths_is_checked() -> None:

@@ -25,6 +25,10 @@ from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.tracebacks import with_short_tracebacks
 
+MAX_BOUND_MODELS = 16
+"""The maximum number of shapes for which values computed from bound arguments are kept."""
+_Shapes = tuple[tuple[int, ...], ...]
+
 
 @dataclass(frozen=True)
 class DynamicModel:
@@ -37,9 +41,13 @@ class DynamicModel:
     options: Options
     strategy: Strategy | None = None
     bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
-    _models: dict[tuple[tuple[int, ...], ...], Model] = field(
-        default_factory=dict[tuple[tuple[int, ...], ...], Model]
+    _models: dict[_Shapes, Model] = field(default_factory=dict["_Shapes", Model])
+    """Models by the shapes of all arguments."""
+    _bound_models: dict[_Shapes, Model] = field(
+        default_factory=dict["_Shapes", Model], init=False, repr=False, compare=False
     )
+    """Models with their bound arguments, by the shapes of the others: those that were made last,
+    since a model keeps what it computes from the bound arguments."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,15 +80,25 @@ class DynamicModel:
                 f"the model takes {format_count(len(self.names), 'argument')} "
                 f"({', '.join(self.names)}), but got {len(given)}"
             )
+        return self._bound_model(tuple(map(tuple, given)))
+
+    def _bound_model(self, given: _Shapes) -> Model:
+        """Return the model for these shapes of the arguments that are not bound."""
+        known = self._bound_models.get(given)
+        if known is not None:
+            return known
         found = dict(zip(self.names, given, strict=True))
         shapes = tuple(
-            tuple(found[name]) if name in found else self.bound[name].shape
-            for name in self.argument_types
+            found[name] if name in found else self.bound[name].shape for name in self.argument_types
         )
         self._check_shapes(shapes)
         if shapes not in self._models:
             self._models[shapes] = self._model_at(shapes)
-        return replace(self._models[shapes], bound=self.bound)
+        model = replace(self._models[shapes], bound=self.bound)
+        while len(self._bound_models) >= MAX_BOUND_MODELS:
+            self._bound_models.pop(next(iter(self._bound_models)), None)
+        self._bound_models[given] = model
+        return model
 
     def _check_shapes(self, shapes: Sequence[Sequence[int]]) -> None:
         for (name, kind), shape in zip(self.argument_types.items(), shapes, strict=True):
@@ -105,6 +123,11 @@ class DynamicModel:
     @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
+        if out is None and not named:
+            shapes = tuple(getattr(each, "shape", None) for each in arguments)
+            known = self._bound_models.get(cast(_Shapes, shapes))
+            if known is not None:
+                return known(*arguments)
         values = array_leaves(arguments)
         rest = self.names[len(values) :]
         missing = [name for name in rest if name not in named]

@@ -104,7 +104,7 @@ class Model:
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
         if out is None and not named:
-            expected, call = vars(self).get("_quick", _UNPREPARED)
+            expected, call = vars(self).get("_fast_path", _UNPREPARED)
             if call is not None and len(arguments) == len(expected):
                 for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, they are equal
                     if (
