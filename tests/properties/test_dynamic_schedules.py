@@ -50,7 +50,7 @@ REDUCTIONS = {
     "dot product": f"fun((x : N.f32, y : N.f32), {DOT.format('x', 'y')})",
     "row sums": PROGRAMS["row sums"],
 }
-SIZES = (0, 1, 2, 7, 8, 9, 16, 17, 33, 49)
+SIZES = (0, 1, 2, 7, 8, 9, 16, 17, 33, 49, 67)
 
 
 @pytest.fixture(autouse=True)

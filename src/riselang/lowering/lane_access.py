@@ -26,9 +26,9 @@ from xdsl.dialects.builtin import VectorType as BuiltinVectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.types import RiseType, VectorType, components
+from riselang.dialects.rise.types import ArrayType, RiseType, VectorType, components
 from riselang.dialects.vector import GatherOp
-from riselang.lowering.buffer_access import Memory, Path, Side
+from riselang.lowering.buffer_access import Memory, Path, Side, rise_type_of
 from riselang.lowering.index_expressions import LaneIndexEmitter, first_min_max
 from riselang.lowering.tiles import chunk_length, extract_column
 from riselang.nat import Max, Min, Nat, Variable, is_nonnegative, simplify
@@ -57,7 +57,8 @@ class LaneAccess(Memory):
         start = self.contiguous_start(indices, lane)
         if start is not None:
             return self.load_contiguous_vector(buffer, start, type, builder)
-        position = self.column_position(buffer, indices, lane)
+        length = _last_length(rise_type_of(op.result), path)
+        position = self.column_position(buffer, indices, length, lane)
         if position is not None:
             return self.load_column(buffer, indices, lane, position, builder)
         if self.is_clamped(indices, lane):
@@ -109,10 +110,11 @@ class LaneAccess(Memory):
         return self.is_affine(indices) and all(first_min_max(each) is None for each in indices)
 
     def column_position(
-        self, buffer: SSAValue, indices: Sequence[Nat], lane: Nat
+        self, buffer: SSAValue, indices: Sequence[Nat], row_length: Nat, lane: Nat
     ) -> tuple[int, int] | None:
         """Return the length of the parts of rows that are loaded to read a column, and the position
-        of the column in them; None if the lanes are not a column, or if its rows are too short.
+        of the column in them; None if the lanes are not a column, or if its rows, of `row_length`
+        elements, are too short.
 
         The lanes are a column if each is in a different row, at the same position. The other
         columns are likely to be read too, with the same loads.
@@ -125,8 +127,7 @@ class LaneAccess(Memory):
         position = simplify(remainder, self.facts(remainder))
         if not position.is_constant:
             return None
-        assert isinstance(buffer.type, MemRefType)
-        elements_after = Nat.const(buffer.type.get_shape()[-1] - length) - last + position
+        elements_after = row_length - length - last + position
         if not is_nonnegative(elements_after, self.facts(elements_after)):
             return None
         return length, position.constant
@@ -138,7 +139,7 @@ class LaneAccess(Memory):
         """
         assert isinstance(buffer.type, MemRefType)
         shape, lanes = buffer.type.get_shape(), self.lane_count(lane)
-        if shape[-1] == DYNAMIC_INDEX or lanes.bit_count() != 1 or lanes == 1:
+        if lanes.bit_count() != 1 or lanes == 1:
             return None
         is_static = DYNAMIC_INDEX not in shape
         is_small = is_static and prod(shape) <= MAX_VECTORS * lanes and shape[-1] == lanes
@@ -309,6 +310,18 @@ def _has_no_division(index: Nat, lane: Nat) -> bool:
         if not all(_has_no_division(argument, lane) for argument in atom.arguments):
             return False
     return True
+
+
+def _last_length(type: RiseType, path: Path) -> Nat:
+    """Return the length of the innermost array or vector that a path indexes."""
+    length = Nat.const(0)
+    for part in path:
+        if isinstance(part, Side):
+            type = components(type)[part.value]
+        else:
+            assert isinstance(type, ArrayType | VectorType)
+            length, type = type.length, type.element
+    return length
 
 
 def vector_type_at(type: RiseType, path: Path) -> VectorType | None:

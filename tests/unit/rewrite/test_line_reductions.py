@@ -70,6 +70,20 @@ def test_reductions_in_lanes(
     check(form, lines, count, length, fuse() >> top_down(reductions_in_lanes(*shape)))
 
 
+def test_rows_of_unknown_number_and_length_are_reduced_in_lanes() -> None:
+    """Parts of the rows are loaded in vectors if the rows are known to be long enough."""
+    text = "fun((a : N.M.f32), a |> map(fun(row, row |> reduce(add, 0.0))))"
+    kernel = TermKernel("f", parse_term(text), strategy=top_down(reductions_in_lanes(4, 2, 4)))
+    kernel.symbolic = True
+    assert "vector<4xf32>" in kernel.lower().as_text("affine").partition("affine.for")[2]
+    assert "affine.vector_load %a" in kernel.lower().as_text("affine")
+    random = np.random.default_rng(7)
+    for shape in ((8, 4), (8, 3), (7, 9), (21, 11), (0, 4), (5, 0)):
+        a = random.standard_normal(shape).astype(np.float32)
+        expected = TermKernel("f", parse_term(text), "interpret")(a)
+        assert kernel(a).tobytes() == expected.tobytes(), shape
+
+
 def test_gathered_rows_are_left_alone() -> None:
     text = """fun((i : 64.64.i32, x : 64.f32), i |> map(fun(row,
       row |> map(fun(k, x |> at(clampIdx(64, k)))) |> reduce(add, 0.0))))"""

@@ -355,6 +355,15 @@ def transpose_by_rows() -> None:
     A few complete rows are read at a time."""
 
 
+@law("x : n.(k + m).t", choose="k")
+def peel_transpose() -> None:
+    """x |> transpose
+    ~> concat(x |> map(fun(row, row |> take(k))) |> transpose,
+      x |> map(fun(row, row |> drop(k))) |> transpose)
+
+    Peels off the columns that are left if a tile size does not divide their number."""
+
+
 @law("x : n.m.t")
 def transpose_as_generate() -> None:
     """x |> transpose

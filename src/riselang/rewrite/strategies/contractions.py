@@ -13,7 +13,7 @@ register tile has the size of the panels, and sizes may be symbolic.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.nat import Nat
@@ -83,11 +83,13 @@ from riselang.rewrite.strategies.tile_sizes import (
     Tiles,
     can_load_rows_in_vectors,
     choose_common_tiles,
+    choose_tiles,
     columns_per_thread,
+    is_streamed,
     register_count,
     square_lanes,
 )
-from riselang.rewrite.strategies.transposition import transpose_in_squares
+from riselang.rewrite.strategies.transposition import TransposeMostInSquares
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside
 from riselang.support.machine import Machine, this_machine
@@ -105,6 +107,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
             tiles.rows, tiles.columns, tiles.lanes,
             kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
             in_parallel=tiles.is_parallel,
+            rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
         )  # fmt: skip
     if tiles.is_streamed:
         return streamed_tiles(
@@ -199,22 +202,27 @@ def column_tiles(
     kept: bool = False,
     transposed: bool = False,
     in_parallel: bool = True,
+    rows_ahead: int = 0,
+    columns_ahead: int = 0,
 ) -> Strategy:
     """Multiplies matrices in register tiles, a tile of columns with all rows at a time; the rows
-    that do not fill a tile form a smaller one."""
-    return seq(
+    that do not fill a tile form a smaller one. Packed rows and columns are prefetched `rows_ahead`
+    and `columns_ahead` products before they are used."""
+    steps = [
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
         store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
-        _TileRows(rows, lanes, kept, transposed) @ loop(2),
+        _TileRows(rows, lanes, kept, transposed, in_parallel and rows_ahead > 0) @ loop(2),
         hoist(),
-        (parallel() if in_parallel else sequential()) @ loop(1),
-    )
+    ]
+    if rows_ahead or columns_ahead:
+        steps.append(fetch_operands(columns, rows_ahead, columns_ahead))
+    return seq(*steps, (parallel() if in_parallel else sequential()) @ loop(1))
 
 
 def _pack_rows(square: int) -> Strategy:
     """Pack blocks of rows, in squares of this size if it is not 0."""
-    return pack_blocks >> _in_blocks(transpose_in_squares(square)) if square else pack_blocks
+    return pack_blocks >> _in_blocks(TransposeMostInSquares(square)) if square else pack_blocks
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,6 +265,7 @@ class _TileRows(Strategy):
     lanes: int
     kept: bool
     transposed: bool
+    packs_in_parallel: bool
 
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "map")
@@ -276,12 +285,15 @@ class _TileRows(Strategy):
 
     def _tile_rows(self, rows: int) -> Strategy:
         divides = rows % self.lanes == 0
-        square = self.lanes if self.transposed and divides else 0
+        square = square_lanes(rows, self.lanes) if self.transposed else 0
+        pack_rows = _pack_rows(square)
+        if self.packs_in_parallel:
+            pack_rows >>= argument(argument(map_in_parallel))
         return seq(
             split(rows),
             try_(tile_pairs @ loop(1)),
             vector_accumulators(self.lanes, self.kept and divides) @ loop(2),
-            at_columns(_pack_rows(square)) @ loop(1),
+            at_columns(pack_rows) @ loop(1),
             sequential() @ loop(1),
         )
 
@@ -360,11 +372,11 @@ def schedule_matmul(term: Term, setting: Setting) -> MatmulSchedule | None:
     panels = panels_of(term)
     if panels is not None and panels.fits(this_machine()):
         return MatmulSchedule(str(panels), panels.strategy(this_machine()))
-    is_streamed = shape.is_row_major and not setting.precompute
-    if shape.symbolic and "rows" not in shape.symbolic and shape.rows <= FEW_ROWS and is_streamed:
+    can_stream = shape.is_row_major and not setting.precompute
+    if shape.symbolic and "rows" not in shape.symbolic and shape.rows <= FEW_ROWS and can_stream:
         return _schedule_few_rows(product, shape)
     schedule = _schedule_by_products(shape.typical_shapes, product, setting)
-    if "rows" in shape.symbolic and is_streamed:
+    if "rows" in shape.symbolic and can_stream:
         few_rows = _schedule_few_rows(product, shape)
         return _choose_by_size(product.sizes[0], FEW_ROWS + 1, "rows", schedule, few_rows)
     return schedule
@@ -387,9 +399,13 @@ def _schedule_few_rows(product: Product, shape: MatmulShape) -> MatmulSchedule:
     )
     if shape.rows == 1:
         return one_row
-    tiles = Tiles(
-        1, VECTORS_AT_ONCE * lanes, lanes, 0, False, False, False, False, ROWS_AT_ONCE, columns
-    )
+    few_rows = replace(shape, rows=min(shape.rows, ROWS_AT_ONCE), symbolic=frozenset())
+    if shape.symbolic <= {"rows"} and not is_streamed(few_rows, this_machine()):
+        tiles = choose_tiles(few_rows, this_machine())
+    else:
+        tiles = Tiles(
+            1, VECTORS_AT_ONCE * lanes, lanes, 0, False, False, False, False, ROWS_AT_ONCE, columns
+        )
     return _choose_by_size(product.sizes[0], 2, "rows", _schedule_tiles(tiles), one_row)
 
 

@@ -81,13 +81,46 @@ def streamed_tiles(
         sequential() @ loop(1),
         sequential() @ loop(2),
     )
-    multiply = accumulate_in_chunks(depth, accumulate_tiles)
+    multiply = _PeelColumns(columns, depth, accumulate_in_chunks(depth, accumulate_tiles))
     if in_parallel:
         split_columns = choice(
             tile_columns_with_matrix(columns_per_thread), tile_columns(columns_per_thread)
         )
         multiply = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
     return before_epilogue(try_(parallel_as_map) >> multiply)
+
+
+@dataclass(frozen=True, repr=False)
+class _PeelColumns(Strategy):
+    """Multiplies by the columns that fill tiles, and then by the others, if their number is known
+    only at run time. Padding would add a condition to each load."""
+
+    columns: int
+    depth: int
+    """The number of products of each sum that are added at a time for the other columns."""
+    multiply: Strategy
+    """Multiplies by columns that fill tiles."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        product = match_product(term)
+        if product is None or product.has_matrix or product.sizes[1].is_constant:
+            return self.multiply.run(term, setting)
+        length = product.sizes[1]
+        in_tiles = length // self.columns * self.columns
+        if in_tiles == length:
+            return self.multiply.run(term, setting)
+        multiply_others = streamed_rows(
+            self.depth, columns_per_thread=self.columns, in_parallel=False
+        )
+        multiply_parts = seq(
+            function(argument(interchange() >> argument(self.multiply))),
+            argument(interchange() >> argument(multiply_others)),
+        )
+        peel = interchange() >> argument(peel_map(in_tiles) >> multiply_parts)
+        return peel.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"peel_columns({self.columns}, {self.multiply})"
 
 
 _swap_zip = reduce_of_zip_swapped >> simplify()
@@ -222,7 +255,7 @@ class _ReductionsInLanes(Strategy):
         arguments = pattern_arguments(term, "map")
         length = None if arguments is None else length_of(arguments[1].type)
         group = self.lanes * self.vectors
-        if length is None or not length.is_constant or length.constant < group:
+        if length is None or (length.is_constant and length.constant < group):
             reason = f"expected a map over {group} elements or more"
             return Failure(self, reason, term, closeness=CONDITION)
         strategy = seq(
@@ -232,10 +265,10 @@ class _ReductionsInLanes(Strategy):
             Guard("its function works on vectors", _reduces_vectors) @ loop(2),
             _UnrollReduction(self.depth) @ loop(2),
         )
-        remainder = length.constant % group
-        if remainder:
+        split_length = length // group * group
+        if split_length != length:
             strategy = seq(
-                peel_map(length.constant - remainder),
+                peel_map(split_length),
                 function(argument(strategy)),
                 argument(try_(_Interleave(INTERLEAVED))),
             )
@@ -254,13 +287,13 @@ class _UnrollReduction(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "reduce")
         length = None if arguments is None else length_of(arguments[2].type)
-        if length is None or not length.is_constant or length.constant < self.factor:
+        if length is None or (length.is_constant and length.constant < self.factor):
             reason = f"expected a reduction of {self.factor} elements or more"
             return Failure(self, reason, term, closeness=CONDITION)
         strategy = split(self.factor) >> unroll() @ loop(2)
-        remainder = length.constant % self.factor
-        if remainder:
-            strategy = peel_reduce(length.constant - remainder) >> function(argument(strategy))
+        split_length = length // self.factor * self.factor
+        if split_length != length:
+            strategy = peel_reduce(split_length) >> function(argument(strategy))
         return strategy.run(term, setting)
 
     def __str__(self) -> str:

@@ -41,6 +41,8 @@ PREFETCH_BYTES = 2048
 MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
 """The number of rows that can be written alternately to memory, and the cycles of a store
 otherwise."""
+PADDED_LOAD = 50
+"""The cycles of a load that may be partly out of bounds, in the loop of a reduction."""
 LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
@@ -187,7 +189,7 @@ def is_streamed(shape: MatmulShape, machine: Machine) -> bool:
 
 def _suits(tiles: Tiles, shapes: Sequence[MatmulShape], machine: Machine, *, ahead: bool) -> bool:
     """Whether tiles that were chosen for one shape can be used for all of them."""
-    if not tiles.is_by_columns:
+    if not tiles.is_by_columns or tiles.rows_ahead:
         return True
     return not ahead and all(_fits_by_columns(tiles.columns, each, machine) for each in shapes)
 
@@ -234,9 +236,15 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                 loads_rows_in_vectors, is_packed, shape.is_parallel, is_transposed,
             )  # fmt: skip
             has_tiles = shape.columns >= MIN_PACKED_TILES * tiles.columns
-            if is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
+            if shape.symbolic and is_packed and is_prefetched(machine) and not ahead:
+                # Blocks and chunks would be chosen for sizes that are known.
+                tiles = replace(
+                    tiles, block=0, is_transposed=square_lanes(rows, lanes) > 1,
+                    rows_ahead=_products_ahead(rows, shape),
+                    columns_ahead=_products_ahead(tiles.columns, shape),
+                )  # fmt: skip
+            elif is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
                 yield replace(tiles, block=0)
-            # Blocks, chunks and prefetch distances are chosen for sizes that are known.
             if shape.symbolic:
                 pass
             elif is_packed and is_prefetched(machine):
@@ -397,6 +405,8 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
     else:
         # Unpacked operands are read in pieces, and longer pieces are faster.
         iteration += 24 / vectors
+        if shape.columns % tiles.columns:
+            iteration += PADDED_LOAD * vectors
     chunks = _ceil_div(shape.depth, tiles.depth or shape.depth)
     store = _store_cycles(tiles, shape, machine)
     return shape.depth * iteration + store * rows * vectors * chunks
@@ -415,7 +425,7 @@ def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
     if tiles.rows_ahead:
         column_bytes = tiles.columns * shape.bytes
         stall = column_bytes / PREFETCHED_PER_CYCLE
-        if _columns_are_near(shape, machine):
+        if tiles.is_by_columns or _columns_are_near(shape, machine):
             return stall
         return stall + column_bytes / (tiles.block * FAR_BYTES_PER_CYCLE)
     capacity, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
