@@ -61,8 +61,8 @@ class GuardedStores(PathSteps):
         """Emit a store, under its guards if it has any."""
         if any(is_less(guard, Nat.const(0), self.facts(guard)) for guard in store.guards):
             return
-        if store.store_all is not None and not store.guards and not store.ends:
-            store.store_all(builder)
+        if not store.guards and not store.ends:
+            self._emit_store(store, builder)
             return
         marker = builder.insert(UnrealizedConversionCastOp.get([], []))
         self.guarded_stores[marker] = store

@@ -54,6 +54,8 @@ class LaneAccess(Memory):
         type = self.vector_type(buffer, lane)
         if not any(_depends_on(index, lane) for index in indices):
             return self.broadcast_scalar(read(path_at_lane(path, lane, 0)), type, builder)
+        if not self.has_addressable_lanes(buffer):
+            return self.gather_lanes(path, lane, type, read, builder)
         start = self.contiguous_start(indices, lane)
         if start is not None:
             return self.load_contiguous_vector(buffer, start, type, builder)
@@ -179,11 +181,18 @@ class LaneAccess(Memory):
             return
         builder.insert(vector.StoreOp(value, buffer, self.emit_indices(start, builder)))
 
+    def has_addressable_lanes(self, buffer: SSAValue) -> bool:
+        """Whether the elements of a buffer can be the lanes of a vector in memory: LLVM packs
+        Booleans, of which a buffer has one per byte."""
+        assert isinstance(buffer.type, MemRefType)
+        type = buffer.type.element_type
+        return not isinstance(type, FixedBitwidthType) or type.bitwidth >= 8
+
     def can_mask(self, buffer: SSAValue) -> bool:
         """Whether LLVM supports masked loads and stores of the elements of a buffer."""
         assert isinstance(buffer.type, MemRefType)
-        type = buffer.type.element_type
-        return isinstance(type, FixedBitwidthType) and type.bitwidth >= 8
+        has_width = isinstance(buffer.type.element_type, FixedBitwidthType)
+        return has_width and self.has_addressable_lanes(buffer)
 
     def mask_below(self, count: Nat, lane: Nat, builder: Builder) -> SSAValue:
         """Return the mask of the first `count` lanes; `count` may be any integer."""

@@ -120,7 +120,9 @@ class Stores(GuardedStores):
         Some lanes are out of bounds if the end of a padded array is inside of the vector.
         """
         buffer, indices = self.address(op, path)
-        unproven, start = self.unproven_guards(self.guards), self.contiguous_start(indices, lane)
+        unproven, start = self.unproven_guards(self.guards), None
+        if self.has_addressable_lanes(buffer):
+            start = self.contiguous_start(indices, lane)
         if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
             self.defer_column(_Column(value, buffer, indices, lane, builder))
             return

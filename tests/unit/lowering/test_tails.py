@@ -111,3 +111,14 @@ def test_one_condition_serves_the_stores_of_a_tile() -> None:
     assert complete.count("vector_store") == 2
     assert "maskedstore" not in complete
     assert partial.count("vector.maskedstore") == 2
+
+
+@pytest.mark.parametrize(
+    "body", ["vectorFromScalar(4)", "asVector(4) |> mapSeq(fun(v, v)) |> asScalar"]
+)
+def test_lanes_that_are_booleans_have_one_byte_each(body: str) -> None:
+    type = "i1" if "Scalar(" in body else "8.i1"
+    term = parse_term(f"fun((x : {type}), x |> {body})")
+    x = np.array(True) if type == "i1" else np.arange(8) % 3 == 0
+    expected = TermKernel("f", term, "interpret")(x)
+    assert np.array_equal(TermKernel("f", term)(x), expected)
