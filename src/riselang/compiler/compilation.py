@@ -118,7 +118,7 @@ class Compilation:
         return self.options.loops == pipelines.GPU
 
     def function_work(self, name: str) -> Work:
-        """Count the scalar operations and memory accesses of the loops of a function."""
+        """Count the scalar operations and accessed bytes of the loops of a function."""
         return module_work(self._module_at("affine"), name)
 
     def _module_at(self, stage: str) -> ModuleOp:

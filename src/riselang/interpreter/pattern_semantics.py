@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
 from riselang.dialects.rise.types import i1
 from riselang.nat import Nat
 from riselang.support.errors import OutOfRangeError, UserError
@@ -182,10 +183,6 @@ def _check_idx(pattern: Pattern, number: int) -> int:
     if not 0 <= number < bound:
         raise OutOfRangeError(number, bound, pattern.location)
     return number
-
-
-CHUNK_LENGTH = 4096
-"""The length of the chunks of reducePar, which fixes the order of the reduction."""
 
 
 def _reduce_par(pattern: Pattern, function: Function, init: Any, xs: List) -> Any:

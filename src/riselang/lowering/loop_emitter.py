@@ -116,6 +116,8 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """Emit `for i = 0 to length`, which carries values from `inits`; return the final ones."""
+        if length == Nat.const(0) and not kind.is_gpu:
+            return inits
         if kind is LoopKind.UNROLLED and self.can_unroll(length):
             return self._unroll(length.constant, inits, body)
         if kind is LoopKind.PARALLEL or kind.is_gpu:

@@ -1,17 +1,32 @@
-"""The work of loops: the scalar operations and memory accesses that they perform.
+"""The work of loops: the scalar operations that they perform, and the bytes that they access.
 
-It is counted at the affine stage, where each operation and access is explicit.
+It is counted at the affine stage, where each operation and access is explicit. An operation or a
+load whose operands do not change in a loop counts once, before the loop: LLVM moves it there. A
+load does not move out of a loop that writes to its buffer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import affine, func, memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, VectorType, i1
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    VectorType,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
+from riselang.dialects.memref import PrefetchOp
 from riselang.lowering.loop_counts import NOMINAL_LENGTH, has_known_trip_count, trip_count
+from riselang.lowering.runtime_checks import REPORT_FUNCTION
+from riselang.term.cost import INDEX_BITS
 from riselang.term.work import CALL_WORK, NO_WORK, Work, operation_work
 
 LOAD_OPS = {
@@ -23,58 +38,155 @@ STORE_OPS = {
     "vector.transfer_write", "vector.maskedstore", "vector.scatter",
 }  # fmt: skip
 COMPUTING_DIALECTS = ("arith", "math", "vector")
+INDEX_OPS = {"affine.apply", "affine.min", "affine.max"}
 VECTOR_OPS = {"vector.fma": 2, "vector.reduction": 1}
 """The operations of each lane of a vector op; other vector ops only move lanes."""
+LOOP_OPS = affine.ForOp | affine.ParallelOp | scf.ForOp | scf.ParallelOp | scf.WhileOp
 
 
 def module_work(module: ModuleOp, name: str) -> Work:
     """Return the work of one call to a function of a module at the affine stage."""
-    return _Counter(module).function_work(name)
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    return _Functions(functions).work(name)
 
 
-class _Counter:
+class _Functions:
     """Counts the work of functions, and of each function only once."""
 
-    def __init__(self, module: ModuleOp):
-        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    def __init__(self, functions: dict[str, func.FuncOp]):
+        self._functions = functions
         self._works: dict[str, Work] = {}
 
-    def function_work(self, name: str) -> Work:
+    def work(self, name: str) -> Work:
         if name not in self._works:
-            self._works[name] = self._compute_function_work(name)
+            self._works[name] = self._compute_work(name)
         return self._works[name]
 
-    def _compute_function_work(self, name: str) -> Work:
+    def _compute_work(self, name: str) -> Work:
         function = self._functions.get(name)
+        if name == REPORT_FUNCTION:
+            # A check that fails is the exception.
+            return NO_WORK
         if function is None or function.is_declaration:
             return Work(CALL_WORK, 0)
         takes_buffers = any(isinstance(each, MemRefType) for each in function.function_type.inputs)
+        if takes_buffers:
+            return _LoopCounter(self).count(function.body.block)
         # A function on scalars is one operation whose result is defined for all operands.
-        return self._region_work(function) if takes_buffers else Work(1, 0)
+        return NO_WORK if any(map(_is_uncounted, function.function_type.outputs)) else Work(1, 0)
 
-    def _region_work(self, op: Operation) -> Work:
-        blocks = [block for region in op.regions for block in region.blocks]
-        return sum([self._op_work(inner) for block in blocks for inner in block.ops], NO_WORK)
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop around the ops that are counted."""
+
+    trip_count: int
+    is_exact: bool
+    written: frozenset[SSAValue]
+    """The buffers that the loop writes."""
+
+
+class _LoopCounter:
+    """Counts the work of a function; each op counts in the outermost loop it can move to."""
+
+    def __init__(self, functions: _Functions):
+        self._functions = functions
+        self._loops: list[_Loop] = []
+        self._depths: dict[SSAValue, int] = {}
+        """The number of loops in which a value changes, counted from the outermost."""
+        self._buffers: dict[SSAValue, frozenset[SSAValue]] = {}
+
+    def count(self, block: Block) -> Work:
+        for argument in block.args:
+            self._depths[argument] = len(self._loops)
+        return sum([self._op_work(op) for op in block.ops], NO_WORK)
 
     def _op_work(self, op: Operation) -> Work:
+        if isinstance(op, LOOP_OPS):
+            work = self._loop_work(op)
+        elif op.regions:
+            # The first branch of a conditional is not the exception.
+            work = sum([self.count(block) for block in op.regions[0].blocks], NO_WORK)
+        else:
+            depth = self._depth(op)
+            for result in op.results:
+                self._depths[result] = depth
+            return self._repeat(self._single_work(op), depth)
+        for result in op.results:
+            self._depths[result] = len(self._loops)
+        return work
+
+    def _loop_work(self, op: Operation) -> Work:
+        written = frozenset(each for buffer in _written(op) for each in self._roots(buffer))
+        self._loops.append(_Loop(trip_count(op), has_known_trip_count(op), written))
+        work = sum([self.count(block) for region in op.regions for block in region.blocks], NO_WORK)
+        self._loops.pop()
+        return work
+
+    def _depth(self, op: Operation) -> int:
+        """Return the number of loops around an op that it cannot leave."""
+        if not _is_movable(op):
+            return len(self._loops)
+        depth = max([self._depths.get(operand, 0) for operand in op.operands], default=0)
+        if op.name not in LOAD_OPS:
+            return depth
+        buffers = {each for operand in op.operands for each in self._roots(operand)}
+        writing = [
+            number
+            for number, loop in enumerate(self._loops, 1)
+            if not buffers.isdisjoint(loop.written)
+        ]
+        return max([depth, *writing])
+
+    def _repeat(self, work: Work, depth: int) -> Work:
+        if not work.total:
+            return work
+        loops = self._loops[:depth]
+        runs = all(loop.trip_count for loop in self._loops)
+        count = prod(loop.trip_count for loop in loops) if runs else 0
+        return work.repeat(count, is_exact=all(loop.is_exact for loop in loops))
+
+    def _roots(self, value: SSAValue) -> frozenset[SSAValue]:
+        """Return the allocations and parameters that a buffer may be."""
+        if not isinstance(value.type, MemRefType):
+            return frozenset()
+        if value not in self._buffers:
+            owner = value.owner
+            # A loop that carries buffers exchanges them.
+            op = owner.parent_op() if isinstance(owner, Block) else owner
+            sources = () if op is None or isinstance(op, func.FuncOp) else op.operands
+            roots = frozenset(root for source in sources for root in self._roots(source))
+            self._buffers[value] = roots or frozenset((value,))
+        return self._buffers[value]
+
+    def _single_work(self, op: Operation) -> Work:
         if isinstance(op, func.CallOp):
-            return self.function_work(op.callee.string_value())
-        if isinstance(op, scf.IfOp | affine.IfOp):
-            return self._branch_work(op)
-        if op.regions:
-            return self._region_work(op).repeat(trip_count(op), is_exact=has_known_trip_count(op))
+            return self._functions.work(op.callee.string_value())
         if op.name in LOAD_OPS:
-            return Work(0, _lanes(op.results[0].type))
+            return Work(0, scalar_bytes(op.results[0].type))
         if op.name in STORE_OPS:
-            return Work(0, _lanes(op.operands[0].type))
+            return Work(0, scalar_bytes(op.operands[0].type))
         if isinstance(op, memref.CopyOp):
-            return Work(0, 2 * _buffer_size(op.source.type))
+            return Work(0, 2 * buffer_bytes(op.source.type))
         return Work(_scalar_operations(op), 0)
 
-    def _branch_work(self, op: Operation) -> Work:
-        """Return the work of the first branch, which is not the exception."""
-        ops = [inner for block in op.regions[0].blocks for inner in block.ops]
-        return sum([self._op_work(inner) for inner in ops], NO_WORK)
+
+def _is_movable(op: Operation) -> bool:
+    """Whether an op has no effects."""
+    if isinstance(op, func.CallOp):
+        return not any(isinstance(operand.type, MemRefType) for operand in op.operands)
+    is_computing = op.name.partition(".")[0] in COMPUTING_DIALECTS and op.name not in STORE_OPS
+    return is_computing or op.name in LOAD_OPS or op.name in INDEX_OPS
+
+
+def _written(loop: Operation) -> Iterator[SSAValue]:
+    """Yield the buffers that the ops in a loop write, or may write."""
+    for op in loop.walk():
+        if isinstance(op, memref.CopyOp):
+            yield op.destination
+        elif not op.results and not isinstance(op, LOOP_OPS | PrefetchOp):
+            operands = () if op.has_trait(IsTerminator) else op.operands
+            yield from (each for each in operands if isinstance(each.type, MemRefType))
 
 
 def _scalar_operations(op: Operation) -> int:
@@ -97,6 +209,15 @@ def _lanes(type: Attribute) -> int:
     return prod(type.get_shape()) if isinstance(type, VectorType) else 1
 
 
-def _buffer_size(type: Attribute) -> int:
+def scalar_bytes(type: Attribute) -> int:
+    """The size of a scalar or vector in memory."""
+    element = type.get_element_type() if isinstance(type, VectorType) else type
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else INDEX_BITS
+    return _lanes(type) * ((bits + 7) // 8)
+
+
+def buffer_bytes(type: Attribute) -> int:
+    """The size of a buffer; the assumed size if it is known only at run time."""
     assert isinstance(type, MemRefType)
-    return prod(length if length >= 0 else NOMINAL_LENGTH for length in type.get_shape())
+    lengths = (length if length >= 0 else NOMINAL_LENGTH for length in type.get_shape())
+    return prod(lengths) * scalar_bytes(type.get_element_type())

@@ -3,7 +3,8 @@
 After phase 1, the elements of a `map` that is only read are computed at each read. This saves the
 buffer, but reading an element often repeats its computation, and reading a part of an element
 repeats all loops that compute the element. Both are counted here: ops are visited from the last to
-the first, so that all reads of an array are known when its op is visited.
+the first, so that all reads of an array are known when its op is visited. An array is stored if
+this reduces the work: the operations, and the bytes that are loaded and stored.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import prod
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
@@ -22,19 +23,20 @@ from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
+    ScalarType,
     TupleType,
     VectorType,
     components,
     contains_array,
+    leaves,
 )
 from riselang.lowering.loop_counts import NOMINAL_LENGTH, is_parallel, trip_count
+from riselang.lowering.loop_work import buffer_bytes, scalar_bytes
 from riselang.nat import Nat
 from riselang.term.work import operation_work
 
-MIN_GAIN = 1.25
+MIN_GAIN = 1.05
 """How many times as much work reads without a buffer must be for a buffer to pay off."""
-MIN_SAVING = 8
-"""The minimum number of operations that a buffer must save for each of its scalars."""
 
 ElementsOp = codegen.MapReadOp | codegen.GenerateOp
 """The ops whose elements are computed where they are read."""
@@ -94,18 +96,17 @@ class _Counter:
     def _count_op(self, op: Operation, times: float) -> float:
         match op:
             case codegen.MapReadOp() | codegen.GenerateOp():
-                return self._count_elements(op, times)
+                return self._count_elements(op, times)[0]
             case EmbedOp():
                 for operand in op.arguments:
                     self._read(operand, (), times)
                 return times * sum([operation_work(inner.name) for inner in op.body.block.ops])
             case codegen.AssignOp():
-                count = times * _lanes(op.value.type)
-                self._read(op.value, (), count)
-                return count
+                self._read(op.value, (), times * _lanes(op.value.type))
+                return times * _component_bytes(op.value.type, ())
             case CallOp():
                 # A function reads and writes its buffers at least once.
-                return times * sum([_buffer_size(operand.type) for operand in op.operands])
+                return times * sum([_buffer_bytes(operand.type) for operand in op.operands])
             case codegen.CastOp():
                 if not isinstance(op.result.type, RiseType):
                     for source in op.sources:
@@ -143,45 +144,63 @@ class _Counter:
         in_parallel |= self._parallel_loops > 0
         self._reads.setdefault(value, _Reads()).add(positions, count, in_parallel)
 
-    def _count_elements(self, op: ElementsOp, times: float) -> float:
+    def _count_elements(self, op: ElementsOp, times: float) -> tuple[float, float]:
+        """Return the work of computing the elements, and that of computing each of them once."""
         reads = self._reads.pop(op.result, None)
         if reads is None or not reads.total:
-            return 0
+            return 0, 0
         outer_reads, self._reads = self._reads, {}
-        loop_work, nested_work = self._count_body(op, reads)
+        loop_work, nested_work, nested_once = self._count_body(op, reads)
+        inner_reads, self._reads = self._reads, outer_reads
         type = op.result.type
         assert isinstance(type, ArrayType)
         scalars = sum(_component_size(type, positions) for positions in reads.counts) * times
-        elements = _length(type) * times
-        count = reads.total
-        stored_work = loop_work * elements / count * _lanes(type) + nested_work * scalars / count
-        stored_work += scalars
+        fraction = scalars / reads.total
+        elements = _length(type) * times / reads.total * _lanes(type)
+        loads = self._outside_loads(op, inner_reads)
+        stores = sum(_component_bytes(type, positions) for positions in reads.counts) * times
+        # A loop that stores the elements stores the arrays in them by loops as well.
+        once = loop_work * elements + min(nested_work * fraction, nested_once * elements)
+        stored_work = once + stores
+        reloads = _read_bytes(type, reads)
         work = loop_work + nested_work
-        gain = work - stored_work - count
-        pays_off = work > MIN_GAIN * (stored_work + count) and gain >= MIN_SAVING * scalars
+        # A body with loops loads all that an element needs, even if only a part of it is read.
+        scale = elements if loop_work else fraction
+        pays_off = work + loads > MIN_GAIN * (stored_work + loads * scale + reloads)
         is_stored = op in self._candidates and pays_off
-        inner_reads, self._reads = self._reads, outer_reads
-        scale = scalars / count if is_stored else 1
-        self._read_outside(op, inner_reads, scale)
+        self._read_outside(op, inner_reads, scale if is_stored else 1)
         if not is_stored:
-            return work
+            return work, once
         in_parallel = reads.in_parallel and not self._parallel_loops
         self.recomputed.append(Recomputed(op, stored_work, in_parallel))
-        return stored_work + count
+        return stored_work + reloads, stored_work + reloads
 
-    def _count_body(self, op: ElementsOp, reads: _Reads) -> tuple[float, float]:
-        """Return the work of the loops in the body and that of arrays it reads lazily."""
+    def _outside_loads(self, op: ElementsOp, reads: dict[SSAValue, _Reads]) -> float:
+        """Return the bytes that the body reads from arrays outside of it."""
+        is_map = isinstance(op, codegen.MapReadOp)
+        return sum([
+            _read_bytes(value.type, inner)
+            for value, inner in reads.items()
+            if contains_array(_rise_type(value)) or (is_map and value.owner is op.body.block)
+        ])  # fmt: skip
+
+    def _count_body(self, op: ElementsOp, reads: _Reads) -> tuple[float, float, float]:
+        """Return the work of the loops in the body, and that of arrays it reads lazily.
+
+        The last result is the work of computing each element of these arrays once.
+        """
         body, evaluations = op.body.block, reads.total / _lanes(op.result.type)
-        loop_work = nested_work = 0.0
+        loop_work = nested_work = nested_once = 0.0
         for inner in reversed(body.ops):
             if isinstance(inner, ReturnOp):
                 for positions, count in reads.counts.items():
                     self._read(inner.values[0], positions, count, reads.in_parallel)
             elif isinstance(inner, ElementsOp):
-                nested_work += self._count_op(inner, evaluations)
+                work, once = self._count_elements(inner, evaluations)
+                nested_work, nested_once = nested_work + work, nested_once + once
             else:
                 loop_work += self._count_op(inner, evaluations)
-        return loop_work, nested_work
+        return loop_work, nested_work, nested_once
 
     def _read_outside(self, op: ElementsOp, reads: dict[SSAValue, _Reads], scale: float) -> None:
         """Add the reads of values from outside of the body, and those of the mapped array."""
@@ -217,10 +236,21 @@ def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Po
             yield operand, positions, 1
 
 
-def _buffer_size(type: object) -> int:
-    if not isinstance(type, MemRefType):
-        return 0
-    return prod(length if length >= 0 else NOMINAL_LENGTH for length in type.get_shape())
+def _buffer_bytes(type: Attribute) -> int:
+    return buffer_bytes(type) if isinstance(type, MemRefType) else 0
+
+
+def _rise_type(value: SSAValue) -> RiseType:
+    assert isinstance(value.type, RiseType)
+    return value.type
+
+
+def _read_bytes(type: object, reads: _Reads) -> float:
+    """The number of bytes that reads of a value load."""
+    return sum([
+        count * _component_bytes(type, positions) / max(_component_size(type, positions), 1)
+        for positions, count in reads.counts.items()
+    ])  # fmt: skip
 
 
 def _lanes(type: object) -> int:
@@ -237,18 +267,28 @@ def _length(type: object) -> int:
 
 def _component_size(type: object, positions: Positions) -> int:
     """The number of scalars in a component of a value."""
-    lengths: list[int] = []
+    return sum(count for count, _ in _component_leaves(type, positions))
+
+
+def _component_bytes(type: object, positions: Positions) -> int:
+    """The size of a component of a value in memory."""
+    return sum(
+        count * scalar_bytes(scalar.element) for count, scalar in _component_leaves(type, positions)
+    )
+
+
+def _component_leaves(type: object, positions: Positions) -> Iterator[tuple[int, ScalarType]]:
+    """Yield the scalars in a component of a value, each with how many there are."""
+    assert isinstance(type, RiseType)
+    count = 1
     remaining = list(positions)
-    while isinstance(type, ArrayType | VectorType) or (isinstance(type, TupleType) and remaining):
+    while remaining and isinstance(type, ArrayType | VectorType | TupleType):
         if isinstance(type, TupleType):
             type = components(type)[remaining.pop()]
         else:
-            lengths.append(_value(type.length))
-            type = type.element
-    count = prod(lengths)
-    if isinstance(type, TupleType):
-        return count * sum(_component_size(part, ()) for part in components(type))
-    return count
+            count, type = count * _value(type.length), type.element
+    for lengths, scalar in leaves(type):
+        yield count * prod(map(_value, lengths)), scalar
 
 
 def _value(length: Nat) -> int:

@@ -22,10 +22,12 @@ from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import unwrap_type
-from riselang.dialects.rise.pattern_registry import TO_MEM
+from riselang.dialects.rise.pattern_registry import TUPLE
+from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
     ArrayType,
+    FunType,
     IdxType,
     RiseType,
     ScalarType,
@@ -56,6 +58,7 @@ from riselang.term.nodes import (
     Term,
     operation_type,
     spine,
+    subterms,
 )
 from riselang.term.scalar_embedding import embed_tree, scalar_leaves
 from riselang.term.size_substitution import apply_dependent
@@ -63,6 +66,13 @@ from riselang.term.view_inverses import is_view
 
 MAX_REGISTER_ELEMENTS, MAX_GPU_REGISTER_ELEMENTS = 32, 64
 """Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""
+BUFFERED_PATTERNS = frozenset((
+    "reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "iterate", "iterateSeq", "while",
+    "toMem", "circularBuffer", "rotateValues",
+))  # fmt: skip
+"""Patterns whose arrays are in buffers of their own when they are read."""
+SELECTIONS = ("at", "sliceAt", "fst", "snd")
+"""Patterns that select a part of their last argument."""
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering emits; `temporaries.py` moves them."""
 
@@ -207,7 +217,7 @@ class Translation:
         pattern, all_arguments = function.pattern, (*function.arguments, *arguments)
         arity = pattern.spec.arity
         if len(all_arguments) < arity:
-            return Partial(pattern, all_arguments)
+            return Partial(pattern, tuple(map(self.compute_once, all_arguments)))
         rule = self.read_rules.get(pattern.spec.name)
         if rule is None:
             raise LimitationError(
@@ -218,6 +228,13 @@ class Translation:
         with self.emitter.located_at(pattern):
             result = rule(pattern, all_arguments[:arity])
         return self.apply(result, all_arguments[arity:])
+
+    def compute_once(self, argument: Lazy) -> Lazy:
+        """Compute an argument of a function that may be applied often, if it takes a loop."""
+        if not isinstance(argument, Delayed) or not _is_loop(argument.term):
+            return argument
+        is_function = isinstance(argument.term.type, FunType)
+        return self.force(argument) if is_function else self.store_if_computed(argument)
 
     def read_application(self, function: Value, arguments: Sequence[Lazy]) -> SSAValue:
         """Apply a function to all its arguments, and return the resulting data."""
@@ -355,7 +372,11 @@ class Translation:
             return self.named_function(lazy.term) or self.force(lazy)
         if not isinstance(lazy, Delayed) or is_view(lazy.term):
             return self.force(lazy)
-        if not contains_array(lazy.term.type) or _is_stored(lazy.term):
+        head, arguments = spine(lazy.term)
+        if isinstance(head, Pattern) and head.spec is TUPLE and len(arguments) == 2:
+            parts = [self.bind(Delayed(part, lazy.environment)) for part in arguments]
+            return self.apply(Partial(head, ()), parts)
+        if not contains_array(lazy.term.type) or _is_in_buffer(lazy.term):
             return self.force(lazy)
         return self.materialize(lazy.term.type, lambda target: self.store(lazy, target))
 
@@ -367,9 +388,17 @@ class Translation:
         """Return a value that is read many times; a computed one is stored in a buffer."""
         value = self.bind(lazy)
         assert isinstance(value, SSAValue), value
-        if not contains_array(data_type(value)) or is_in_memory(value):
+        return self.store_value(value)
+
+    def store_value(self, value: SSAValue) -> SSAValue:
+        """Return a value that is read many times; the parts that are computed are stored."""
+        type = data_type(value)
+        if not contains_array(type) or is_in_memory(value):
             return value
-        return self.materialize(data_type(value), lambda target: self.copy(value, target))
+        if isinstance(type, TupleType):
+            parts = [self.component(step, value) for step in (codegen.FstOp, codegen.SndOp)]
+            return self.add(codegen.TupleOp(*map(self.store_value, parts)))
+        return self.materialize(type, lambda target: self.copy(value, target))
 
     def allocate_buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
@@ -425,10 +454,20 @@ def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
     return MemRefType(leaf.storage, shape)
 
 
-def _is_stored(term: Term) -> bool:
-    """Whether the program itself stores a value in a buffer."""
+def _is_in_buffer(term: Term) -> bool:
+    """Whether a value that is read is in a buffer, or a part of such a value at any index."""
     head, arguments = spine(term)
-    return isinstance(head, Pattern) and head.spec is TO_MEM and len(arguments) == 1
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return is_view(term)
+    if head.spec.name in SELECTIONS:
+        return _is_in_buffer(arguments[-1])
+    return head.spec.name in BUFFERED_PATTERNS or is_view(term)
+
+
+def _is_loop(term: Term) -> bool:
+    """Whether a pattern of a term becomes a loop."""
+    patterns = (part.spec.role for part in subterms(term) if isinstance(part, Pattern))
+    return any(role in (Role.LOOP, Role.PARALLEL) for role in patterns)
 
 
 def is_in_memory(value: SSAValue) -> bool:

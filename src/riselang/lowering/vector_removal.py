@@ -89,7 +89,12 @@ def replace_unsupported_vectors(term: Term, *, has_library: bool = True) -> Term
 
     Where there is a math library, its functions are called for each lane of a vector.
     """
-    if not _has_vectors(term) or all(_is_supported(part, has_library) for part in subterms(term)):
+    # The parameters and the result of a program are in memory, which cannot contain masks.
+    parameters = [type for type, _ in _vector_types_in(term.type)]
+    are_stored = all(_is_supported_vector(type, masks=False) for type in parameters)
+    if not _has_vectors(term) or (
+        are_stored and all(_is_supported(part, has_library) for part in subterms(term))
+    ):
         return term
     return replace_vectors(term)
 

@@ -57,7 +57,7 @@ class Cost:
     is_exact: bool
     """Whether no count depends on data. The iterations of a while do, and are counted once."""
     work: Work | None = None
-    """The scalar operations and memory accesses of the program as written."""
+    """The scalar operations and accessed bytes of the program as written."""
     optimized_work: Work | None = None
     """The same for the loops that are compiled; None before the program is lowered."""
 

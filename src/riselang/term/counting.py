@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from riselang.dialects.rise.pattern_spec import Role
-from riselang.dialects.rise.types import FunType, IdxType, RiseType, contains_array, uncurry
+from riselang.dialects.rise.types import FunType, RiseType, contains_array, uncurry
 from riselang.nat import Nat
 from riselang.term.nodes import (
     Apply,
@@ -31,6 +31,10 @@ Count = int | Nat
 """A number, or a polynomial in the symbolic sizes."""
 STORABLE_VIEWS = frozenset((*INVERSES, "zip", "unzip", "tuple"))
 """The views that lose and repeat no elements."""
+INDEX_FUNCTIONS = ("generate", "reorder")
+"""The patterns that apply their function to indices, not to elements."""
+PAIR_PATTERNS = ("tuple", "fst", "snd")
+"""The patterns that make or select parts of pairs, without reading them."""
 
 
 class Data(Enum):
@@ -99,11 +103,18 @@ class Counter:
     def count_operation(self, term: Scalar, operands: Sequence[Value]) -> None:
         """Count an operation on scalars or vectors, which is performed `times` times."""
 
+    def count_load(self, type: RiseType) -> None:
+        """Count the loads of a scalar or a pair of scalars, which a pattern takes."""
+
     def count_pattern(self, pattern: Pattern, arguments: Sequence[Value]) -> None:
         """Count what a pattern does besides applying its functions."""
 
     def count_application(self, pattern: Pattern, type: RiseType, result: Value) -> None:
         """Count what a pattern does with a result of its function, which has this type."""
+
+    def has_own_buffer(self, pattern: Pattern) -> bool:
+        """Whether the result of a pattern is in a buffer of the pattern, not where it is needed."""
+        return False
 
     def _apply_pattern(self, pattern: Pattern, arguments: tuple[Value, ...]) -> Value:
         """Apply a pattern to its arguments, or return a function of the missing ones."""
@@ -111,10 +122,12 @@ class Counter:
             return _Function(lambda value: self._apply_pattern(pattern, (*arguments, value)))
         if pattern.spec.name == "let":
             return _apply_function(arguments[1], [arguments[0]])
+        inputs, output = uncurry(pattern.type)
+        if pattern.spec.name not in PAIR_PATTERNS:
+            arguments = tuple(map(self._load, arguments, inputs))
         self.count_pattern(pattern, arguments)
         times = self.applications(pattern)
         outer, self.times = self.times, self.times * times
-        inputs, output = uncurry(pattern.type)
         elements = [
             self._apply_repeatedly(pattern, argument, type)
             for argument, type in zip(arguments, inputs, strict=True)
@@ -125,13 +138,24 @@ class Counter:
             return _view_location(pattern, arguments)
         if not contains_array(output):
             return Data.REGISTER
-        return Data.MEMORY if Data.MEMORY in elements else Data.COMPUTED
+        is_copied = self.has_own_buffer(pattern) or Data.MEMORY in elements
+        return Data.MEMORY if is_copied else Data.COMPUTED
+
+    def _load(self, argument: Value, type: RiseType) -> Value:
+        """Load an argument of a pattern that is a scalar in memory."""
+        is_array = isinstance(type, FunType) or contains_array(type)
+        if argument is not Data.MEMORY or is_array:
+            return argument
+        self.count_load(type)
+        return Data.REGISTER
 
     def _apply_repeatedly(self, pattern: Pattern, function: Value, type: FunType) -> Value:
         """Evaluate a function of a pattern once, and return where its result is."""
         inputs, output = uncurry(type)
         parameters: list[Value] = [Data.MEMORY for _ in inputs]
-        if pattern.spec.accumulates or isinstance(inputs[0], IdxType):
+        # The old values that a scatter combines are in its result.
+        carries = pattern.spec.accumulates and pattern.spec.name != "scatterWith"
+        if carries or pattern.spec.name in INDEX_FUNCTIONS:
             parameters[0] = _location(inputs[0])
         result = _apply_function(function, parameters)
         self.count_application(pattern, output, result)

@@ -2,7 +2,7 @@
 
 Every let is at the top of its function, and binds a computed value that is used twice, or in a
 nested function, which may run many times. There is no let for a view, or for a value that is used
-once in the same function.
+once in the same function. No lambda is applied directly: its arguments are bound like lets.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    has_pattern,
     spine,
+    subterms,
 )
 from riselang.term.scalar_embedding import evaluate_tree, scalar_leaves
 from riselang.term.size_substitution import open_term_binder, term_names
@@ -40,7 +40,7 @@ Environment = tuple[build.Node, ...]
 @recursive
 def normalize_lets(term: Term, results: int = 1) -> Term:
     """Bring the lets of a program into normal form; the program returns a tuple of `results`."""
-    if results == 1 and not has_pattern(term, LET.name):
+    if results == 1 and not any(map(_is_binding, subterms(term))):
         return term
     scope = build.Scope()
     variables: list[build.Variable] = []
@@ -57,6 +57,20 @@ def normalize_lets(term: Term, results: int = 1) -> Term:
     types = [variable.type for variable in variables]
     type = fun(*types, result.type) if types else result.type
     return finish(build.Function(type, variables, result, scope, location=term.location))
+
+
+def _is_binding(term: Term) -> bool:
+    """Whether a term is a let, or applies a lambda to its argument."""
+    if isinstance(term, Pattern):
+        return term.spec is LET
+    return isinstance(term, Apply) and isinstance(term.function, Lambda)
+
+
+def is_pair(value: build.Application) -> bool:
+    """Whether a node makes a pair from its two components."""
+    function = value.function
+    is_tuple = isinstance(function, build.PatternUse) and function.spec is TUPLE
+    return is_tuple and len(value.arguments) == 2
 
 
 class _NodeBuilder:
@@ -134,7 +148,17 @@ class _NodeBuilder:
 
     def application(self, term: Apply, environment: Environment, scope: build.Scope) -> build.Node:
         head, arguments = spine(term)
-        if isinstance(head, Pattern) and head.spec is LET and len(arguments) >= 2:
+        if isinstance(head, Lambda):
+            # Applying a lambda binds its arguments, as a let does.
+            inner_environment = environment
+            while isinstance(head, Lambda) and arguments:
+                value = self.node(arguments.pop(0), environment, scope)
+                value.label = value.label or head.name
+                head, inner_environment = head.body, (*inner_environment, value)
+            function = self.node(head, inner_environment, scope)
+            if not arguments:
+                return function
+        elif isinstance(head, Pattern) and head.spec is LET and len(arguments) >= 2:
             if isinstance(arguments[1], Lambda):
                 environment_of_body = self.bind_let(arguments, environment, scope)
                 function = self.node(arguments[1].body, environment_of_body, scope)
@@ -189,6 +213,8 @@ class _NodeBuilder:
 
     def projection(self, spec: PatternSpec, value: build.Node, scope: build.Scope) -> build.Node:
         assert isinstance(value.type, TupleType)
+        if isinstance(value, build.Application) and is_pair(value):
+            return value.arguments[0 if spec is FST else 1]
         first, second = components(value.type)
         arguments: dict[str, Argument] = dict(zip(spec.parameters, (first, second), strict=True))
         pattern = build.PatternUse(spec.instantiate(arguments), spec, arguments, scope=scope)

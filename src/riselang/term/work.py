@@ -1,35 +1,52 @@
-"""The work of programs: the scalar operations and memory accesses that they perform.
+"""The work of programs: the scalar operations that they perform, and the bytes that they access.
 
 The work of a term is that of a program that computes what is written, as often as it is written,
 and that stores each array that it computes. The compiler may compute an element several times, but
-only if the work does not increase, since the element would be stored and loaded otherwise.
+only if the work does not increase, since the element would be stored and loaded otherwise: one
+operation counts as much as one byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
-from riselang.dialects.rise.pattern_registry import GENERATE, MAP, SORT, TO_MEM, WHILE
+from riselang.dialects.rise.pattern_registry import (
+    CHUNK_LENGTH,
+    GENERATE,
+    MAP,
+    MMA,
+    REDUCE_PAR,
+    SORT,
+    TO_MEM,
+    WHILE,
+)
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import (
     RiseType,
     VectorType,
+    array,
     contains_array,
+    element_of,
     i1,
     index,
     leaves,
     uncurry,
 )
 from riselang.nat import Nat
+from riselang.term.cost import byte_size
 from riselang.term.counting import Count, Counter, Data, Value, as_count
 from riselang.term.deep_recursion import recursive
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import Pattern, Scalar, Term
 
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar")
+SCANS = ("scan", "scanSeq")
 ITERATIONS = ("iterate", "iterateSeq", "while")
+WITH_BUFFERS = frozenset((
+    *REDUCTIONS, *ITERATIONS, "toMem", "mma", "circularBuffer", "rotateValues",
+))  # fmt: skip
+"""The patterns whose arrays are in buffers of their own, from which they are copied."""
 CALL_WORK = 16
 """The work of a call to the math library, in scalar operations."""
 NOMINAL_ITERATIONS = 16
@@ -49,30 +66,30 @@ UNCOUNTED_TYPES = (i1, index)
 
 @dataclass(frozen=True)
 class Work:
-    """Numbers of scalar operations and memory accesses; an operation on vectors is many."""
+    """Numbers of scalar operations and accessed bytes; an operation on vectors is many."""
 
     operations: Count
     """Arithmetic on numbers; a fused multiply-add counts as two, a library call as 16."""
-    accesses: Count
-    """Scalars that are loaded or stored."""
+    bytes: Count
+    """The sizes of the scalars that are loaded or stored."""
     is_exact: bool = True
     """Whether no count depends on data or on sizes that are known only at run time."""
 
     def __str__(self) -> str:
-        return f"{self.operations} operations, {self.accesses} accesses"
+        return f"{self.operations} operations, {self.bytes} bytes"
 
     @property
     def total(self) -> Count:
-        return self.operations + self.accesses
+        return self.operations + self.bytes
 
     def __add__(self, other: Work) -> Work:
         operations = self.operations + other.operations
         is_exact = self.is_exact and other.is_exact
-        return Work(operations, self.accesses + other.accesses, is_exact)
+        return Work(operations, self.bytes + other.bytes, is_exact)
 
     def repeat(self, times: int, *, is_exact: bool) -> Work:
         """Return the work of performing this work several times."""
-        return Work(self.operations * times, self.accesses * times, self.is_exact and is_exact)
+        return Work(self.operations * times, self.bytes * times, self.is_exact and is_exact)
 
 
 NO_WORK = Work(0, 0)
@@ -90,8 +107,12 @@ def source_work(program: Term) -> Work:
     """Return the work of a program as written."""
     counter = _WorkCounter()
     result = counter.count(program)
-    counter.add_copies(uncurry(program.type)[1], result)
-    return Work(as_count(counter.operations), as_count(counter.accesses), counter.is_exact)
+    inputs, output = uncurry(program.type)
+    for type in inputs:
+        # A scalar parameter is loaded once.
+        counter.add_accesses(type, 0 if contains_array(type) else 1)
+    counter.add_copies(output, result)
+    return Work(as_count(counter.operations), as_count(counter.bytes), counter.is_exact)
 
 
 class _WorkCounter(Counter):
@@ -100,20 +121,23 @@ class _WorkCounter(Counter):
     def __init__(self) -> None:
         super().__init__()
         self.operations = Nat.const(0)
-        self.accesses = Nat.const(0)
+        self.bytes = Nat.const(0)
 
-    def add_accesses(self, count: Nat) -> None:
-        self.accesses += self.times * count
+    def add_accesses(self, type: RiseType, count: Nat | int = 1) -> None:
+        """Count that all scalars of a value are loaded or stored, `count` times."""
+        self.bytes += self.times * byte_size([type]) * count
 
     def add_copies(self, type: RiseType, value: Value) -> None:
         """Count the accesses that store a value, which is somewhere else."""
         if value is not Data.COMPUTED:
-            self.add_accesses(scalar_count(type) * (1 if value is Data.REGISTER else 2))
+            self.add_accesses(type, 1 if value is Data.REGISTER else 2)
 
     def applications(self, pattern: Pattern) -> Nat:
         times = super().applications(pattern)
         if pattern.spec is WHILE:
             return times * NOMINAL_ITERATIONS
+        if pattern.spec is REDUCE_PAR:
+            return times + _chunk_count(pattern)
         is_known = pattern.spec is SORT and pattern.sizes["n"].is_constant
         return times * pattern.sizes["n"].constant.bit_length() if is_known else times
 
@@ -126,17 +150,32 @@ class _WorkCounter(Counter):
             for operand, value in zip(term.operands, operands, strict=True)
             if value is not Data.REGISTER
         }
-        self.add_accesses(lanes * len(loaded))
+        for operand in loaded:
+            self.add_accesses(operand.type)
+
+    def count_load(self, type: RiseType) -> None:
+        self.add_accesses(type)
 
     def count_pattern(self, pattern: Pattern, arguments: Sequence[Value]) -> None:
-        """Count the copies that a pattern makes of its arguments."""
-        result = uncurry(pattern.type)[1]
-        copies_start = pattern.spec.name in (*REDUCTIONS, *ITERATIONS)
-        is_copy = pattern.spec.role is Role.VALUE or copies_start
-        if not is_copy or not contains_array(result):
-            return
-        if pattern.spec is not TO_MEM or arguments[0] is not Data.COMPUTED:
-            self.add_accesses(2 * scalar_count(result))
+        """Count the copies that a pattern makes of its arguments, and the indices it loads."""
+        inputs, result = uncurry(pattern.type)
+        name = pattern.spec.name
+        if name in (*REDUCTIONS, *SCANS, *ITERATIONS):
+            start = inputs[-1] if name in ITERATIONS else inputs[1]
+            self.add_accesses(start, 2 if contains_array(start) else 0)
+        if pattern.spec is REDUCE_PAR:
+            # Each chunk is reduced from the start, and its result is stored.
+            self.add_accesses(result, (4 if contains_array(result) else 1) * _chunk_count(pattern))
+        elif pattern.spec is MMA:
+            # The start of each sum, and its result.
+            self.add_accesses(result, 2)
+        elif pattern.spec is TO_MEM:
+            is_copied = contains_array(result) and arguments[0] is not Data.COMPUTED
+            self.add_accesses(result, 2 if is_copied else 0)
+        elif pattern.spec.role is Role.VALUE and contains_array(result):
+            self.add_accesses(result, 2)
+        for type, count in _indexed_accesses(pattern):
+            self.add_accesses(type, count)
 
     def count_application(self, pattern: Pattern, type: RiseType, result: Value) -> None:
         """Count the stores of an element, or those of the accumulator if it contains arrays."""
@@ -148,12 +187,39 @@ class _WorkCounter(Counter):
         if is_element:
             self.add_copies(type, result)
         elif result is Data.MEMORY:
-            self.add_accesses(scalar_count(type))
+            self.add_accesses(type)
+        if pattern.spec.name in SCANS and contains_array(type):
+            # Each accumulator is stored in the result, and carried in a buffer.
+            self.add_accesses(type, 2)
+
+    def has_own_buffer(self, pattern: Pattern) -> bool:
+        return pattern.spec.name in WITH_BUFFERS
 
 
-def scalar_count(type: RiseType) -> Nat:
-    """The number of scalars in a value."""
-    return sum((prod(lengths, start=Nat.const(1)) for lengths, _ in leaves(type)), Nat.const(0))
+def _chunk_count(pattern: Pattern) -> Nat:
+    return (pattern.sizes["n"] + CHUNK_LENGTH - 1) // CHUNK_LENGTH
+
+
+def _indexed_accesses(pattern: Pattern) -> Iterator[tuple[RiseType, int]]:
+    """Yield the indices and the elements at indices that a pattern accesses, and how often."""
+    inputs, result = uncurry(pattern.type)
+    match pattern.spec.name:
+        case "reorder":
+            # The indices are an array, which is stored, and read for each component.
+            yield array(pattern.sizes["n"], index), 1 + len(list(leaves(result)))
+        case "gather":
+            yield inputs[0], len(list(leaves(result)))
+        case "updateAt":
+            yield inputs[1], 2
+        case "scatter":
+            yield inputs[0], 1
+            yield inputs[2], 2
+        case "scatterWith":
+            yield inputs[1], 1
+            # Combined arrays are stored before they replace the old ones.
+            yield inputs[3], 2 if contains_array(element_of(inputs[3])) else 0
+        case _:
+            return
 
 
 def _scalar_type(type: RiseType) -> RiseType:

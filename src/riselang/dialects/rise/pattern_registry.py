@@ -343,6 +343,8 @@ ITERATE_SEQ = pattern(
     explicit="k",
     applications=_k,
 )  # fmt: skip
+CHUNK_LENGTH = 4096
+"""The length of the chunks of reducePar, which fixes the order of the reduction."""
 REDUCE_PAR = pattern(
     "reducePar", "n t", fun(fun(_t, _t, _t), _t, array(_n, _t), _t), Role.PARALLEL,
     "reduces chunks in parallel, then their results; the chunks do not depend on the thread count",

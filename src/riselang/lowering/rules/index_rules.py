@@ -23,7 +23,9 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.stored_arrays import ArrayKey, StoredArrays, array_key
+from riselang.lowering.rules.map_rules import MapRules
+from riselang.lowering.rules.reduction_rules import is_readable
+from riselang.lowering.rules.stored_arrays import ArrayKey, array_key
 from riselang.lowering.translation import (
     Delayed,
     Environment,
@@ -43,7 +45,15 @@ from riselang.term.nodes import (
 )
 
 
-class IndexRules(StoredArrays):
+def known_branch(pattern: Pattern) -> int | None:
+    """Return which function an ifAtLeast applies; None if the size is known only at run time."""
+    size, least = size_argument(pattern, "n"), size_argument(pattern, "k")
+    if is_less_equal(least, size, Facts()):
+        return 0
+    return 1 if is_less(size, least, Facts()) else None
+
+
+class IndexRules(MapRules):
     """Rules for the patterns that take or return indices."""
 
     @reads("gather")
@@ -101,8 +111,9 @@ class IndexRules(StoredArrays):
 
     @reads("at")
     def read_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """Return an element; only this element of a map is computed."""
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
-        return self.add(codegen.IdxOp(self.read_data(arguments[1]), index))
+        return self.element_reader(arguments[1])(index)
 
     @reads("sliceAt")
     def read_slice_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -112,16 +123,23 @@ class IndexRules(StoredArrays):
 
     @reads("updateAt")
     def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        """Copy the array to its own buffer, and overwrite a part of it."""
+        return self.materialize(
+            result_type(pattern), lambda target: self.store_update_at(pattern, arguments, target)
+        )
+
+    @stores("updateAt")
+    def store_update_at(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        """Copy the array to its target, and overwrite a part of it."""
+        if not is_readable(target):
+            self.copy(self.read_data(self.read_update_at(pattern, arguments)), target)
+            return
         part = uncurry(pattern.type)[0][1]
         new = self.read_data(arguments[1])
-
-        def fill(target: SSAValue) -> None:
-            self.store(arguments[2], target)
-            index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
-            self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
-
-        return self.materialize(result_type(pattern), fill)
+        index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
+        self.store(arguments[2], target)
+        self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -131,11 +149,18 @@ class IndexRules(StoredArrays):
     @reads("sizeOf")
     def read_size_of(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Return a length, which is part of the type; the array itself is not read."""
+        return self.size_value(pattern)
+
+    def size_value(self, pattern: Pattern) -> SSAValue:
+        """Return the size `n` of a pattern as an integer."""
         length = self.emitter.length_value(size_argument(pattern, "n"))
         return self.add(codegen.CastOp([length], index_type))
 
     @reads("ifAtLeast")
     def read_if_at_least(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        branch = known_branch(pattern)
+        if branch is not None:
+            return self.apply(self.force(arguments[branch]), [self.size_value(pattern)])
         return self.materialize(
             result_type(pattern), lambda target: self.store_if_at_least(pattern, arguments, target)
         )
@@ -145,16 +170,15 @@ class IndexRules(StoredArrays):
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
         """Store the value of one of two functions; an if op if the size is known at run time."""
-        size, least = size_argument(pattern, "n"), size_argument(pattern, "k")
 
         def store_branch(function: Lazy) -> None:
-            value = self.add(codegen.CastOp([self.emitter.length_value(size)], index_type))
-            self.store_application(self.force(function), [value], target)
+            self.store_application(self.force(function), [self.size_value(pattern)], target)
 
-        if is_less_equal(least, size, Facts()) or is_less(size, least, Facts()):
-            store_branch(arguments[0 if is_less_equal(least, size, Facts()) else 1])
+        branch = known_branch(pattern)
+        if branch is not None:
+            store_branch(arguments[branch])
             return
-        operands = [self.emitter.length_value(each) for each in (size, least)]
+        operands = [self.emitter.length_value(size_argument(pattern, name)) for name in "nk"]
         condition = self.add(arith.CmpiOp(operands[0], operands[1], "sge"))
         blocks = [Block(), Block()]
         for block, function in zip(blocks, arguments, strict=True):

@@ -16,6 +16,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     VectorType,
+    contains_array,
     uncurry,
 )
 from riselang.lowering.layouts import (
@@ -253,6 +254,9 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
     @reads("toMem")
     def read_to_memory(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         type = result_type(pattern)
+        if not contains_array(type) and not self.for_gpu:
+            # A scalar is computed once, and kept in a register.
+            return self.wrap(type, self.unwrap(self.read_data(arguments[0])))
         asks_registers = pattern.argument("space") == "register"
         if (
             asks_registers

@@ -12,7 +12,7 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.dot_units import DotUnit, dot_units_of
 from riselang.dialects.rise.types import ScalarType
 from riselang.lowering.dot_products import Operand, emit_dot_products
-from riselang.lowering.rule_registry import reads
+from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.translation import (
     Closure,
     Delayed,
@@ -35,16 +35,13 @@ class MmaRules(Translation):
     def read_mma(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         unit = None if self.for_gpu else _select_unit(pattern, function)
+        if unit is None:
+            return self.materialize(
+                result_type(pattern), lambda target: self.store_mma(pattern, arguments, target)
+            )
         rows = self.contiguous_buffer(arguments[2], 3)
         columns = self.contiguous_buffer(arguments[3], 2)
         init = self.scalar_value(arguments[1])
-        if unit is None:
-            return self.materialize(
-                result_type(pattern),
-                lambda target: self.store_dot_products(
-                    pattern, function, init, rows.value, columns.value, target
-                ),
-            )
         (result,) = self.allocate_buffers(result_type(pattern))
         target = self.add(codegen.CastOp([result], result_type(pattern)))
         accumulators = Operand(target, result, ())
@@ -52,6 +49,17 @@ class MmaRules(Translation):
             self.emitter, self.allocate_buffers, unit, init, accumulators, rows, columns
         )
         return self.add(codegen.CastOp([result], result_type(pattern)))
+
+    @stores("mma")
+    def store_mma(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Store the results; those of instructions are copied from a contiguous buffer."""
+        function = self.force(arguments[0])
+        if not self.for_gpu and _select_unit(pattern, function) is not None:
+            self.copy(self.read_data(self.read_mma(pattern, arguments)), target)
+            return
+        rows, columns = self.store_if_computed(arguments[2]), self.store_if_computed(arguments[3])
+        init = self.scalar_value(arguments[1])
+        self.store_dot_products(pattern, function, init, rows, columns, target)
 
     def store_dot_products(
         self,

@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -14,7 +15,6 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
-from riselang.interpreter.pattern_semantics import CHUNK_LENGTH
 from riselang.lowering.in_place import can_update_in_place, is_elementwise
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores

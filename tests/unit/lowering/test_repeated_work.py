@@ -1,0 +1,99 @@
+"""Causes of work that loops repeated, each as the smallest program that shows it.
+
+The loops of each program perform no more work than the program as written, and compute what the
+interpreter computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.dialects.rise.types import RiseType, i1, is_float, leaves, uncurry
+from support.work import check_lowered_work
+
+PROGRAMS: Mapping[str, str] = {
+    "the start of a partially applied reduction": """
+        fun((x : 4.6.f32, y : 7.f32) => x |> map(reduce(add, y |> reduce(max, 0.0))))""",
+    "a partially applied function inside another one": """
+        fun((x : 5.4.6.f32, y : 9.f32) => x |> map(map(reduce(add, y |> reduce(max, 0.0)))))""",
+    "an array that a let binds to a reduction": """
+        fun((x : 3.8.f32, y : 8.f32) =>
+          let sums = x |> reduce(
+            fun(a => fun(b => zip(a, b) |> map(fun(p => fst(p) + snd(p))) |> reverse)), y);
+          (sums, sums |> map(fun(a => a * 2.0))))""",
+    "a pair that a let binds": """
+        fun((x : 16.f32, a : f32) => let p = (x, a + 1.0); (fst(p), snd(p)))""",
+    "the result of a let": """
+        fun((x : 8.8.f32) => let y = x |> map(map(fun(a => a * 2.0))) |> transpose; y)""",
+    "a function that is applied directly": """
+        fun((x : 7.8.f32, y : 3.f32) =>
+          (fun(z => z))(x |> map(fun(row => y |> concat(row |> scan(add, 0.0))))))""",
+    "a part at a computed index that a let binds": """
+        fun((x : 5.18.f32, i : 4.i32) =>
+          let row = x |> at(i |> reduce(add, 0) |> clampIdx(5));
+          (row, row |> map(fun(a => a + 1.0))))""",
+    "one element of a map": """
+        fun((x : 3.40.f32, y : 9.f32, i : i32) =>
+          x |> map(fun(row => row |> map(fun(a => a * (y |> reduce(add, 0.0))))))
+          |> at(i |> clampIdx(3)))""",
+    "updateAt": "fun((x : 40.f32, y : 9.f32, i : idx[32]) => x |> updateAt(i, y))",
+    "a scalar in memory as an index": """
+        fun((x : 11.4.f16) =>
+          x |> reorder(fun(i => fromIdx(i) |> toMem(register) |> clampIdx(11))))""",
+    "rows that are computed for each of their elements": """
+        fun((x : 3.2.4.f32) =>
+          x |> map(fun(rows => rows |> map(mapSeq(fun(a => a + 1.0))))) |> pad(1, 1))""",
+    "sums of rows that a reduction reads by element": """
+        fun((x : 11.4.2.f32, y : 2.f32) =>
+          x |> map(reduce(
+            fun(a => fun(b => zip(a, b) |> map(fun(p => fst(p) + snd(p))) |> reverse)), y))
+          |> map(reduce(add, 0.0)))""",
+    "windows in a circular buffer that a let binds": """
+        fun((x : 15.f32) =>
+          let w = x |> circularBuffer(5, 3, fun(a => a * 2.0));
+          (w |> map(reduce(add, 0.0)), w |> map(reduce(max, 0.0))))""",
+    "an empty array": """
+        fun((x : 13.f32, y : 0.f32) => x |> map(fun(a => y |> map(fun(b => a + b)))))""",
+    "a branch that the sizes decide": """
+        fun((x : 8.f32) => x |> map(fun(a =>
+          a * ifAtLeast(2, 3, fun(n => cast[f32](cast[i64](n))), fun(n => a)))))""",
+    "tiles of products without instructions": """
+        fun((a : 2.3.4.f64, b : 4.10.f64) =>
+          mma(2, 2, fun(s => fun(p => s + fst(p) * snd(p))), 0.0, a, b))""",
+}
+
+
+def random(type: RiseType) -> Any:
+    ((lengths, leaf),) = leaves(type)
+    generator = np.random.default_rng(7)
+    shape = [length.constant for length in lengths]
+    if leaf.element == i1:
+        return generator.integers(0, 2, shape).astype(bool)
+    numbers = generator.integers(0, 4, shape)
+    names = {"index": "int64", "i32": "int32"}
+    name = names.get(str(leaf.element), str(leaf.element).replace("f", "float"))
+    return numbers.astype(name if is_float(leaf) or name in names.values() else "int32")
+
+
+@pytest.mark.parametrize("cause", PROGRAMS)
+def test_work_is_not_repeated(cause: str) -> None:
+    text = f"def main = {PROGRAMS[cause].strip()}"
+    program: Any = rl.loads(text, name="program.rise", strategy="none", float="strict")
+    lowered = program.main.lower()
+    check_lowered_work(lowered)
+    arguments = [random(type) for type in uncurry(program.main.trace().term.type)[0]]
+    expected: Any = rl.loads(
+        text, name="program.rise", strategy="none", float="strict", backend="interpret"
+    )
+    results, references = program.main(*arguments), expected.main(*arguments)
+    for result, reference in zip(as_list(results), as_list(references), strict=True):
+        np.testing.assert_array_equal(result, reference)
+
+
+def as_list(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, tuple) else [results]
