@@ -31,11 +31,12 @@ def cumulative(
     pads[dimension] = [0, size - 1] if is_reversed else [size - 1, 0]
     tensor = f"tensor<{'x'.join(map(str, shape))}x{element}>"
     start = STARTS[op, element] if start is None else start
+    body = f"%s = stablehlo.{op} %a, %b : tensor<{element}>" if (op, element) in STARTS else op
     return f"""func.func @main(%x: {tensor}) -> {tensor} {{
   %start = stablehlo.constant dense<{start}> : tensor<{element}>
   %r = "stablehlo.reduce_window"(%x, %start) ({{
   ^bb0(%a: tensor<{element}>, %b: tensor<{element}>):
-    %s = stablehlo.{op} %a, %b : tensor<{element}>
+    {body}
     stablehlo.return %s : tensor<{element}>
   }}) {{window_dimensions = array<i64: {", ".join(map(str, sizes))}>,
        padding = dense<{pads}> : tensor<{len(shape)}x2xi64>}}
@@ -97,6 +98,52 @@ def test_sums_whose_padding_counts_keep_their_windows() -> None:
 def test_windows_shorter_than_the_dimension_stay_windows() -> None:
     notation = check(cumulative("add", "f32", (6,), 0, size=3), values("f32", (6,)))
     assert "slide" in notation
+
+
+LOG_ADD_EXP = """
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    %2 = stablehlo.subtract %a, %b : tensor<f32>
+    %3 = stablehlo.compare NE, %2, %2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    %5 = stablehlo.abs %2 : tensor<f32>
+    %6 = stablehlo.negate %5 : tensor<f32>
+    %7 = stablehlo.exponential %6 : tensor<f32>
+    %8 = stablehlo.log_plus_one %7 : tensor<f32>
+    %9 = stablehlo.add %1, %8 : tensor<f32>
+    %s = stablehlo.select %3, %4, %9 : tensor<i1>, tensor<f32>"""
+"""The body that `lax.cumlogsumexp` is exported with."""
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_sums_of_exponentials_become_scans(is_reversed: bool) -> None:
+    text = cumulative(LOG_ADD_EXP, "f32", (3, 7), 1, is_reversed=is_reversed, start="0xFF800000")
+    notation = check(text, values("f32", (3, 7)), 1e-5)
+    assert "scan" in notation
+    assert "slide" not in notation
+
+
+def test_sums_of_exponentials_take_linear_work() -> None:
+    text = cumulative(LOG_ADD_EXP, "f32", (256,), 0, start="0xFF800000")
+    work = rl.from_stablehlo(text).lower().cost_analysis().optimized_work
+    assert work is not None
+    assert isinstance(work.total, int)
+    assert work.total < 256 * 100
+
+
+def test_a_body_that_changes_the_start_keeps_its_windows() -> None:
+    body = """
+    %0 = stablehlo.add %a, %b : tensor<f32>
+    %1 = stablehlo.constant dense<1.0> : tensor<f32>
+    %s = stablehlo.add %0, %1 : tensor<f32>"""
+    notation = check(cumulative(body, "f32", (6,), 0, start="0.0"), values("f32", (6,)))
+    assert "slide" in notation
+
+
+def test_the_last_element_of_a_suffix_is_its_padding() -> None:
+    text = cumulative(
+        "%s = stablehlo.abs %b : tensor<f32>", "f32", (6,), 0, is_reversed=True, start="2.0"
+    )
+    check(text, values("f32", (6,)))
 
 
 def test_a_cumulative_sum_takes_linear_work() -> None:

@@ -1,7 +1,10 @@
 """Windows that are prefixes or suffixes of a dimension: their reductions are scans.
 
-`jnp.cumsum` and similar functions are exported as a `reduce_window` whose window has as many
-elements as the dimension, and whose padding is on one side.
+`jnp.cumsum`, `lax.cumlogsumexp` and similar functions are exported as a `reduce_window` whose
+window has as many elements as the dimension, and whose padding is on one side. The reductions of
+prefixes are those of a scan if combining the start with itself does not change it, since the
+padding comes first. Suffixes are combined from their end: StableHLO does not specify how the
+elements of a reduction are associated if the start is neutral.
 """
 
 from __future__ import annotations
@@ -10,19 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from riselang.dialects.rise.attributes import LiteralAttr
+from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.window_views import WindowMove
 from riselang.frontends.stablehlo.tensors import fill_array
 from riselang.frontends.term_builder import BinaryFunction, Builder
+from riselang.interpreter.evaluate import run_term
+from riselang.native.mlir.stablehlo_graph import GraphBlock
 from riselang.term.build import Constant, Node
+from riselang.term.finish import finish
 
-NEUTRAL_STARTS = {
-    "stablehlo.add": (0,), "stablehlo.xor": (0,), "stablehlo.multiply": (0, 1),
-}  # fmt: skip
-"""The starts that may be combined with themselves without a change."""
 IDEMPOTENT_OPS = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
-"""The ops for which this holds for any start."""
+"""The ops that combine any start with itself without a change."""
+SAMPLES = (0, 1)
+"""Numbers of any type that a neutral start does not change."""
 MIN_ROW = 8
 """The minimum number of elements of rows that are combined as a whole, in vectors."""
 
@@ -55,16 +60,17 @@ class CumulativeWindow:
         """Scan an array whose elements have the given shape."""
 
         def combine(total: Node, row: Node) -> Node:
+            first, second = (row, total) if self.is_reversed else (total, row)
             if not shape:
-                return step(total, row)
+                return step(first, second)
             return builder.map_pairs_at(
-                len(shape), lambda pair: step(*builder.unpack_tuple(pair, 2)), total, row
+                len(shape), lambda pair: step(*builder.unpack_tuple(pair, 2)), first, second
             )
 
-        first = fill_array(builder, start, shape)
+        initial = fill_array(builder, start, shape)
         if not self.is_reversed:
-            return builder.scan(combine, first, rows)
-        return builder.reverse(builder.scan(combine, first, builder.reverse(rows)))
+            return builder.scan(combine, initial, rows)
+        return builder.reverse(builder.scan(combine, initial, builder.reverse(rows)))
 
 
 def cumulative_window(moves: Sequence[WindowMove], shape: Sequence[int]) -> CumulativeWindow | None:
@@ -84,10 +90,27 @@ def cumulative_window(moves: Sequence[WindowMove], shape: Sequence[int]) -> Cumu
     return CumulativeWindow(dimension, move.padding == (0, border))
 
 
-def ignores_padding(op: str, start: Node) -> bool:
-    """Whether padding with the start of a reduction does not change its result."""
-    if op in IDEMPOTENT_OPS:
+def ignores_padding(
+    region: GraphBlock, start: Node, step: BinaryFunction, *, is_neutral: bool
+) -> bool:
+    """Whether padding with the start of a reduction does not change its result.
+
+    If it has to be neutral, it must not change some other numbers either.
+    """
+    if region.operations[0].name in IDEMPOTENT_OPS and len(region.operations) == 2:
         return True
-    number = start.number if isinstance(start, Constant) else None
-    value = number.number if isinstance(number, LiteralAttr) else number
-    return value in NEUTRAL_STARTS.get(op, ())
+    type = start.type
+    if not isinstance(start, Constant) or not isinstance(type, ScalarType):
+        return False
+    numbers = SAMPLES if is_neutral else ()
+    others = [Constant(type, literal(number, type), scope=start.scope) for number in numbers]
+    return all(
+        _evaluate(step(first, second)) == _evaluate(other)
+        for other in (start, *others)
+        for first, second in ((start, other), (other, start))
+    )
+
+
+def _evaluate(node: Node) -> str:
+    """Return a number that depends on no variable as text, which tells zeros apart by sign."""
+    return repr(run_term(finish(node), []))

@@ -201,12 +201,13 @@ def _scan_windows(
     """Reduce windows that are prefixes or suffixes with a scan; return None for other windows."""
     builder, region = regions.builder, op.regions[0]
     window = cumulative_window(moves, operands[0].shape)
-    if window is None or simple_reduction_op(region) is None:
+    if window is None or len(region.arguments) != 2:
         return None
     array, start = operands[0], operands[1].make()
-    if not ignores_padding(region.operations[0].name, start):
-        return None
     step = reduction_step(regions, region, [array.element])
+    must_be_neutral = window.is_reversed and simple_reduction_op(region) is None
+    if not ignores_padding(region, start, step, is_neutral=must_be_neutral):
+        return None
     node = window.scan(builder, materialize(builder, array), array.shape, start, step)
     return whole_tensor(op.result.element, op.result.shape, node)
 
