@@ -10,10 +10,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from riselang.dialects.rise.pattern_spec import Role
+from riselang.dialects.rise.types import uncurry
 from riselang.rewrite.core import Result, Setting, Strategy
 from riselang.support.recursion import with_deep_stack
-from riselang.term.cost import cost
+from riselang.term.cost import byte_size
+from riselang.term.counting import as_count
 from riselang.term.nodes import Pattern, Term, has_pattern, subterms
+from riselang.term.work import source_work
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
@@ -42,8 +45,8 @@ class Default(Strategy):
 @lru_cache(maxsize=8)
 def is_large(term: Term) -> bool:
     """Whether the default strategy is worth its time; cached, since it is needed several times."""
-    costs = cost(term, 1)
-    counts = (costs.flops, costs.bytes)
+    inputs, result = uncurry(term.type)
+    counts = (source_work(term).operations, as_count(byte_size([*inputs, result])))
     return any(not isinstance(count, int) or count >= MIN_COST for count in counts)
 
 
