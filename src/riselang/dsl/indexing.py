@@ -38,9 +38,9 @@ def subscript(value: Value, key: Any) -> Value:
     type = value.type
     if isinstance(type, TupleType):
         return _component(value, key)
-    if not isinstance(type, ArrayType):
-        refuse(f"only arrays and pairs are indexed, but this is {type_text(type)}")
     keys = key if isinstance(key, tuple) else (key,)
+    if not isinstance(type, ArrayType) and not all(each is None or each is ... for each in keys):
+        refuse(f"only arrays and pairs are indexed, but this is {type_text(type)}")
     axes, inner = expand_keys(value, keys)
     result = select_part(value, axes)
     return subscript(result, inner) if inner else result

@@ -44,14 +44,14 @@ def asarray(x: Any, dtype: Any = None) -> Value:
     return as_value(x, None if dtype is None else as_type(dtype))
 
 
-def zeros(shape: Any, dtype: Any = f64) -> Value:
-    """Return an array of zeros."""
-    return full(shape, 0, dtype)
+def zeros(shape: Any, dtype: Any = None) -> Value:
+    """Return an array of zeros, by default of type f64."""
+    return full(shape, 0, f64 if dtype is None else dtype)
 
 
-def ones(shape: Any, dtype: Any = f64) -> Value:
-    """Return an array of ones."""
-    return full(shape, 1, dtype)
+def ones(shape: Any, dtype: Any = None) -> Value:
+    """Return an array of ones, by default of type f64."""
+    return full(shape, 1, f64 if dtype is None else dtype)
 
 
 empty = zeros
@@ -81,9 +81,9 @@ def full_like(x: Any, value: Any, dtype: Any = None) -> Value:
     return full(shape_of(x), value, result_type(x) if dtype is None else dtype)
 
 
-def eye(rows: Any, columns: Any = None, k: int = 0, dtype: Any = f64) -> Value:
-    """Return a matrix with ones on a diagonal."""
-    return constructors.eye(rows, columns, k, as_type(dtype))
+def eye(rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Value:
+    """Return a matrix with ones on a diagonal, by default of type f64."""
+    return constructors.eye(rows, columns, k, f64 if dtype is None else as_type(dtype))
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Value:
@@ -314,9 +314,13 @@ def trace(x: Any, offset: int = 0) -> Value:
     return add_elements(diagonal(x, offset), -1)
 
 
-def searchsorted(x: Any, values: Any, side: str = "left") -> Value:
-    """Return the positions at which values are inserted into a sorted array to keep it sorted."""
-    x, values = promote(as_array("searchsorted", x), values)
+def searchsorted(x: Any, values: Any, side: str = "left", sorter: Any = None) -> Value:
+    """Return the positions at which values are inserted into a sorted array to keep it sorted.
+
+    The sorter is an array of positions that sort `x`.
+    """
+    x = as_array("searchsorted", x)
+    x, values = promote(x if sorter is None else x[sorter], values)
     if side not in ("left", "right"):
         refuse(f"searchsorted: the side must be 'left' or 'right', but is {side!r}")
 

@@ -91,9 +91,11 @@ def _with_initial(x: Value, result: Value, axis: Any, start: int, include: bool)
     return concatenate([full(shape, start, x.dtype), result], number)
 
 
-def diff(x: Any, n: int = 1, axis: int = -1) -> Value:
-    """Return the differences of neighbors along an axis, `n` times."""
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Value:
+    """Return the differences of neighbors along an axis, `n` times; arrays may be joined first."""
     x = as_array("diff", x)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = concatenate(parts, axis) if len(parts) > 1 else x
     for _ in range(n):
         x = selections.along_axis("diff", lambda row: row[1:] - row[:-1], x, axis)
     return x

@@ -18,6 +18,9 @@ from riselang.dsl.symbolic_values import Value, as_node, convert, select
 from riselang.dsl.tracing import current_trace
 from riselang.nat import Nat
 
+MAX_OFFSET = 1 << 62
+"""More columns than a matrix has; a diagonal beyond them is empty."""
+
 
 def zeros(shape: Any, dtype: ScalarType | None = None) -> Value:
     """Return an array of zeros."""
@@ -40,6 +43,7 @@ def full(shape: Any, value: Any, dtype: ScalarType | None = None) -> Value:
 def eye(rows: Any, columns: Any = None, k: int = 0, dtype: ScalarType | None = None) -> Value:
     """Return a matrix with ones on a diagonal, `k` columns to the right of the main diagonal."""
     height = as_size(rows, "eye")
+    k = max(-MAX_OFFSET, min(k, MAX_OFFSET))
     width = height if columns is None else as_size(columns, "eye")
     type: RiseType = current_trace().inference.fresh_type() if dtype is None else dtype
     one, zero = literal_of(1, type), literal_of(0, type)

@@ -200,9 +200,10 @@ def stack(arrays: Any, axis: int = 0) -> Value:
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Value:
     """Return the elements of several arrays one after the other along an axis."""
-    parts = [as_array("concatenate", part) for part in as_sequence("concatenate", arrays)]
+    parts = as_sequence("concatenate", arrays)
     if axis is None:
         return concatenate_first([flatten(part) for part in parts])
+    parts = [as_array("concatenate", part) for part in parts]
     rank = rank_of(parts[0])
     position = normalize_axis("concatenate", axis, rank)
     for part in parts[1:]:
@@ -241,7 +242,7 @@ def concatenate_first(parts: Sequence[Value]) -> Value:
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Value:
     """Shift elements along axes; those that leave an end return at the other end."""
-    x = as_array("roll", x)
+    x = as_array("roll", x, 0)
     if axis is None:
         return reshape_to(_roll_first(shift, flatten(x)), shape_of(x))
     axes = normalize_axes("roll", axis, rank_of(x))

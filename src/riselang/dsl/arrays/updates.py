@@ -31,7 +31,7 @@ class Updates:
     """`x.at`: the parts of an array that can be replaced."""
 
     def __init__(self, x: Value):
-        self._array = as_array("at", x)
+        self._array = as_array("at", x, 0)
 
     def __getitem__(self, key: Any) -> Part:
         keys = key if isinstance(key, tuple) else (key,)
