@@ -105,6 +105,10 @@ class Array:
     __hash__ = None  # type: ignore[assignment]
 
 
+class ArgumentError(ValueError, IndexError):
+    """An error in the arguments of a function, of the classes that the suite expects."""
+
+
 def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Run a function as a program on the arrays among its arguments."""
     options = {name: value for name, value in options.items() if name not in IGNORED}
@@ -133,8 +137,8 @@ def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 
     try:
         return _wrap(_jit(program, arrays)(*arrays))
-    except rl.UserError as error:  # the class of errors that the suite expects
-        raise ValueError(str(error)) from error
+    except rl.UserError as error:
+        raise ArgumentError(str(error)) from error
 
 
 def _jit(program: Callable[..., Any], arrays: list[Any]) -> Any:

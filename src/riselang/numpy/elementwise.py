@@ -246,7 +246,7 @@ def _sign(a: Value) -> Value:
     one = one_of(a)
     if not _is_float(a):
         return select(a > 0, one, select(a < 0, -one, one - one))
-    return select(a == 0, a, select(a != a, a, build_operation("copysign", one, a)))
+    return select(a == 0, one - one, select(a != a, a, build_operation("copysign", one, a)))
 
 
 def signbit(x: Any) -> Value:
