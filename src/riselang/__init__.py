@@ -19,6 +19,7 @@ from riselang.support.garbage_collection import infrequent_gc
 from riselang.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from riselang import debug as debug
     from riselang import numpy as numpy
     from riselang.api.entry import build, load, loads
     from riselang.api.jit import Jitted, jit
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         where,
         zip2d,
     )
+    from riselang.dsl.run_time_checks import check
     from riselang.explorer.explore import explore
     from riselang.frontends.entry import (
         from_c,
@@ -93,11 +95,19 @@ if TYPE_CHECKING:
     from riselang.notation.printer import show_term
     from riselang.runtime.arrays import CopyWarning
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
-    from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
+    from riselang.support.errors import (
+        CheckError,
+        InternalError,
+        LimitationError,
+        NotFiniteError,
+        RiseError,
+        UserError,
+    )
     from riselang.term.cost import Cost
 
     __all__ = [
         "Array",
+        "CheckError",
         "CopyWarning",
         "Cost",
         "DeviceArray",
@@ -105,6 +115,7 @@ if TYPE_CHECKING:
         "Jitted",
         "LimitationError",
         "Lowered",
+        "NotFiniteError",
         "RiseError",
         "T",
         "Traced",
@@ -120,6 +131,7 @@ if TYPE_CHECKING:
         "bool_",
         "build",
         "cast",
+        "check",
         "clip",
         "clz",
         "concatenate",
@@ -199,11 +211,13 @@ _NAME_MODULES = {
         "riselang.dsl.arrays.layout": "concatenate roll stack",
         "riselang.dsl.arrays.products": "matmul",
         "riselang.dsl.arrays.selections": "clip take_along",
-        "riselang.dsl.prelude": "abs add bitcast cast clz div literal map2d map_seq2d math max min "
-        "mult pad2d popcount slide2d sub where zip2d",
-        "riselang.dialects.rise.types": "bf16 bool_ f16 f32 f64 i1 i8 i16 i32 i64 index "
-        "u8 u16 u32 u64",
-        "riselang.support.errors": "InternalError LimitationError RiseError UserError",
+        "riselang.dsl.prelude": "abs add bitcast cast clz div literal map2d map_seq2d math max "
+        "min mult pad2d popcount slide2d sub where zip2d",
+        "riselang.dialects.rise.types": "bf16 bool_ f16 f32 f64 i1 i16 i32 i64 i8 index u16 u32 "
+        "u64 u8",
+        "riselang.support.errors": "CheckError InternalError LimitationError NotFiniteError "
+        "RiseError UserError",
+        "riselang.dsl.run_time_checks": "check",
         "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
         "from_tensorflow from_torch load_model",

@@ -18,7 +18,7 @@ from riselang.runtime.device_arrays import new_device_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.fast_calls import Call
 from riselang.support.counts import format_count
-from riselang.support.errors import OutOfRangeError, SourceLocation, UserError
+from riselang.support.errors import CheckError, OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
 from riselang.support.profiling import time_span
 from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
@@ -102,7 +102,7 @@ class Compiled:
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
         with (
-            locate_errors(self.origin.source if self.origin is not None else None),
+            locate_errors(self.origin.source if self.origin is not None else None, self.interface),
             time_span("run"),
         ):
             self.function(*buffers, *arrays)
@@ -117,7 +117,7 @@ class Compiled:
                 f"out: expected {format_count(sum(self.groups), 'array')}, as {self.function.name} "
                 f"returns, but got {len(buffers)}"
             )
-        with locate_errors(self.origin.source if self.origin is not None else None):
+        with locate_errors(self.origin.source if self.origin is not None else None, self.interface):
             self.function(*buffers, *arrays, *self.interface.captured)
 
     def _output_buffers(self, out: Any) -> list[Any]:
@@ -239,13 +239,16 @@ def _argument_array(parameter: Parameter, argument: Any) -> Array:
 
 
 @contextmanager
-def locate_errors(source: Term | None) -> Generator[None]:
-    """Report a failed index check at its location in the source."""
+def locate_errors(source: Term | None, interface: Interface = PLAIN_INTERFACE) -> Generator[None]:
+    """Report a failed check at its location in the source, with its message."""
     try:
         yield
     except OutOfRangeError as error:
+        message = dict(interface.messages).get(str(error.location))
         if source is not None:
             error.location = _source_location(source, error.location)
+        if message is not None:
+            raise CheckError(message, error.location) from None
         raise
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
+from riselang.api.float_checks import enable_checks
 from riselang.api.jit_kernel import JitSettings
 from riselang.api.jit_kernel import Jitted as Jitted
 from riselang.api.kernel import DEFAULT_LOOPS
@@ -99,6 +100,7 @@ def jit(
 
 def jit_function(function: Callable[..., Any], settings: JitSettings) -> Jitted:
     """Return a function as a kernel; parameters without a type take that of each argument."""
+    enable_checks()
     signature = read_signature(function, settings.static)
     types = signature.plain_types
     if types is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -175,13 +176,29 @@ class Kernel(ABC):
             prepared((out, *arguments))
             return out
         arrays = self._argument_arrays(arguments)
-        compiled = self._lowered_for_arrays(arrays, {})[0].compile()
+        lowered, _ = self._lowered_for_arrays(arrays, {})
+        if lowered.interface.observers:
+            raise UserError(
+                "out= is for compiled kernels; a program with rl.debug.print or rl.debug.callback "
+                "runs in the interpreter, which makes new arrays"
+            )
+        compiled = lowered.compile()
         compiled.run_into(arrays, out)
         quick = compiled.prepare_call_into(out, arrays) if None not in key else None
         if quick is not None:
             self._clear_if_full(self._prepared_out_calls)
             self._prepared_out_calls[key] = quick
         return out
+
+    def interpreted(self) -> Kernel:
+        """Return this kernel with the reference interpreter as its back end."""
+        if self.backend == "interpret":
+            return self
+        kernel = copy(self)
+        kernel.backend = "interpret"
+        kernel._prepared_calls, kernel._lowered = {}, {}
+        kernel._latest_call = (), kernel._call_other_shapes
+        return kernel
 
     def _clear_if_full(self, cache: dict[Any, Any]) -> None:
         if len(cache) >= MAX_PREPARED_CALLS:
@@ -208,7 +225,8 @@ class Kernel(ABC):
         if None in key:
             return
         lowered, _ = self._lowered_for_arrays(arrays, {})
-        self._remember_call(key, lowered.compile().prepare_call(arrays))
+        if not lowered.interface.observers:
+            self._remember_call(key, lowered.compile().prepare_call(arrays))
 
     def _remember_call(self, key: _ArgumentShapes, call: Callable[[Sequence[Any]], Any]) -> None:
         self._clear_if_full(self._prepared_calls)
@@ -233,7 +251,7 @@ class Kernel(ABC):
         """Return the results for these arrays; `known` has sizes that shapes may not determine."""
         arrays = self._argument_arrays(arguments)
         lowered, sizes = self._lowered_for_arrays(arrays, known)
-        if self.backend == "interpret":
+        if self.backend == "interpret" or lowered.interface.observers:
             return lowered.interpret(arrays, sizes)
         return lowered.compile().run(arrays)
 

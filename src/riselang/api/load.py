@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import SUFFIX, Compiled
+from riselang.api.float_checks import enable_checks
 from riselang.api.kernel import DEFAULT_LOOPS, TermKernel
 from riselang.api.lowered import resolve_strategy
 from riselang.compiler.caching import find_cached, find_or_compile, text_key
@@ -268,6 +269,7 @@ def program_kernels(
     program: Program, options: Options, backend: str, strategy: Strategy | None = None
 ) -> dict[str, TermKernel]:
     """Make a kernel of each definition whose types are known."""
+    enable_checks()
     return {
         definition.name: TermKernel(
             definition.name,

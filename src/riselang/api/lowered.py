@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from riselang.support.recursion import with_deep_stack
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost, cost
-from riselang.term.nodes import Term
+from riselang.term.nodes import Pattern, Term
 from riselang.term.size_substitution import check_sizes, substitute_sizes
 
 if TYPE_CHECKING:
@@ -264,12 +264,17 @@ class Lowered:
         """Compute the results with the reference interpreter."""
         with hold_forks():
             from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
+            from riselang.interpreter.observation import observing
 
-        term = substitute_sizes(self.term, sizes)
+        term = substitute_sizes(self._interpreted_term, sizes)
         parameters, _ = uncurry(term.type)
         pairs = zip(parameters, (*arrays, *self.interface.captured), strict=True)
         values = [from_buffers(type, [array]) for type, array in pairs]
-        with locate_errors(self.source), time_span("run"):
+        with (
+            locate_errors(self.source, self.interface),
+            observing(self._new_observers()),
+            time_span("run"),
+        ):
             value = run_term(term, values)
         outputs: list[Array] = []
         types = result_types(term.type, self.results)
@@ -279,3 +284,39 @@ class Lowered:
                 part, value = value
             outputs.extend(to_buffers(type, part))
         return pack_results(outputs, self._result_groups, self.interface)
+
+    @property
+    def _interpreted_term(self) -> Term:
+        """The program that the interpreter runs; it computes all values that are observed."""
+        if not self.interface.observers:
+            return self.term
+        from riselang.term.contraction import contract
+
+        is_strict = self.options.float == "strict" or self.options.contracted
+        return self.source if is_strict else contract(self.source)
+
+    def _new_observers(self) -> dict[str, Callable[[Pattern, Any], None]]:
+        """Return the functions that see values of one run, by the locations of their lets."""
+        from riselang.interpreter.evaluate import to_buffers
+
+        def observer(make: Callable[[], Callable[..., Any]], count: int) -> Any:
+            function = make()
+
+            def observe(pattern: Pattern, value: Any) -> None:
+                type = pattern.argument("s")
+                assert isinstance(type, RiseType)
+                parts = result_types(type, count) if count else ()
+                values: list[Any] = []
+                for position, part in enumerate(parts):
+                    own = value
+                    if position < len(parts) - 1:
+                        own, value = value
+                    arrays = [array[()] for array in to_buffers(part, own)]
+                    values.append(arrays[0] if len(arrays) == 1 else tuple(arrays))
+                function(*values)
+
+            return observe
+
+        return {
+            location: observer(make, count) for location, make, count in self.interface.observers
+        }

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import Any
 
 from riselang.api.argument_types import LeafKind, bind_types, is_leaf, leaf_kind, leaf_shape
 from riselang.api.jit_kernel import JitSettings, Jitted
+from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.api.signature import Parameter, Signature
 from riselang.api.specs import ArraySpec, is_concrete, leaf_specs
@@ -125,6 +126,13 @@ class PolymorphicFunction(Jitted):
         """Trace and lower for these arguments or types; with annotations, also for sizes."""
         instance, leaves, sizes = self._requested_instance(arguments, sizes)
         return instance.lower(*leaves, **sizes)
+
+    def interpreted(self) -> Kernel:
+        kernel = super().interpreted()
+        if kernel is not self and isinstance(kernel, PolymorphicFunction):
+            kernel.settings = replace(self.settings, backend="interpret")
+            kernel._instances = {}
+        return kernel
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
         return self._annotated_instance.sizes_of(arrays)

@@ -19,7 +19,14 @@ from riselang.dialects.rise.types import (
     fun,
     uncurry,
 )
-from riselang.dsl.tracing import Trace, broadcast_hint, current_trace, type_text, value_text
+from riselang.dsl.tracing import (
+    Trace,
+    broadcast_hint,
+    current_trace,
+    guard_with_checks,
+    type_text,
+    value_text,
+)
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import SourceLocation, UserError
@@ -301,7 +308,7 @@ def _trace_lambda(
                 "return the value it computes",
                 function_location(function) or location,
             )
-        body = as_node(result, output)
+        body = guard_with_checks(trace, scope, as_node(result, output))
         if output is not None:
             trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
     type = inference.resolve(fun(*inputs, body.type))

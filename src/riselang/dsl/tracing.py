@@ -28,7 +28,7 @@ from riselang.dsl.captures import CapturedArrays, Captures, is_array_like, resol
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
-from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
+from riselang.support.structures import PLAIN_INTERFACE, flatten
 from riselang.term import build
 from riselang.term.finish import default_floats
 from riselang.term.inference import Inference, TypeMismatch
@@ -58,6 +58,12 @@ class Trace:
     def __init__(self, captures: Captures | None = None) -> None:
         self.inference = Inference()
         self.scope = build.Scope()
+        self.scope_checks: dict[build.Scope, list[Any]] = {}
+        """The checks that the result of the function with a scope performs."""
+        self.scope_effects: dict[
+            build.Scope, list[tuple[SourceLocation | None, list[build.Node]]]
+        ] = {}
+        """The values that are observed when the result of the function with a scope is computed."""
         self.interface = PLAIN_INTERFACE
         """How the traced program is called; known after the trace."""
         self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)
@@ -71,6 +77,19 @@ class Trace:
             yield
         finally:
             _state.trace = outer
+
+    def add_message(self, location: SourceLocation | None, message: str) -> None:
+        """Set the message of the check at a location; the first one stays."""
+        messages = {str(location): message, **dict(self.interface.messages)}
+        self.interface = replace(self.interface, messages=tuple(messages.items()))
+
+    def add_observer(
+        self, location: SourceLocation | None, make: Callable[[], Callable[..., Any]], count: int
+    ) -> None:
+        """Call a function with `count` values at a location; `make` returns it for each run."""
+        observers = [each for each in self.interface.observers if each[0] != str(location)]
+        observers.append((str(location), make, count))
+        self.interface = replace(self.interface, observers=tuple(observers))
 
     @contextmanager
     def inner_scope(self) -> Generator[build.Scope]:
@@ -223,8 +242,28 @@ def _result_nodes(function: Callable[..., Any], result: Any, trace: Trace) -> li
         and all(part.is_leaf for part in structure.parts)
     )
     if not is_plain:
-        trace.interface = Interface(structure)
-    return [_result_node(function, value) for value in results]
+        trace.interface = replace(trace.interface, structure=structure)
+    nodes = [_result_node(function, value) for value in results]
+    nodes[0] = guard_with_checks(trace, trace.scope, nodes[0])
+    return nodes
+
+
+def guard_with_checks(trace: Trace, scope: build.Scope, node: build.Node) -> build.Node:
+    """Return the result of a function, whose computation performs the checks in its scope."""
+    checks, effects = trace.scope_checks.pop(scope, []), trace.scope_effects.pop(scope, [])
+    if not checks and not effects:
+        return node
+    # Deferred: checks are values of the program.
+    from riselang.dsl.observed_values import bind_observed
+
+    # Deferred: checks are values of the program.
+    from riselang.dsl.run_time_checks import guard
+
+    for passed in checks:
+        node = guard(node, passed)
+    for location, values in reversed(effects):
+        node = bind_observed(location, values, node)
+    return node
 
 
 def _check_result(function: Callable[..., Any], value: Any) -> None:

@@ -22,6 +22,7 @@ from riselang.dialects.rise.types import (
     leaves,
 )
 from riselang.interpreter import scalar_semantics
+from riselang.interpreter.observation import check_finite, checks_floats
 from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.support.errors import InternalError, LimitationError, UserError
 from riselang.term.deep_recursion import recursive
@@ -98,9 +99,12 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
 def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:
     """Evaluate an operation on scalars, or on one lane of vectors."""
     source = scalar_type(term.operands[-1])
-    return scalar_semantics.evaluate_op(
+    result = scalar_semantics.evaluate_op(
         term.op, operands, source, scalar_type(term), term.predicate
     )
+    if checks_floats():
+        check_finite(term, operands, result)
+    return result
 
 
 def _meaning(pattern: Pattern) -> Callable[..., Any]:

@@ -81,6 +81,13 @@ DEBUG = Setting(
     "",
     "1 shows full tracebacks of all errors in Python, and of internal errors in rise",
 )
+CHECK = Setting(
+    "check",
+    "RISE_CHECK",
+    "",
+    "nan runs programs in the interpreter, and reports the first operation that returns NaN or "
+    "infinity",
+)
 SETTINGS = (
     NUM_THREADS,
     FLOAT,
@@ -95,6 +102,7 @@ SETTINGS = (
     LOG_COMPILES,
     PROGRESS,
     DEBUG,
+    CHECK,
 )
 
 FLOAT_PERMISSIONS = ("strict", "contract", "relaxed")

@@ -67,6 +67,14 @@ class OutOfRangeError(UserError, IndexError):
         super().__init__(f"{what}: the index {index} is not in [0, {bound})", location)
 
 
+class CheckError(UserError):
+    """A condition that the program checks with `rl.check` is false."""
+
+
+class NotFiniteError(UserError):
+    """An operation on finite numbers returns NaN or infinity."""
+
+
 class MissingSymbolsError(UserError):
     """Compiled code calls functions that nothing in this process defines."""
 

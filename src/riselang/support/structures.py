@@ -74,6 +74,11 @@ class Interface:
     """The structure of the results; None if it is one result, or a tuple of results."""
     captured: tuple[Any, ...] = ()
     """The arrays that are passed to the last parameters of the program."""
+    messages: tuple[tuple[str, str], ...] = ()
+    """The messages of checks, by their locations."""
+    observers: tuple[tuple[str, Callable[[], Callable[..., Any]], int], ...] = ()
+    """For each location where Python code sees values: how to make the function that is called with
+    them in a run, and the number of values."""
 
     def unflatten(self, results: Sequence[Any]) -> Any:
         """Return the results as the function returns them."""

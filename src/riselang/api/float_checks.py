@@ -1,0 +1,77 @@
+"""`rl.debug.check_nan`: find the operation that computes the first NaN or infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from riselang.api.kernel import Kernel
+from riselang.interpreter.observation import checking_floats, checks_floats
+from riselang.support.config import CHECK
+from riselang.support.errors import NotFiniteError, UserError
+from riselang.support.structures import flatten
+
+
+@contextmanager
+def check_nan() -> Generator[None]:
+    """While this context is active, kernels raise an error at the first NaN or infinity.
+
+    They run in the reference interpreter, which computes the same results as compiled code. The
+    error is located at the operation, or names the argument that contains the NaN or infinity.
+    """
+    call: Callable[..., Any] = Kernel.__call__
+
+    def checked_call(self: Kernel, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        _check_arguments(self, arguments, named)
+        result = call(self.interpreted(), *arguments, **named)
+        if out is None:
+            return result
+        _copy_results(result, out)
+        return out
+
+    with checking_floats():
+        Kernel.__call__ = checked_call
+        try:
+            yield
+        finally:
+            Kernel.__call__ = call
+
+
+_permanent = ExitStack()
+"""The checks that `RISE_CHECK` enables, for the rest of the process."""
+
+
+def enable_checks() -> None:
+    """Enable the checks that `RISE_CHECK` selects, once."""
+    if not CHECK.value():
+        return
+    if CHECK.value() != "nan":
+        raise UserError(f"RISE_CHECK must be nan or unset, but is {CHECK.value()!r}")
+    if not checks_floats():
+        _permanent.enter_context(check_nan())
+
+
+def _check_arguments(kernel: Kernel, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    names = [*kernel.names[: len(arguments)], *named]
+    for name, value in zip(names, (*arguments, *named.values()), strict=False):
+        leaves, structure = flatten(value, lambda leaf: isinstance(leaf, np.ndarray))
+        for path, leaf in zip(structure.leaf_names(name), leaves, strict=True):
+            if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
+                wrong = np.argwhere(~np.isfinite(leaf))
+                if wrong.size or (leaf.ndim == 0 and not np.isfinite(leaf)):
+                    position = tuple(map(int, wrong[0]))
+                    raise NotFiniteError(
+                        f"argument {path} of {kernel.__name__} is {leaf[position]} at index "
+                        f"{', '.join(map(str, position)) or '()'}"
+                    )
+
+
+def _copy_results(result: Any, out: Any) -> None:
+    def is_array(value: Any) -> bool:
+        return isinstance(value, np.ndarray)
+
+    for source, target in zip(flatten(result, is_array)[0], flatten(out, is_array)[0], strict=True):
+        target[...] = source
