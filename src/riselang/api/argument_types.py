@@ -88,7 +88,9 @@ def leaf_kind(leaf: Any, spec: RiseType | None, name: str) -> LeafKind:
 
 def leaf_shape(leaf: Any) -> tuple[int, ...] | None:
     """Return the shape of an argument; None if it is a type."""
-    return None if isinstance(leaf, ArraySpec | ScalarType) else np.shape(leaf)
+    if isinstance(leaf, ArraySpec | ScalarType):
+        return None
+    return as_regular_array(leaf, "an argument").shape if is_number_list(leaf) else np.shape(leaf)
 
 
 def bind_types(

@@ -20,12 +20,12 @@ from riselang.nat import Nat
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array
 from riselang.support.config import Options
-from riselang.support.errors import RiseError
+from riselang.support.errors import RiseError, UserError
 from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.lazy import cached_property
 from riselang.support.structures import Interface
-from riselang.term.nodes import Term
-from riselang.term.size_substitution import substitute_sizes
+from riselang.term.nodes import Pattern, Term, subterms
+from riselang.term.size_substitution import substitute_sizes, term_names
 
 MAX_SPECIALIZED = 4
 """With `sizes="auto"`, the number of combinations of sizes for which a kernel is specialized."""
@@ -124,9 +124,11 @@ class Jitted(Kernel):
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         if not self.symbolic:
-            return self._trace_program(types)
+            term, results = self._trace_program(types, sizes)
+            check_size_names(self.__name__, term)
+            return term, results
         # The function may refer to sizes by name, so it is traced with symbolic sizes.
-        term, results = self._trace_program(self.types)
+        term, results = self._trace_program(self.types, {})
         parameters = uncurry(term.type)[0][: len(types)]
         known = sizes_from_types(parameters, types, self.names)
         substituted = substitute_sizes(term, known)
@@ -136,9 +138,12 @@ class Jitted(Kernel):
     def interface_of(self, source: Term) -> Interface:
         return self._interfaces[source]
 
-    def _trace_program(self, types: tuple[RiseType, ...]) -> tuple[Term, int]:
+    def _trace_program(
+        self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]
+    ) -> tuple[Term, int]:
+        form = replace(self._form, sizes=sizes)
         with infrequent_gc():
-            program = trace(self.function, self.__name__, self.names, types, self._form)
+            program = trace(self.function, self.__name__, self.names, types, form)
         self._interfaces[program.term] = program.interface
         return program.term, program.results
 
@@ -148,6 +153,25 @@ class Jitted(Kernel):
 
     def __reduce__(self) -> str:
         return getattr(self, "__qualname__", self.__name__)
+
+
+def check_size_names(name: str, term: Term) -> None:
+    """Raise an error if a program mentions a size that none of its parameters has."""
+    known = {size for type in uncurry(term.type)[0] for size in nat_variables(type)}
+    unknown = {each for each in term_names(term) - known if not each.startswith("$")}
+    if not unknown:
+        return
+    size = min(unknown)
+    locations = [
+        each.location
+        for each in subterms(term)
+        if isinstance(each, Pattern) and any(size in nat.variables for nat in each.sizes.values())
+    ]
+    raise UserError(
+        f"no parameter of {name} has the size {size}; use a number such as len(x), or name the "
+        f'size in an annotation, as in x: rl.Array["{size}", rl.f32]',
+        next(iter(locations), None),
+    )
 
 
 class BoundMethod:

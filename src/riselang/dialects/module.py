@@ -256,6 +256,11 @@ def _start_location(name: str) -> SourceLocation:
     return SourceLocation(name, 1, 1)
 
 
+UNCLOSED = "the text ends inside a region; expected '}' to close it"
+BLOCK_MESSAGES = {"in block definition": UNCLOSED}
+"""Messages for those of xDSL's parser that do not say what is wrong."""
+
+
 def convert_parse_error(error: ParseError) -> UserError:
     span = error.span
     content = span.input.content
@@ -270,7 +275,9 @@ def convert_parse_error(error: ParseError) -> UserError:
         max(1, span.end - span.start),
         text[start : end if end >= 0 else len(text)],
     )
-    message = error.msg.strip()
+    message = BLOCK_MESSAGES.get(error.msg.strip(), error.msg.strip())
+    if message == UNCLOSED and span.start < len(text.rstrip()):
+        message = "expected an operation, a block label or '}' here"
     # Only a capitalized word becomes lower case, not an abbreviation.
     if message[1:2].islower():
         message = message[0].lower() + message[1:]

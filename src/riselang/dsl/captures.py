@@ -24,7 +24,7 @@ from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.inference import Inference
+from riselang.term.inference import Inference, TypeMismatch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -107,7 +107,14 @@ class CapturedArrays:
 def resolve_weak(inference: Inference, type: RiseType, is_float: bool) -> RiseType:
     """Return the type that is inferred for a Python number; if it is open, make it f32 or i32."""
     if isinstance(inference.resolve(type), TypeVariable):
-        inference.unify(type, f32 if is_float else i32)
+        try:
+            inference.unify(type, f32 if is_float else i32)
+        except TypeMismatch as error:
+            raise UserError(
+                f"the type of a Python number cannot be inferred: {error}; pass a NumPy scalar or "
+                "array of the right dtype",
+                user_location(),
+            ) from None
     return inference.resolve(type)
 
 

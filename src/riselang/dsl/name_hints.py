@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+MIN_SIMILARITY = 0.65
+"""How similar a suggested name is at least, as `difflib` measures it."""
 FOREIGN_NAMES: Mapping[str, str] = {
     "select": "use rl.where(condition, a, b)",
     "if_": "use rl.where(condition, a, b)",
@@ -21,6 +23,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "range": "use rl.arange(n)",
     "iota": "use rl.arange(n)",
     "flip": "use x | rl.reverse",
+    "grad": "riselang does not differentiate programs; differentiate with JAX and use rl.from_jax",
     "float32": "use rl.f32",
     "float64": "use rl.f64",
     "int32": "use rl.i32",
@@ -41,5 +44,15 @@ def missing_attribute_message(
         return f"{message}; {FOREIGN_NAMES[name]}"
     if name in math:
         return f"{message}; use rl.math.{name}"
-    suggestions = get_close_matches(name, known, 1)
-    return f"{message}; did you mean '{suggestions[0]}'?" if suggestions else message
+    suggestion = closest_name(name, known)
+    return f"{message}; did you mean '{suggestion}'?" if suggestion else message
+
+
+def closest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the name that was probably meant: one with the same letters, or a similar one."""
+    names = list(known)
+    letters = sorted(name.lower())
+    for candidate in names:
+        if sorted(candidate.lower()) == letters:
+            return candidate
+    return next(iter(get_close_matches(name, names, 1, MIN_SIMILARITY)), None)

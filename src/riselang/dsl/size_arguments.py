@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+from riselang.dsl.tracing import known_sizes
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat, NatError, as_nat
 from riselang.support.errors import UserError
@@ -18,7 +19,7 @@ def as_size(size: Any, what: str) -> Nat:
         raise UserError(f"{what}: {size!r} is not a size: {error}", user_location()) from None
     if found.is_constant and found.constant < 0:
         raise UserError(f"{what}: {size!r} is not a size: it is negative", user_location())
-    return found
+    return found.substitute(known_sizes())
 
 
 def _as_integer(size: Any) -> int:

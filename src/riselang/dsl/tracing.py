@@ -26,6 +26,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.captures import CapturedArrays, Captures, is_array_like, resolve_weak
 from riselang.dsl.user_locations import function_location, user_location
+from riselang.nat import Nat
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.support.structures import PLAIN_INTERFACE, flatten
@@ -48,6 +49,8 @@ class Call:
     """Returns the positional and the named arguments, given a symbolic value for each parameter of
     the program."""
     captures: Captures = field(default_factory=Captures)
+    sizes: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
+    """The sizes that the function may refer to by name."""
     floats: tuple[TypeVariable, ...] = ()
     """Unknown types of parameters, which are f32 unless the program determines them."""
 
@@ -55,7 +58,10 @@ class Call:
 class Trace:
     """The state of one trace: the types inferred so far, and the scope of new values."""
 
-    def __init__(self, captures: Captures | None = None) -> None:
+    def __init__(
+        self, captures: Captures | None = None, sizes: Mapping[str, Nat] | None = None
+    ) -> None:
+        self.sizes = sizes or {}
         self.inference = Inference()
         self.scope = build.Scope()
         self.scope_checks: dict[build.Scope, list[Any]] = {}
@@ -165,6 +171,12 @@ def is_tracing() -> bool:
     return getattr(_state, "trace", None) is not None
 
 
+def known_sizes() -> Mapping[str, Nat]:
+    """Return the sizes of the program that is being traced, by name."""
+    trace = getattr(_state, "trace", None)
+    return {} if trace is None else trace.sizes
+
+
 def current_trace() -> Trace:
     trace = getattr(_state, "trace", None)
     if trace is None:
@@ -188,7 +200,7 @@ def trace_function(
     from riselang.dsl.symbolic_values import Value
 
     call = call or Call()
-    trace = Trace(call.captures)
+    trace = Trace(call.captures, call.sizes)
     with trace.activate():
         scope = trace.scope
         variables = [

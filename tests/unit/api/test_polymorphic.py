@@ -206,3 +206,13 @@ def test_annotations_constrain_inlined_calls() -> None:
 def test_pickling() -> None:
     assert pickle.loads(pickle.dumps(axpy)) is axpy
     assert np.array_equal(pickle.loads(pickle.dumps(scale(X))), X * 2)
+
+
+def test_sizes_by_name() -> None:
+    @rl.jit
+    def first_half(x: rl.Array["N", rl.f32]):
+        return x | rl.take("N floordiv 2")
+
+    assert first_half(np.arange(4, dtype=np.float32)).tolist() == [0, 1]
+    with pytest.raises(rl.UserError, match="no parameter of <lambda> has the size K; use a number"):
+        rl.jit(lambda x: x | rl.take("K"))(X)

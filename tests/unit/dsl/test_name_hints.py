@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import riselang as rl
-from riselang.dsl.name_hints import FOREIGN_NAMES
+from riselang.dsl.name_hints import FOREIGN_NAMES, closest_name
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_what_is_meant_is_said(module: str, name: str, hint: str) -> None:
 def test_no_hint_is_about_a_name_that_exists() -> None:
     assert not [name for name in FOREIGN_NAMES if name in rl.__all__]
     assert not hasattr(rl, "zzzzzz")
+
+
+def test_a_name_with_the_same_letters_comes_first() -> None:
+    assert closest_name("mpa", ["pad", "map", "max"]) == "map"
+    assert closest_name("xyz", ["Traced", "trace"]) is None
+    assert closest_name("redcue", ["reduce", "reduce_seq"]) == "reduce"
