@@ -35,7 +35,7 @@ from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.forking import hold_forks
-from riselang.support.html import code
+from riselang.support.html import code, table
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
@@ -353,8 +353,26 @@ class Kernel(ABC):
         )
         return f"<kernel {self.__name__}({types})>"
 
+    def __str__(self) -> str:
+        """The program as a term: for all sizes, or for those of the calls so far."""
+        try:
+            return repr(self.trace())
+        except RiseError:
+            programs = dict.fromkeys(repr(lowered.source) for lowered in self.programs)
+            return "\n".join(programs) or repr(self)
+
+    @property
+    def programs(self) -> list[Lowered]:
+        """The programs for the sizes of the calls so far."""
+        return list(self._lowered.values())
+
     def _repr_html_(self) -> str:
-        return code(repr(self))
+        rows = [
+            (", ".join(map(format_type, lowered.parameter_types)), f"{seconds * 1000:.0f} ms")
+            for lowered in self.programs
+            if (seconds := lowered.compile_seconds) is not None
+        ]
+        return code(repr(self)) + (table(("compiled for", "time to compile"), rows) if rows else "")
 
 
 def _argument_shapes(arguments: Sequence[Any]) -> _ArgumentShapes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from threading import RLock
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
@@ -77,6 +78,7 @@ class Lowered:
         default_factory=set[tuple[tuple[str, Nat], ...]]
     )
     _lock: Any = field(default_factory=RLock)
+    _compile_times: list[float] = field(default_factory=list[float])
 
     @cached_property
     @hold_forks()
@@ -230,6 +232,7 @@ class Lowered:
     def _compiled(self) -> Compiled:
         from riselang.compiler.caching import find_or_compile
 
+        start = perf_counter()
         with progress(f"compiling {self.name}"):
             artifact = find_or_compile(
                 self.key,
@@ -238,7 +241,13 @@ class Lowered:
                 {self.name: self._buffer_types},
             )
         functions = artifact.load_executables(lambda _: [self.source])
+        self._compile_times.append(perf_counter() - start)
         return Compiled(functions[self.name], self._result_groups, self, self.interface)
+
+    @property
+    def compile_seconds(self) -> float | None:
+        """How long it took to compile the program or to read it from the cache; None before."""
+        return self._compile_times[0] if self._compile_times else None
 
     @property
     def _buffer_types(self) -> list[Buffer]:

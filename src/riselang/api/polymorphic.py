@@ -222,6 +222,10 @@ class PolymorphicFunction(Jitted):
         types = bind_types(self.function, call.names, kinds, shapes, form)
         return Jitted(self.function, call.names, types, self.settings, form)
 
+    @property
+    def programs(self) -> list[Lowered]:
+        return [each for instance in self._instances.values() for each in instance.programs]
+
     def __repr__(self) -> str:
         return f"<jitted function {self.__name__}({', '.join(self.signature.names)})>"
 

@@ -216,3 +216,17 @@ def test_sizes_by_name() -> None:
     assert first_half(np.arange(4, dtype=np.float32)).tolist() == [0, 1]
     with pytest.raises(rl.UserError, match="no parameter of <lambda> has the size K; use a number"):
         rl.jit(lambda x: x | rl.take("K"))(X)
+
+
+def test_a_printed_function_is_its_program() -> None:
+    @rl.jit
+    def double(x: rl.Array["N", rl.f32]):
+        return x | rl.map(lambda a: a * 2)
+
+    assert str(double) == "fun((x : N.f32),\n  x |> map(fun(a, a * 2.0)))"
+    untyped = rl.jit(lambda x: x | rl.map(lambda a: a * 2))
+    assert str(untyped).startswith("<jitted function")
+    assert "time to compile" not in untyped._repr_html_()
+    untyped(X)
+    assert str(untyped).startswith("fun((x : 3.f32)")
+    assert "time to compile" in untyped._repr_html_()
