@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from riselang.dsl.arrays.layout import concatenate, roll, stack
     from riselang.dsl.arrays.products import matmul
     from riselang.dsl.arrays.selections import clip, take_along
+    from riselang.dsl.filtering import compress, filter
     from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
         abs,
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
         "check",
         "clip",
         "clz",
+        "compress",
         "concatenate",
         "cumsum",
         "div",
@@ -145,6 +147,7 @@ if TYPE_CHECKING:
         "f16",
         "f32",
         "f64",
+        "filter",
         "from_c",
         "from_jax",
         "from_keras",
@@ -215,6 +218,7 @@ _NAME_MODULES = {
         "min mult pad2d popcount slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 bool_ f16 f32 f64 i1 i16 i32 i64 i8 index u16 u32 "
         "u64 u8",
+        "riselang.dsl.filtering": "compress filter",
         "riselang.support.errors": "CheckError InternalError LimitationError NotFiniteError "
         "RiseError UserError",
         "riselang.dsl.run_time_checks": "check",

@@ -17,7 +17,6 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "foldl": "use rl.reduce(f, start)",
     "sum": "use x.sum()",
     "prod": "use x.prod()",
-    "filter": "lengths are part of types, so no element can be removed; use rl.map with rl.where",
     "reshape": "use x.reshape(...)",
     "flatten": "use x.flatten()",
     "range": "use rl.arange(n)",

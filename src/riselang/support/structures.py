@@ -36,14 +36,17 @@ class Structure:
     def leaf_count(self) -> int:
         return 1 if self.is_leaf else sum(part.leaf_count for part in self.parts)
 
-    def unflatten(self, leaves: Sequence[Any]) -> Any:
-        """Return the value of this structure with these leaves."""
-        return self._rebuild(iter(leaves))
+    def unflatten(self, leaves: Sequence[Any], *, is_result: bool = False) -> Any:
+        """Return the value of this structure with these leaves.
 
-    def _rebuild(self, leaves: Iterator[Any]) -> Any:
+        If it is the result of a program, `from_results` of a named tuple or dataclass makes it.
+        """
+        return self._rebuild(iter(leaves), is_result)
+
+    def _rebuild(self, leaves: Iterator[Any], is_result: bool) -> Any:
         if self.is_leaf:
             return next(leaves)
-        values = [part._rebuild(leaves) for part in self.parts]
+        values = [part._rebuild(leaves, is_result) for part in self.parts]
         kind: Any = self.kind
         if kind is None:
             return None
@@ -52,7 +55,8 @@ class Structure:
         if kind is dict:
             return dict(zip(self.names, values, strict=True))
         fields = {str(name): value for name, value in zip(self.names, values, strict=True)}
-        return kind(**fields, **{name: value for name, _, value in self.constants})
+        make = getattr(kind, "from_results", kind) if is_result else kind
+        return make(**fields, **{name: value for name, _, value in self.constants})
 
     def leaf_names(self, name: str) -> list[str]:
         """Return a name for each leaf of a value that is called `name`: `w`, `w_bias`, `w_0`."""
@@ -83,7 +87,7 @@ class Interface:
     def unflatten(self, results: Sequence[Any]) -> Any:
         """Return the results as the function returns them."""
         if self.structure is not None:
-            return self.structure.unflatten(results)
+            return self.structure.unflatten(results, is_result=True)
         return results[0] if len(results) == 1 else tuple(results)
 
 
