@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from riselang.dialects.rise.types import ScalarType, i1, is_float
+from riselang.dialects.rise.types import ScalarType, i1, integer_range, is_float
 from riselang.dsl import array_prelude, patterns
 from riselang.dsl.arrays.layout import expand_dims, flatten_last, permute_axes
 from riselang.dsl.arrays.shapes import (
@@ -23,7 +23,6 @@ from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import Value, convert
 from riselang.dsl.tracing import type_text
-from riselang.term.conversion import bit_width
 
 ADD, MULT, MAX, MIN, OR, AND = (
     scalar_function(name) for name in ("add", "mult", "max", "min", "bitor", "bitand")
@@ -106,8 +105,8 @@ def limit_of(type: ScalarType, sign: int) -> float:
     """Return the last number of a type in the direction of the sign."""
     if is_float(type):
         return sign * float("inf")
-    half = 1 << bit_width(type) - 1
-    return -half if sign < 0 else half - 1
+    smallest, greatest = integer_range(type)
+    return smallest if sign < 0 else greatest
 
 
 def _extreme(name: str, function: Any, sign: int, x: Any, axis: Any, keepdims: bool) -> Value:
