@@ -3,8 +3,9 @@
 An iteration may do so if it reads only those elements of the accumulator that it is about to
 write: element by element (`zip(x, accumulator) |> map(f)`), or in another such reduction that
 starts from the accumulator; in the accumulator's layout, or in another layout that the result
-undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`). Otherwise, the accumulator is
-double-buffered.
+undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`). It may also overwrite some elements by
+`scatter`, `scatterWith` or `updateAt`, if what it writes does not depend on the accumulator.
+Otherwise, the accumulator is double-buffered.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from riselang.dialects.rise.pattern_registry import (
     MAP,
     PAD,
     PREFETCH,
+    SCATTER,
+    SCATTER_WITH,
     SND,
     TAKE,
+    UPDATE_AT,
     ZIP,
 )
 from riselang.dialects.rise.pattern_spec import Role
@@ -28,6 +32,8 @@ from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, 
 from riselang.term.substitution import shift
 from riselang.term.view_inverses import invert_step
 
+UPDATED_ARGUMENTS = {SCATTER: 1, SCATTER_WITH: 2, UPDATE_AT: 2}
+"""The patterns that overwrite some elements of an array, and which argument that array is."""
 REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
 
 
@@ -39,6 +45,14 @@ def can_update_in_place(function: Term) -> bool:
     return _can_store_in_place(function.body.body, accumulator, accumulator)
 
 
+def can_iterate_in_place(function: Term) -> bool:
+    """Whether the function of an iteration may overwrite the value that it reads."""
+    if not isinstance(function, Lambda):
+        return False
+    value = Bound(0, function.parameter)
+    return _can_store_in_place(function.body, value, value)
+
+
 def is_elementwise(function: Term) -> bool:
     """Whether a function consists of maps without a chosen loop, and reductions over arrays."""
     parts = (part for part in subterms(function) if isinstance(part, Pattern))
@@ -46,6 +60,8 @@ def is_elementwise(function: Term) -> bool:
 
 
 def _is_elementwise_pattern(pattern: Pattern) -> bool:
+    if pattern.spec in UPDATED_ARGUMENTS:
+        return False
     if pattern.spec.role not in (Role.LOOP, Role.PARALLEL, Role.GPU):
         return True
     if pattern.spec.name in REDUCTIONS:
@@ -77,8 +93,16 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
         )
         return is_independent and start == target and can_update_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
+        # A scalar is read before anything is stored.
+        is_read_before = not contains_array(arguments[0].type)
         inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(target, 1))
-        return not _uses_accumulator(arguments[0], accumulator) and inner
+        return inner and (is_read_before or not _uses_accumulator(arguments[0], accumulator))
+    if head.spec in UPDATED_ARGUMENTS:
+        updated = arguments[UPDATED_ARGUMENTS[head.spec]]
+        others = [each for each in arguments if each is not updated]
+        return _can_store_in_place(updated, accumulator, target) and not any(
+            _uses_accumulator(each, accumulator) for each in others
+        )
     return False
 
 

@@ -20,6 +20,8 @@ from riselang.dialects.rise.types import (
     i1,
     i64,
     is_float,
+    is_unsigned,
+    u64,
 )
 from riselang.dialects.rise.types import index as index_type
 from riselang.dsl.arrays.shapes import element_type, literal_of
@@ -99,9 +101,11 @@ def float_type(*operands: Any) -> ScalarType:
 
 
 def sum_type(value: Any) -> ScalarType:
-    """Return the type of a sum: i64 for integers and Booleans, so that it does not overflow."""
+    """Return the type of a sum: i64 or u64 for integers and Booleans, so that few overflow."""
     type = result_type(value)
-    return type if is_float(type) else i64
+    if is_float(type):
+        return type
+    return u64 if is_unsigned(type) else i64
 
 
 def as_value(operand: Any, type: ScalarType | None = None) -> Value:

@@ -48,8 +48,23 @@ IN_PLACE = {
         "x |> reduce(fun((acc, e), zip(e |> pad(0, 1) |> split(2), acc |> pad(0, 1) |> split(2)) "
         "|> map(fun(t, zip(fst(t), snd(t)) |> map(add))) |> join |> take(3)), start)"
     ),
+    "some elements": "x |> reduce(fun((acc, e), scatter(e |> map(clampIdx(3)), acc, e)), start)",
+    "some elements that are combined": (
+        "x |> reduce(fun((acc, e), scatterWith(sub, e |> map(clampIdx(3)), acc, e)), start)"
+    ),
+    "a part": ("x |> reduce(fun((acc, e), updateAt(clampIdx(3, 1), e |> take(1), acc)), start)"),
+    "a part that depends on a scalar": (
+        "x |> reduce(fun((acc, e), let a = acc |> at(clampIdx(3, 0)); "
+        "acc |> map(fun(b, b * a + a))), start)"
+    ),
 }
 NOT_IN_PLACE = {
+    "what is scattered": (
+        "x |> reduce(fun((acc, e), scatter(e |> map(clampIdx(3)), acc, acc |> reverse)), start)"
+    ),
+    "a part of itself": (
+        "x |> reduce(fun((acc, e), updateAt(clampIdx(2, 1), acc |> take(2), acc)), start)"
+    ),
     "another order": "x |> reduce(fun((acc, e), zip(e, acc |> reverse) |> map(add)), start)",
     "another order in the end": (
         "x |> reduce(fun((acc, e), zip(e, acc) |> map(add) |> reverse), start)"
@@ -147,3 +162,14 @@ def test_a_reduction_that_starts_from_a_part_of_what_it_reads() -> None:
         program("x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),
         "affine",
     )
+
+
+def test_iterations_update_in_place() -> None:
+    term = program(
+        "start |> iterate(3, fun(s, updateAt(clampIdx(3, 1), x |> at(clampIdx(4, 0)) |> take(1), "
+        "s |> map(fun(a, a * 2)))))"
+    )
+    check(term, "affine")
+    check(term, "scf")
+    assert "alloc" not in TermKernel("f", term).lower().as_text("affine")
+    check(program("start |> iterate(3, fun(s, s |> reverse))"), "affine")

@@ -124,21 +124,25 @@ class IndexRules(MapRules):
     @reads("updateAt")
     def read_update_at(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         return self.materialize(
-            result_type(pattern), lambda target: self.store_update_at(pattern, arguments, target)
+            result_type(pattern), lambda target: self.fill_update(pattern, arguments, target)
         )
 
     @stores("updateAt")
     def store_update_at(
         self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
     ) -> None:
-        """Copy the array to its target, and overwrite a part of it."""
-        if not is_readable(target):
+        """Store the result in its target, unless its parts cannot be addressed there."""
+        if is_readable(target):
+            self.fill_update(pattern, arguments, target)
+        else:
             self.copy(self.read_data(self.read_update_at(pattern, arguments)), target)
-            return
+
+    def fill_update(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Copy the array to the target, unless it is there already, and overwrite a part of it."""
         part = uncurry(pattern.type)[0][1]
         new = self.read_data(arguments[1])
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
-        self.store(arguments[2], target)
+        self.store_unless_stored(arguments[2], target)
         self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
 
     @reads("fromIdx")

@@ -28,7 +28,7 @@ from riselang.lowering.layouts import (
 )
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.stored_arrays import StoredArrays, array_key
+from riselang.lowering.rules.stored_arrays import StoredArrays, array_key, is_computed
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.translation import (
     Closure,
@@ -43,11 +43,6 @@ from riselang.lowering.translation import (
 )
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
-from riselang.term.view_inverses import is_view
-
-
-def is_computed(lazy: Lazy) -> bool:
-    return isinstance(lazy, Delayed) and not is_view(lazy.term)
 
 
 def is_computed_whole(term: Term) -> bool:

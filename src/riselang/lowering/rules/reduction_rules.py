@@ -15,10 +15,14 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
-from riselang.lowering.in_place import can_update_in_place, is_elementwise
+from riselang.lowering.in_place import (
+    can_iterate_in_place,
+    can_update_in_place,
+    is_elementwise,
+)
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, is_computed, loop_kind
+from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, loop_kind
 from riselang.lowering.translation import (
     Closure,
     Lazy,
@@ -48,6 +52,12 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
     return has_arrays and isinstance(function, Closure) and can_update_in_place(function.function)
 
 
+def is_iterated_in_place(pattern: Pattern, function: Value) -> bool:
+    """Whether an iteration may overwrite the array that it reads."""
+    is_array = isinstance(result_type(pattern), ArrayType)
+    return is_array and isinstance(function, Closure) and can_iterate_in_place(function.function)
+
+
 def is_carried_in_registers(pattern: Pattern, function: Value, max_scalars: int) -> bool:
     """Whether a reduction carries the elements of its accumulator in registers."""
     is_small = fits_in_registers(result_type(pattern), max_scalars) and is_elementwise_closure(
@@ -71,26 +81,6 @@ def is_readable(target: SSAValue) -> bool:
 def drops_elements(op: Operation) -> bool:
     """Whether a store through a step drops some elements."""
     return isinstance(op, ViewOp) and op.HEADROOM is not None
-
-
-def access_path(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
-    """Return the value that a value is part of, and the path to it.
-
-    The path has indices, and 0 or 1 for the components of pairs.
-    """
-    path: tuple[SSAValue | int, ...] = ()
-    while True:
-        op = value.owner
-        if isinstance(op, codegen.IdxOp):
-            value, path = op.array, (op.index, *path)
-        elif isinstance(op, (codegen.FstOp, codegen.SndOp)):
-            value, path = op.source, (int(isinstance(op, codegen.SndOp)), *path)
-        elif isinstance(op, codegen.TupleOp) and path:
-            value, path = (op.second if path[0] == 1 else op.first), path[1:]
-        elif isinstance(op, codegen.ZipOp) and len(path) > 1:
-            value, path = (op.second if path[1] == 1 else op.first), (path[0], *path[2:])
-        else:
-            return value, path
 
 
 class ReductionRules(MapRules):
@@ -131,8 +121,7 @@ class ReductionRules(MapRules):
             results = self.reduce_in_registers(pattern, function, arguments[1], elements)
             self.store_elements(result_type(pattern), results, target)
             return
-        if not self.is_stored_at(arguments[1], target):
-            self.store(arguments[1], target)
+        self.store_unless_stored(arguments[1], target)
 
         def body(index: SSAValue) -> None:
             self.store_application(function, [target, elements(index)], target)
@@ -159,12 +148,6 @@ class ReductionRules(MapRules):
         inits = self.unwrap(self.read_data(start))
         dialect, kind = self.loop_dialect(pattern), loop_kind(pattern)
         return list(self.emitter.loop(size_argument(pattern, "n"), dialect, kind, inits, body))
-
-    def is_stored_at(self, lazy: Lazy, target: SSAValue) -> bool:
-        """Whether a value is already stored in its target."""
-        if is_computed(lazy):
-            return False
-        return access_path(self.read_data(lazy)) == access_path(target)
 
     @reads("reducePar")
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -206,11 +189,28 @@ class ReductionRules(MapRules):
     @reads("iterate", "iterateSeq")
     def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
+        if is_iterated_in_place(pattern, function):
+            return self.materialize(
+                result_type(pattern), lambda target: self.store_iterate(pattern, arguments, target)
+            )
 
         def step(index: SSAValue, value: SSAValue) -> tuple[Value, list[Lazy]]:
             return function, [value]
 
         return self.emit_reduction(pattern, size_argument(pattern, "k"), arguments[1], step)
+
+    @stores("iterate", "iterateSeq")
+    def store_iterate(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Store the result of an iteration; if it updates elements in place, in the target."""
+        function = self.force(arguments[0])
+        if not is_iterated_in_place(pattern, function) or not is_readable(target):
+            self.copy(self.read_data(self.read_iterate(pattern, arguments)), target)
+            return
+        self.store_unless_stored(arguments[1], target)
+        self.emit_loop(
+            size_argument(pattern, "k"), self.loop_dialect(pattern),
+            lambda _: self.store_application(function, [target], target),
+        )  # fmt: skip
 
     @reads("while")
     def read_while(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -132,7 +132,7 @@ class ScatterRules(StoredArrays):
         updates = Updates(
             self.read_data(arguments[0]), self.read_data(arguments[2]), size_argument(pattern, "m")
         )
-        self.store(arguments[1], target)
+        self.store_unless_stored(arguments[1], target)
         if identity is not None and self.should_copy(data_type(target), updates.length):
             self.update_copies(updates, write, identity, target)
         else:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.recomputation import (
@@ -20,6 +21,7 @@ from riselang.lowering.recomputation import (
 )
 from riselang.lowering.translation import Closure, Delayed, Lazy, Translation, data_type
 from riselang.term.nodes import Pattern, Term
+from riselang.term.view_inverses import is_view
 
 MIN_PARALLEL_WORK = 1 << 18
 """The minimum work for which storing an array in parallel is worth the overhead of threads."""
@@ -49,6 +51,30 @@ def _argument_key(argument: Lazy) -> Term | RiseType | None:
             return None
 
 
+def is_computed(lazy: Lazy) -> bool:
+    return isinstance(lazy, Delayed) and not is_view(lazy.term)
+
+
+def access_path(value: SSAValue) -> tuple[SSAValue, tuple[SSAValue | int, ...]]:
+    """Return the value that a value is part of, and the path to it.
+
+    The path has indices, and 0 or 1 for the components of pairs.
+    """
+    path: tuple[SSAValue | int, ...] = ()
+    while True:
+        op = value.owner
+        if isinstance(op, codegen.IdxOp):
+            value, path = op.array, (op.index, *path)
+        elif isinstance(op, (codegen.FstOp, codegen.SndOp)):
+            value, path = op.source, (int(isinstance(op, codegen.SndOp)), *path)
+        elif isinstance(op, codegen.TupleOp) and path:
+            value, path = (op.second if path[0] == 1 else op.first), path[1:]
+        elif isinstance(op, codegen.ZipOp) and len(path) > 1:
+            value, path = (op.second if path[1] == 1 else op.first), (path[0], *path[2:])
+        else:
+            return value, path
+
+
 class StoredArrays(Translation):
     """Records the arrays that are computed where they are read, and which of them are stored."""
 
@@ -73,3 +99,14 @@ class StoredArrays(Translation):
     def loop_kind_for(self, array: Recomputed) -> LoopKind:
         is_parallel = array.in_parallel and array.work >= MIN_PARALLEL_WORK
         return LoopKind.PARALLEL if is_parallel else self.unordered_kind
+
+    def store_unless_stored(self, lazy: Lazy, target: SSAValue) -> None:
+        """Store a value, unless it is in its target already."""
+        if not self.is_stored_at(lazy, target):
+            self.store(lazy, target)
+
+    def is_stored_at(self, lazy: Lazy, target: SSAValue) -> bool:
+        """Whether a value is already stored in its target."""
+        if is_computed(lazy):
+            return False
+        return access_path(self.read_data(lazy)) == access_path(target)
