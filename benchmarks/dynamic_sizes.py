@@ -36,6 +36,10 @@ def matmul(a: rl.Array["N", "K", rl.f32], b: rl.Array["K", "M", rl.f32]) -> Any:
     return a | rl.map(lambda row: b | rl.transpose | rl.map(lambda column: dot(row, column)))
 
 
+def matmul_f64(a: rl.Array["N", "K", rl.f64], b: rl.Array["K", "M", rl.f64]) -> Any:
+    return a | rl.map(lambda row: b | rl.transpose | rl.map(lambda column: dot(row, column)))
+
+
 def gemv(a: Matrix, x: rl.Array["M", rl.f32]) -> Any:
     return a | rl.map(lambda row: dot(row, x))
 
@@ -116,6 +120,7 @@ def mlp(
 Program = tuple[Callable[..., Any], str, Callable[[int], list[tuple[int, ...]]]]
 PROGRAMS: tuple[Program, ...] = (
     (matmul, "contract", lambda n: [(n, n), (n, n)]),
+    (matmul_f64, "contract", lambda n: [(n, n), (n, n)]),
     (gemv, "contract", lambda n: [(n, n), (n,)]),
     (gemv, "relaxed", lambda n: [(n, n), (n,)]),
     (gemv_transposed, "contract", lambda n: [(n, n), (n,)]),
@@ -136,7 +141,8 @@ def measure(program: Program, sizes: tuple[int, ...], rounds: int) -> None:
     specialized = rl.jit(function, float=permission)
     random = np.random.default_rng(0)
     for size in sizes:
-        arrays = [random.random(shape, np.float32) for shape in shapes(size)]
+        dtype = np.float64 if function is matmul_f64 else np.float32
+        arrays = [random.random(shape, dtype) for shape in shapes(size)]
         calls = max(1, 200_000 // sum(array.size for array in arrays))
         kernels = [partial(kernel, *arrays) for kernel in (dynamic, specialized)]
         ours, theirs = samples(kernels, rounds, calls)
