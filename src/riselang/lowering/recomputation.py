@@ -18,8 +18,10 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.codegen_views import READ_OPS
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
+from riselang.dialects.rise.pattern_registry import AS_SCALAR
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -159,6 +161,9 @@ class _Counter:
         elements = _length(type) * times / reads.total * _lanes(type)
         loads = self._outside_loads(op, inner_reads)
         stores = sum(_component_bytes(type, positions) for positions in reads.counts) * times
+        if _returns_buffer(op):
+            # The loops in the body store the elements, wherever the buffer is.
+            stores = 0
         # A loop that stores the elements stores the arrays in them by loops as well.
         once = loop_work * elements + min(nested_work * fraction, nested_once * elements)
         stored_work = once + stores
@@ -213,6 +218,13 @@ class _Counter:
                 self._read(value, positions, count * scale, inner.in_parallel)
 
 
+def _returns_buffer(op: ElementsOp) -> bool:
+    """Whether the loops in a body store its result in a buffer."""
+    end = op.body.block.last_op
+    owner = end.operands[0].owner if isinstance(end, ReturnOp) else None
+    return isinstance(owner, codegen.CastOp) and owner.parent is op.body.block
+
+
 def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Positions, float]]:
     """Yield the operands that a read leads to, and which fraction of the reads leads to each."""
     operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
@@ -220,6 +232,9 @@ def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Po
         yield operands[0], (*positions, int(isinstance(op, codegen.SndOp))), 1
     elif positions and isinstance(op, codegen.ZipOp | codegen.TupleOp):
         yield operands[positions[-1]], positions[:-1], 1
+    elif isinstance(op, READ_OPS[AS_SCALAR.name]):
+        # Each lane that is read computes all of its vector.
+        yield operands[0], positions, _lanes(operands[0].type)
     elif isinstance(op, codegen.GatherOp):
         yield op.indices, (), 1
         yield op.source, positions, 1

@@ -164,8 +164,9 @@ class _WorkCounter(Counter):
             start = inputs[-1] if name in ITERATIONS else inputs[1]
             self.add_accesses(start, 2 if contains_array(start) else 0)
         if pattern.spec is REDUCE_PAR:
-            # Each chunk is reduced from the start, and its result is stored.
-            self.add_accesses(result, (4 if contains_array(result) else 1) * _chunk_count(pattern))
+            # Each chunk is reduced from the start, which is stored, and its result is stored.
+            has_arrays, chunks = contains_array(result), _chunk_count(pattern)
+            self.add_accesses(result, 4 * chunks + 2 if has_arrays else chunks)
         elif pattern.spec is MMA:
             # The start of each sum, and its result.
             self.add_accesses(result, 2)

@@ -57,6 +57,10 @@ PROGRAMS: Mapping[str, str] = {
         fun((x : 15.f32) =>
           let w = x |> circularBuffer(5, 3, fun(a => a * 2.0));
           (w |> map(reduce(add, 0.0)), w |> map(reduce(max, 0.0))))""",
+    "windows of a computed array that a let binds": """
+        fun((x : 16.f32) =>
+          let w = x |> scan(add, 0.0) |> slide(7, 3);
+          (w |> map(reduce(add, 0.0)), w |> map(reduce(max, 0.0))))""",
     "an empty array": """
         fun((x : 13.f32, y : 0.f32) => x |> map(fun(a => y |> map(fun(b => a + b)))))""",
     "a branch that the sizes decide": """
