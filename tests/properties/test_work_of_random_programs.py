@@ -13,7 +13,7 @@ from support.fuzzing import Ran, seeds
 from support.programs import Program, seeded_program
 from support.work import check_work
 
-COPIES = Work(0, 1024)
+COPIES = Work(0, 2048)
 """Copies of small arrays that the measure of the source does not foresee, such as those of a let
 that binds a generated view, and indices that are loaded for each scalar of a row."""
 
