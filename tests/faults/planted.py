@@ -33,6 +33,8 @@ from riselang.lowering.rules import window_rules
 from riselang.lowering.rules.index_rules import IndexRules
 from riselang.lowering.rules.merge_sort_rules import MergeSortRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
+from riselang.lowering.rules.scatter_rules import ScatterRules
+from riselang.lowering.rules.stored_arrays import StoredArrays
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.runtime_checks import Checks
 from riselang.lowering.stores import Stores
@@ -160,7 +162,7 @@ FAULTS = (
           "$function | scf.ParallelOp | affine.ParallelOp", "$function"),
     Fault("temporaries are never freed", temporaries._move_allocation,
           "$block.insert_op_before(memref.DeallocOp.get($buffer), $last)", "del $last"),
-    Fault("scatter writes at the position of the value", IndexRules.emit_scatter,
+    Fault("scatter writes at the position of the value", ScatterRules.write_update,
           "$write($new, $add(codegen.IdxOp($target, $_)))",
           "$write($new, $add(codegen.IdxOp($target, $index)))",
           given="$new = $add(codegen.IdxOp($_, $index))"),
@@ -208,7 +210,7 @@ FAULTS = (
           "$body == $target or not $_", "True"),
     Fault("a reduction in place ignores functions", in_place._can_map_in_place,
           "not isinstance($function, $type) or $_", "not isinstance($function, $type)"),
-    Fault("a reduction in place does not store its start value", ReductionRules.store_reduce,
+    Fault("a reduction in place does not store its start value", StoredArrays.store_unless_stored,
           """
           if not $_($init, $target):
               $store($init, $target)
@@ -231,9 +233,9 @@ FAULTS = (
           "lambda k, $i: k - 1 - $i", "lambda k, n, $i: k + n - 1 - $i"),
     Fault("one element too many is stored", view("take"),
           "lambda k, $i: k - 1 - $i", "lambda k, $i: k - $i"),
-    Fault("a vector is stored whose last lane is behind the end", Stores.store_whole_vector,
+    Fault("a vector is stored whose last lane is behind the end", Stores.contiguous_store,
           f"self.{LAST_LANE}($end, $lane)", f"self.{FIRST_LANE}($end, $lane)"),
-    Fault("the lanes before the end of an array are not stored", Stores.store_whole_vector,
+    Fault("the lanes before the end of an array are not stored", Stores.contiguous_store,
           "self.value_at_first_lane($end, $lane) + 1", "self.value_at_first_lane($end, $lane)"),
     Fault("a vector is loaded across the end of a padded array", Resolver.read_padded_lanes,
           f"self.{LAST_LANE}($index, $lane)", f"self.{FIRST_LANE}($index, $lane)"),
