@@ -78,6 +78,13 @@ def wrong_arrays(array: Any) -> Iterator[tuple[str, Any]]:
     yield "with a dimension more behind", array[..., None].copy()
     yield "with a dimension less", array[0].copy()
     yield "without dimensions", np.array(1, array.dtype)
+    yield "with a mask", np.ma.masked_array(array)
+
+
+def strided_arrays(array: Any) -> Iterator[tuple[str, Any]]:
+    """Arrays of the right type and shape whose elements are not contiguous, or not aligned."""
+    shape = array.shape
+    yield "unaligned", unaligned(array)
     double = np.ones((*shape[:-1], 2 * shape[-1]), array.dtype)
     yield "every second element", double[..., ::2]
     yield "backwards", array[..., ::-1]
@@ -86,8 +93,6 @@ def wrong_arrays(array: Any) -> Iterator[tuple[str, Any]]:
     yield "in the order of Fortran", np.ones((*shape, 3), array.dtype)[..., 1]
     if len(shape) > 1:
         yield "in the middle of another", np.ones([n + 2 for n in shape], array.dtype)[1:-1, 1:-1]
-    yield "unaligned", unaligned(array)
-    yield "with a mask", np.ma.masked_array(array)
 
 
 def no_arrays(array: Any) -> Iterator[tuple[str, Any]]:
@@ -122,6 +127,7 @@ def bad_outputs() -> Iterator[tuple[str, Any]]:
     """What cannot take the result."""
     out = np.zeros(N, np.float32)
     yield from wrong_arrays(out)
+    yield from strided_arrays(out)
     for how, value in no_arrays(out):
         if value is not None:  # which asks for a new array
             yield how, value
@@ -199,12 +205,28 @@ def sizes_are_free(way: str, name: str, how: str) -> bool:
     )  # fmt: skip
 
 
+def takes_lists(way: str, value: Any) -> bool:
+    """A kernel converts lists of numbers to arrays."""
+    return way.startswith("a kernel") and isinstance(value, list) and len(value) > 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.filterwarnings("ignore::riselang.CopyWarning")
+def test_strided_arguments_are_copied(way: str) -> None:
+    for name in ("A", "i"):
+        for how, value in strided_arrays(right()[name]):
+            results = [np.zeros(N, np.float32) for _ in range(2)]
+            for result, array in zip(results, (value, np.array(value)), strict=True):
+                WAYS[way](*{**right(), name: array}.values(), out=result)
+            assert np.array_equal(results[0], results[1]), how
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_bad_arguments(way: str, ran: Ran) -> None:
     call, count = WAYS[way], 0
     for _ in range(2):
         for name, how, given in bad_arguments():
-            if sizes_are_free(way, name, how):
+            if sizes_are_free(way, name, how) or takes_lists(way, given[name]):
                 call(*given.values())
             elif how.startswith(("0 long", "1 long", "5 long", "7 long", "12 long")):
                 # Two arrays do not fit together, and either may be the wrong one.

@@ -279,8 +279,10 @@ def _scatter(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Val
 
 
 def _clamp_idx(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
-    number = plain(arguments[0]).astype(np.int64)
-    return Data(len(batch), np.clip(number, 0, sizes["n"] - 1))
+    number = plain(arguments[0])
+    if number.dtype == np.uint64:
+        number = np.minimum(number, np.uint64(2**63 - 1))
+    return Data(len(batch), np.clip(number.astype(np.int64), 0, sizes["n"] - 1))
 
 
 def _check_idx(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:

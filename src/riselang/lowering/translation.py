@@ -218,7 +218,8 @@ class Translation:
         pattern, all_arguments = function.pattern, (*function.arguments, *arguments)
         arity = pattern.spec.arity
         if len(all_arguments) < arity:
-            return Partial(pattern, tuple(map(self.compute_once, all_arguments)))
+            computed = [self.compute_once(argument) for argument in all_arguments]
+            return Partial(pattern, tuple(computed))
         rule = self.read_rules.get(pattern.spec.name)
         if rule is None:
             raise LimitationError(
@@ -400,8 +401,9 @@ class Translation:
         if not contains_array(type) or is_in_memory(value):
             return value
         if isinstance(type, TupleType):
-            parts = [self.component(step, value) for step in (codegen.FstOp, codegen.SndOp)]
-            return self.add(codegen.TupleOp(*map(self.store_value, parts)))
+            first = self.store_value(self.component(codegen.FstOp, value))
+            second = self.store_value(self.component(codegen.SndOp, value))
+            return self.add(codegen.TupleOp(first, second))
         return self.materialize(type, lambda target: self.copy(value, target))
 
     def allocate_buffers(self, type: RiseType) -> list[SSAValue]:

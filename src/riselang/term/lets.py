@@ -28,6 +28,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
+    has_pattern,
     spine,
     subterms,
 )
@@ -40,8 +41,16 @@ Environment = tuple[build.Node, ...]
 @recursive
 def normalize_lets(term: Term, results: int = 1) -> Term:
     """Bring the lets of a program into normal form; the program returns a tuple of `results`."""
-    if results == 1 and not any(map(_is_binding, subterms(term))):
-        return term
+    if results > 1 or has_pattern(term, LET.name) or _applies_a_lambda(term):
+        term = _bind_where_needed(term, results)
+    # A function that was bound by a let may now be applied directly.
+    while _applies_a_lambda(term):
+        term = _bind_where_needed(term, results)
+    return term
+
+
+def _bind_where_needed(term: Term, results: int) -> Term:
+    """Return a program with lets for the values that need one, and no others."""
     scope = build.Scope()
     variables: list[build.Variable] = []
     body = term
@@ -59,11 +68,11 @@ def normalize_lets(term: Term, results: int = 1) -> Term:
     return finish(build.Function(type, variables, result, scope, location=term.location))
 
 
-def _is_binding(term: Term) -> bool:
-    """Whether a term is a let, or applies a lambda to its argument."""
-    if isinstance(term, Pattern):
-        return term.spec is LET
-    return isinstance(term, Apply) and isinstance(term.function, Lambda)
+def _applies_a_lambda(term: Term) -> bool:
+    """Whether a part of a term applies a lambda to its argument."""
+    return any(
+        isinstance(part, Apply) and isinstance(part.function, Lambda) for part in subterms(term)
+    )
 
 
 def is_pair(value: build.Application) -> bool:

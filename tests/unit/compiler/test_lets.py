@@ -28,7 +28,7 @@ def read_back(term: Term, results: int = 1) -> Term:
 
 def check(term: Term, results: int = 1) -> None:
     settled = normalize_lets(term, results)
-    assert settled == read_back(term, results)
+    assert settled == read_back(settled, results)
     assert normalize_lets(settled, results) == settled
 
 

@@ -114,7 +114,7 @@ def test_complex_and_unsigned_values_come_and_go() -> None:
     assert not np.shares_memory(same, z)
     np.testing.assert_array_equal(fewer, np.array([2**32 - 1, 6], np.uint32))
     np.testing.assert_array_equal(constant, np.array([1 + 2j, 3 - 4j]))
-    assert repr(model) == "<model main(arg0 : 2.complex<f64>, arg1 : 2.i32)>"
+    assert repr(model) == "<model main(arg0 : 2.complex<f64>, arg1 : 2.u32)>"
 
 
 def test_results_of_units_may_go_to_arrays_that_are_there() -> None:

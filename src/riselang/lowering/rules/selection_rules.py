@@ -44,7 +44,7 @@ class Candidates:
 
     @property
     def capacity(self) -> int:
-        """The number of candidates after which they are sorted; one more chunk has room."""
+        """The number of candidates after which they are sorted; the buffer holds one more chunk."""
         return 2 * self.wanted + CHUNK_LENGTH
 
 

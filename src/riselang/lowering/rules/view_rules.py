@@ -73,7 +73,7 @@ class ViewRules(Translation):
         element = pattern.argument("t")
         assert isinstance(type, VectorType)
         assert isinstance(element, ScalarType)
-        block = Block(arg_types=[element.element])
+        block = Block(arg_types=[element.storage])
         repeated = vector.BroadcastOp(block.args[0], builtin_vector_type(type))
         block.add_ops([repeated, ReturnOp([repeated.vector])])
         return self.add(EmbedOp([scalar], Region(block), type))
