@@ -40,6 +40,7 @@ BOUNDED = {
     "frontends/c/": "the nesting of C, which clang bounds",
     "frontends/stablehlo/": "the dimensions of an array",
     "nat/": "a size, which `MAX_DEPTH` bounds",
+    "term/complex_arithmetic.py": "none: methods call those of the same names of a builder",
     "term/fusion.py": "the names of one function",
     "term/view_inverses.py": "views of views, each a function of the next",
 }

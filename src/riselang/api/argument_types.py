@@ -20,7 +20,14 @@ from riselang.dialects.rise.types import (
     i1,
     variable,
 )
-from riselang.dsl.captures import as_regular_array, innermost, is_number_list, nest, resolve_weak
+from riselang.dsl.captures import (
+    as_regular_array,
+    innermost,
+    is_number_list,
+    nest,
+    number_class,
+    resolve_weak,
+)
 from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import Call, trace_function
 from riselang.dsl.user_locations import user_location
@@ -49,7 +56,9 @@ class LeafKind:
 def is_leaf(value: Any) -> bool:
     """Return whether an argument is one array, number or type, rather than a structure."""
     return (
-        isinstance(value, np.ndarray | np.generic | float | int | Value | ArraySpec | ScalarType)
+        isinstance(
+            value, np.ndarray | np.generic | complex | float | int | Value | ArraySpec | ScalarType
+        )
         or is_number_list(value)
         or hasattr(value, "__dlpack__")
         or hasattr(value, "__array_interface__")
@@ -63,12 +72,11 @@ def leaf_kind(leaf: Any, spec: RiseType | None, name: str) -> LeafKind:
     if isinstance(leaf, ArraySpec | ScalarType):
         type = leaf.type if isinstance(leaf, ArraySpec) else leaf
         return LeafKind(type if spec is None else spec, rank(type), innermost(type))
-    if isinstance(leaf, bool | int | float) and not isinstance(leaf, np.generic):
+    if isinstance(leaf, bool | int | float | complex) and not isinstance(leaf, np.generic):
         return LeafKind(spec, number=leaf.__class__)
     if is_number_list(leaf):
         array = as_regular_array(leaf, f"argument {name}")
-        number = {"b": bool, "i": int}.get(array.dtype.kind, float)
-        return LeafKind(spec, array.ndim, number=number, shape=array.shape)
+        return LeafKind(spec, array.ndim, number=number_class(array), shape=array.shape)
     if not is_leaf(leaf):
         raise UserError(
             f"argument {name}: expected an array, a number, or a structure of these, but found "
@@ -174,19 +182,19 @@ def _infer_types(
     """Infer types for Python numbers from the program, as for literals."""
     known = [substitute(type, sizes, {}) for type in types]
     unknowns = [innermost(type) for type in types]
-    floats = [
-        unknown
+    numbers = [
+        (unknown, kind.number)
         for unknown, kind in zip(unknowns, kinds, strict=True)
-        if isinstance(unknown, TypeVariable) and kind.number is float
+        if isinstance(unknown, TypeVariable) and kind.number in (float, complex)
     ]
-    root, trace, _ = trace_function(function, names, known, replace(form, floats=tuple(floats)))
+    root, trace, _ = trace_function(function, names, known, replace(form, numbers=tuple(numbers)))
     inference = trace.inference
     default_floats(root, inference)
     results: list[RiseType] = []
     for name, kind, type in zip(names, kinds, types, strict=True):
         element = innermost(type)
         if isinstance(element, TypeVariable):
-            resolved = resolve_weak(inference, element, kind.number is float)
+            resolved = resolve_weak(inference, element, kind.number or int)
             if not isinstance(resolved, ScalarType):
                 raise UserError(
                     f"argument {name}: expected {format_type(inference.resolve(type))}, since "

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from riselang.api.binding import scalar_array
+from riselang.api.complex_arrays import (
+    complex_argument,
+    view_inputs,
+    view_outputs,
+    view_results,
+)
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.runtime.array_libraries import array_converter, convert_results
@@ -17,11 +23,12 @@ from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
 from riselang.runtime.device_arrays import new_device_array
 from riselang.runtime.executable import Executable, Parameter
 from riselang.runtime.fast_calls import Call
+from riselang.support.complex_views import view_if_complex
 from riselang.support.counts import format_count
 from riselang.support.errors import CheckError, OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
 from riselang.support.profiling import time_span
-from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
+from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Term
@@ -82,7 +89,9 @@ class Compiled:
                 f"{self.function.name} takes {format_count(len(self.inputs), 'argument')} "
                 f"({names}), but got {len(arguments)}"
             )
-        arrays = [_argument_array(*pair) for pair in zip(self.inputs, arguments, strict=True)]
+        flags = self.interface.complex_inputs or (False,) * len(arguments)
+        parameters = zip(self.inputs, arguments, flags, strict=True)
+        arrays = [_argument_array(*each) for each in parameters]
         if out is not None:
             self.run_into(arrays, out)
             return out
@@ -91,7 +100,12 @@ class Compiled:
 
     def run(self, arrays: Sequence[Array]) -> Any:
         """Run the program, and return new arrays with the results."""
-        arrays = (*arrays, *self.interface.captured)
+        inputs = view_inputs(arrays, self.interface.complex_inputs)
+        buffers = self._call_with_checks((*inputs, *self.interface.captured))
+        return pack_results(buffers, self.groups, self.interface)
+
+    def _call_with_checks(self, arrays: Sequence[Array]) -> list[Array]:
+        """Run the program with an array for each of its parameters, and return new buffers."""
         count = sum(self.groups)
         shapes = self.function.leading_shapes(count, arrays)
         parameters = self.function.parameters[:count]
@@ -106,8 +120,7 @@ class Compiled:
             time_span("run"),
         ):
             self.function(*buffers, *arrays)
-        arguments = [each.owner if isinstance(each, DeviceView) else each for each in buffers]
-        return pack_results(arguments, self.groups, self.interface)
+        return [each.owner if isinstance(each, DeviceView) else each for each in buffers]
 
     def run_into(self, arrays: Sequence[Array], out: Any) -> None:
         """Write the results to `out`, which has the structure of the returned value."""
@@ -117,8 +130,10 @@ class Compiled:
                 f"out: expected {format_count(sum(self.groups), 'array')}, as {self.function.name} "
                 f"returns, but got {len(buffers)}"
             )
+        buffers = view_outputs(buffers, self.interface.complex_results)
+        inputs = view_inputs(arrays, self.interface.complex_inputs)
         with locate_errors(self.origin.source if self.origin is not None else None, self.interface):
-            self.function(*buffers, *arrays, *self.interface.captured)
+            self.function(*buffers, *inputs, *self.interface.captured)
 
     def _output_buffers(self, out: Any) -> list[Any]:
         structure = self.interface.structure
@@ -140,7 +155,8 @@ class Compiled:
         shapes = None
         fixed = [*[None] * len(self.inputs), *self.interface.captured]
         if example is not None:
-            example = (*example, *self.interface.captured)
+            inputs = view_inputs(example, self.interface.complex_inputs)
+            example = (*inputs, *self.interface.captured)
             results = self.function.leading_shapes(sum(self.groups), example)
             shapes = [*results, *(array.shape for array in example)]
         return self._fast_call(fixed, shapes) or self.run
@@ -158,31 +174,59 @@ class Compiled:
         if self.groups != (1,):
             return None
         captured = self.interface.captured
-        arrays = (out, *example, *captured)
-        return self.function.fast_call(
+        flags = self._out_flags(len(example))
+        arrays = (*view_inputs((out, *example), flags), *captured)
+        quick = self.function.fast_call(
             0,
             [*[None] * (1 + len(example)), *captured],
             lambda given: self.function(*given, *captured),
             lambda buffers: None,
             [array.shape for array in arrays],
         )
+        if quick is None or not flags:
+            return quick
+        return lambda arguments: quick(view_inputs(arguments, flags))
+
+    def _out_flags(self, inputs: int) -> ComplexLeaves:
+        """Whether the output and each of the inputs are complex; empty if none is."""
+        interface = self.interface
+        if not interface.complex_inputs and not interface.complex_results:
+            return ()
+        return (
+            *(interface.complex_results or (False,)),
+            *(interface.complex_inputs or (False,) * inputs),
+        )
 
     def _fast_call(
         self, fixed: Sequence[Array | None], shapes: Sequence[tuple[int, ...]] | None
     ) -> Call | None:
+        results = sum(self.groups)
+        interface = self.interface
+        is_packed = interface.structure is not None or interface.complex_results
+        packs_later = results == 1 and is_packed
+        passed = [each is None for each in fixed]
+        flags = tuple(
+            flag
+            for flag, is_passed in zip(interface.complex_inputs, passed, strict=False)
+            if is_passed
+        )
+        fixed = [None if each is None else view_if_complex(each) for each in fixed]
+
         def call_with_checks(arguments: Sequence[Array]) -> Any:
             every = iter(arguments)
-            inputs = fixed[: len(self.inputs)]
-            return self.run([next(every) if each is None else each for each in inputs])
+            inputs = [next(every) if each is None else each for each in fixed[: len(self.inputs)]]
+            buffers = self._call_with_checks((*inputs, *interface.captured))
+            return buffers[0] if packs_later else pack(buffers)
 
         def pack(buffers: Sequence[Array]) -> Any:
-            return pack_results(buffers, self.groups, self.interface)
+            return pack_results(buffers, self.groups, interface)
 
-        results = sum(self.groups)
         quick = self.function.fast_call(results, fixed, call_with_checks, pack, shapes)
-        if quick is None or results != 1 or self.interface.structure is None:
+        if quick is None or not (packs_later or flags):
             return quick
-        return lambda arguments: pack([quick(arguments)])
+        if packs_later:
+            return lambda arguments: pack([quick(view_inputs(arguments, flags))])
+        return lambda arguments: quick(view_inputs(arguments, flags))
 
     def as_text(self, stage: str = "asm") -> str:
         """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -232,7 +276,10 @@ class Compiled:
         return f"<compiled program {self.function.name}({names})>"
 
 
-def _argument_array(parameter: Parameter, argument: Any) -> Array:
+def _argument_array(parameter: Parameter, argument: Any, is_complex: bool) -> Array:
+    if is_complex:
+        rank = len(parameter.shape or ()) - 1
+        return complex_argument(argument, parameter.type, rank, parameter.name)
     if parameter.shape == () and not isinstance(argument, np.ndarray):
         return scalar_array(argument, parameter.type, parameter.name)
     return as_array(argument, parameter.name)
@@ -268,6 +315,7 @@ def pack_results(
     buffers: Sequence[Array], groups: Groups, interface: Interface = PLAIN_INTERFACE
 ) -> Any:
     """Group buffers: an array for a result, a tuple of arrays for a result of pairs."""
+    buffers = view_results(buffers, interface.complex_results)
     results: list[Any] = []
     for count in groups:
         group, buffers = buffers[:count], buffers[count:]

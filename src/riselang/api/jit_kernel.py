@@ -24,6 +24,7 @@ from riselang.support.errors import RiseError, UserError
 from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.lazy import cached_property
 from riselang.support.structures import Interface
+from riselang.term.complex_numbers import as_floats
 from riselang.term.nodes import Pattern, Term, subterms
 from riselang.term.size_substitution import substitute_sizes, term_names
 
@@ -130,7 +131,7 @@ class Jitted(Kernel):
         # The function may refer to sizes by name, so it is traced with symbolic sizes.
         term, results = self._trace_program(self.types, {})
         parameters = uncurry(term.type)[0][: len(types)]
-        known = sizes_from_types(parameters, types, self.names)
+        known = sizes_from_types(parameters, list(map(as_floats, types)), self.names)
         substituted = substitute_sizes(term, known)
         self._interfaces[substituted] = self._interfaces[term]
         return substituted, results

@@ -262,7 +262,7 @@ class Kernel(ABC):
         if not self.symbolic:
             return self._specialize({**known, **bind_sizes(self.types, self.names, arrays)}), {}
         lowered = self._specialize({})
-        sizes = bind_sizes(lowered.parameter_types, self.names, arrays)
+        sizes = bind_sizes(lowered.argument_types, self.names, arrays)
         lowered.check_sizes(sizes)
         return lowered, sizes
 
@@ -368,7 +368,7 @@ class Kernel(ABC):
 
     def _repr_html_(self) -> str:
         rows = [
-            (", ".join(map(format_type, lowered.parameter_types)), f"{seconds * 1000:.0f} ms")
+            (", ".join(map(format_type, lowered.argument_types)), f"{seconds * 1000:.0f} ms")
             for lowered in self.programs
             if (seconds := lowered.compile_seconds) is not None
         ]

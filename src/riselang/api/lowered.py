@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
+from riselang.api.complex_arrays import view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
@@ -29,6 +30,7 @@ from riselang.support.progress import progress
 from riselang.support.recursion import with_deep_stack
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
+from riselang.term.complex_numbers import as_complex
 from riselang.term.cost import Cost, cost
 from riselang.term.nodes import Pattern, Term
 from riselang.term.size_substitution import check_sizes, substitute_sizes
@@ -162,6 +164,15 @@ class Lowered:
         """The parameter types, whose sizes type inference may have refined."""
         return uncurry(self.source.type)[0]
 
+    @property
+    def argument_types(self) -> tuple[RiseType, ...]:
+        """The types of the arguments of a call: without captured arrays, with complex numbers."""
+        types = self.parameter_types
+        arguments = types[: len(types) - len(self.interface.captured)]
+        flags = self.interface.complex_inputs or (False,) * len(arguments)
+        pairs = zip(arguments, flags, strict=True)
+        return tuple(as_complex(type) if is_complex else type for type, is_complex in pairs)
+
     @with_short_tracebacks
     @hold_forks()
     @with_deep_stack
@@ -277,7 +288,8 @@ class Lowered:
 
         term = substitute_sizes(self._interpreted_term, sizes)
         parameters, _ = uncurry(term.type)
-        pairs = zip(parameters, (*arrays, *self.interface.captured), strict=True)
+        inputs = view_inputs(arrays, self.interface.complex_inputs)
+        pairs = zip(parameters, (*inputs, *self.interface.captured), strict=True)
         values = [from_buffers(type, [array]) for type, array in pairs]
         with (
             locate_errors(self.source, self.interface),

@@ -46,7 +46,7 @@ def trace(function: Callable[..., Any], name: str, names: Sequence[str],
 
     with time_span("trace"):
         root, traced, results = trace_function(function, names, types, call)
-        return Program(name, finish(root, traced.inference), results, traced.interface)
+        return Program(name, finish(root, traced.inference), results, traced.interface_of(root))
 
 
 # 2. From a term to the term that is lowered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     array,
+    complex64,
     f32,
     i1,
     i32,
@@ -22,6 +23,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
+from riselang.support.complex_views import view_if_complex
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.inference import Inference, TypeMismatch
@@ -77,13 +79,15 @@ class CapturedArrays:
         """Return the parameters and the arrays; numbers in lists take the types that are inferred,
         as literals do."""
         entries = list(self._entries.values())
-        lists = [(variable, value) for variable, value in entries if isinstance(value, list)]
-        floats = [np.asarray(value).dtype.kind == "f" for _, value in lists]
-        for has_floats in (True, False):  # integers come later, since they may be floats
-            for (variable, _), is_float_list in zip(lists, floats, strict=True):
-                if is_float_list == has_floats:
-                    resolve_weak(self._inference, innermost(variable.type), has_floats)
+        for number in (float, int):  # integers come later, since they may be floats
+            self.resolve_lists(number)
         return [variable for variable, _ in entries], tuple(self._array(*each) for each in entries)
+
+    def resolve_lists(self, number: type) -> None:
+        """Choose types for lists of numbers of this class that the program does not determine."""
+        for variable, value in self._entries.values():
+            if isinstance(value, list) and number_class(np.asarray(value)) is number:
+                resolve_weak(self._inference, innermost(variable.type), number)
 
     @property
     def has_lists(self) -> bool:
@@ -91,7 +95,7 @@ class CapturedArrays:
 
     def _array(self, variable: build.Variable, value: Any) -> Array:
         if isinstance(value, np.ndarray):
-            return self._captures.copy_of(value)
+            return view_if_complex(self._captures.copy_of(value))
         array = np.asarray(value)
         element = self._inference.resolve(innermost(variable.type))
         converted = exact_array(array, element)
@@ -101,14 +105,23 @@ class CapturedArrays:
                 f"{value!r}",
                 variable.location,
             )
-        return converted
+        return view_if_complex(converted)
 
 
-def resolve_weak(inference: Inference, type: RiseType, is_float: bool) -> RiseType:
-    """Return the type that is inferred for a Python number; if it is open, make it f32 or i32."""
+def number_class(array: Array) -> type:
+    """Return the class of the Python numbers that an array was made from."""
+    return {"b": bool, "i": int, "c": complex}.get(array.dtype.kind, float)
+
+
+DEFAULT_TYPES: Mapping[type, ScalarType] = {float: f32, complex: complex64}
+"""The types of Python numbers that nothing determines; others are i32."""
+
+
+def resolve_weak(inference: Inference, type: RiseType, number: type) -> RiseType:
+    """Return the type that is inferred for a Python number of a class; if it is open, choose it."""
     if isinstance(inference.resolve(type), TypeVariable):
         try:
-            inference.unify(type, f32 if is_float else i32)
+            inference.unify(type, DEFAULT_TYPES.get(number, i32))
         except TypeMismatch as error:
             raise UserError(
                 f"the type of a Python number cannot be inferred: {error}; pass a NumPy scalar or "
@@ -123,9 +136,11 @@ def exact_array(array: Array, element: RiseType) -> Array | None:
     names = {type: name for name, type in DTYPES.items()}
     if not isinstance(element, ScalarType) or element not in names:
         return None
+    if array.dtype.kind == "c" and not element.is_complex:
+        return None
     with np.errstate(all="ignore"):
         converted = array.astype(dtype_by_name(names[element]))
-    is_exact = is_float(element) or bool(np.all(converted == array))
+    is_exact = is_float(element) or element.is_complex or bool(np.all(converted == array))
     return converted if is_exact and (array.dtype.kind == "b") == (element == i1) else None
 
 
@@ -159,7 +174,7 @@ def is_array_like(value: Any) -> bool:
 def is_number_list(value: Any) -> bool:
     """Return whether a value is a list of numbers, or of such lists."""
     return isinstance(value, list) and all(
-        isinstance(item, bool | int | float | np.generic) or is_number_list(item)
+        isinstance(item, bool | int | float | complex | np.generic) or is_number_list(item)
         for item in _items(value)
     )
 

@@ -19,12 +19,12 @@ def remainder(left: Operand, right: Operand) -> Value:
 
 
 def power(base: Operand, exponent: Operand) -> Value:
-    """Return a power: of floats, or of an integer with a constant exponent, by multiplications."""
+    """Return a power: of floats, or of an integer or a complex number with a constant exponent."""
     if has_arrays((base, exponent)):
         return map_arrays("**", power, (base, exponent))
     if isinstance(exponent, int) and exponent > 0 and isinstance(base, Value):
         type = lane_type(base.type)
-        if isinstance(type, ScalarType) and is_integer(type):
+        if isinstance(type, ScalarType) and (is_integer(type) or type.is_complex):
             return _multiply_repeatedly(base, exponent)
     return build_binary("pow", "**", base, exponent)
 

@@ -11,7 +11,15 @@ from typing import Any
 from riselang.dialects.rise.types import ScalarType
 from riselang.dsl.pattern_functions import helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
-from riselang.dsl.symbolic_values import Value, as_node, convert, reinterpret, select
+from riselang.dsl.symbolic_values import (
+    Value,
+    as_node,
+    complex_part,
+    convert,
+    make_complex,
+    reinterpret,
+    select,
+)
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 from riselang.term.scalar_ops import OVERLOADS
@@ -40,6 +48,26 @@ def cast(value: Any, type: ScalarType) -> Value:
             f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
         )
     return convert(value, type)
+
+
+def complex(real: Any, imag: Any) -> Value:
+    """Return a complex number from two scalars of type f32 or f64; of arrays, by element."""
+    return make_complex(real, imag)
+
+
+def real(value: Any) -> Value:
+    """Return the real part of a complex number."""
+    return complex_part("real", value)
+
+
+def imag(value: Any) -> Value:
+    """Return the imaginary part of a complex number."""
+    return complex_part("imag", value)
+
+
+def conj(value: Any) -> Value:
+    """Return the conjugate of a complex number."""
+    return complex_part("conj", value)
 
 
 def bitcast(value: Any, type: ScalarType) -> Value:

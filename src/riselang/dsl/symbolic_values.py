@@ -24,6 +24,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.array_methods import ArrayMethods
 from riselang.dsl.captures import is_array_like
+from riselang.dsl.complex_values import complex_node, is_complex, part_node
 from riselang.dsl.diagnostics import UnsupportedOperations, refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.tracing import (
@@ -62,6 +63,17 @@ class Value(ArrayMethods, UnsupportedOperations):
     @property
     def snd(self) -> Value:
         return project(self, 1)
+
+    @property
+    def real(self) -> Value:
+        return complex_part("real", self)
+
+    @property
+    def imag(self) -> Value:
+        return complex_part("imag", self)
+
+    def conj(self) -> Value:
+        return complex_part("conj", self)
 
     def __repr__(self) -> str:
         return f"<value of type {type_text(self.type)}>"
@@ -201,6 +213,10 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
         return trace.captured.parameter(value)
     if isinstance(value, bool | np.bool_):
         return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
+    if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
+        type = trace.inference.fresh_type() if expected is None else expected
+        number = complex(value)
+        return build.Constant(type, number, scope=trace.scope, location=user_location())
     if isinstance(value, numbers.Real):
         number = int(value) if isinstance(value, numbers.Integral) else float(value)
         type = trace.inference.fresh_type() if expected is None else expected
@@ -252,6 +268,8 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
     for node in nodes[1:]:
         trace.unify(nodes[0].type, node.type, f"operands of '{symbol}'")
     type = trace.inference.resolve(nodes[0].type)
+    if name == "abs" and is_complex(type):
+        return Value(part_node(name, nodes[0]))
     _check_defined(name, symbol, type)
     return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
 
@@ -279,7 +297,9 @@ def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[O
 
 def _check_defined(name: str, symbol: str, type: RiseType) -> None:
     lane = lane_type(type)
-    if not isinstance(lane, ScalarType) or name == "neg" or resolve_op(name, lane) is not None:
+    if not isinstance(lane, ScalarType) or lane.is_complex or name == "neg":
+        return
+    if resolve_op(name, lane) is not None:
         return
     instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
     raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
@@ -287,7 +307,7 @@ def _check_defined(name: str, symbol: str, type: RiseType) -> None:
 
 def is_integer(type: ScalarType) -> bool:
     """Whether a type has arithmetic on integers, which Booleans do not."""
-    return type != i1 and not is_float(type)
+    return type != i1 and not is_float(type) and not type.is_complex
 
 
 OPERATOR_ALTERNATIVES = {
@@ -306,6 +326,20 @@ OPERATOR_ALTERNATIVES = {
 
 def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value:
     return build_operation(name, left, right, symbol=symbol)
+
+
+def complex_part(name: str, value: Operand) -> Value:
+    """Return `real`, `imag` or `conj` of a complex number, or of each element of an array."""
+    if has_arrays((value,)):
+        return map_arrays(name, partial(complex_part, name), (value,))
+    return Value(part_node(name, as_node(value)))
+
+
+def make_complex(real: Operand, imaginary: Operand) -> Value:
+    """Return complex numbers from their parts: two scalars, or arrays of these."""
+    if has_arrays((real, imaginary)):
+        return map_arrays("complex", make_complex, (real, imaginary))
+    return Value(complex_node(as_node(real), as_node(imaginary)))
 
 
 def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:

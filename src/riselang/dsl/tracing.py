@@ -29,8 +29,9 @@ from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
-from riselang.support.structures import PLAIN_INTERFACE, flatten
+from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
 from riselang.term import build
+from riselang.term.complex_numbers import complex_leaves, contains_complex
 from riselang.term.finish import default_floats
 from riselang.term.inference import Inference, TypeMismatch
 from riselang.term.parameters import Instance
@@ -51,8 +52,9 @@ class Call:
     captures: Captures = field(default_factory=Captures)
     sizes: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
     """The sizes that the function may refer to by name."""
-    floats: tuple[TypeVariable, ...] = ()
-    """Unknown types of parameters, which are f32 unless the program determines them."""
+    numbers: tuple[tuple[TypeVariable, type], ...] = ()
+    """Unknown types of parameters for Python numbers with a fraction, and the classes of these
+    numbers: the types are f32 or complex64 unless the program determines them."""
 
 
 class Trace:
@@ -118,6 +120,18 @@ class Trace:
             )
             self._pattern_uses[key] = use
         return use
+
+    def interface_of(self, root: build.Function) -> Interface:
+        """Return how the program is called, when all of its types are known."""
+        count = len(root.parameters) - len(self.interface.captured)
+        flags = tuple(
+            contains_complex(self.inference.resolve(each.type)) for each in root.parameters[:count]
+        )
+        return replace(
+            self.interface,
+            complex_inputs=flags if any(flags) else (),
+            complex_results=complex_leaves(self.inference.resolve(root.body.type)),
+        )
 
     def unify(self, expected: RiseType, found: RiseType, what: str) -> None:
         """Unify two types; a mismatch is a `UserError` at the user's line."""
@@ -194,7 +208,7 @@ def trace_function(
     names: Sequence[str],
     types: Sequence[RiseType],
     call: Call | None = None,
-) -> tuple[build.Node, Trace, int]:
+) -> tuple[build.Function, Trace, int]:
     """Trace a program: return its node, its trace, and the number of its results."""
     # Deferred: the operators of values are traced.
     from riselang.dsl.symbolic_values import Value
@@ -223,10 +237,7 @@ def trace_function(
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
-        if call.floats or trace.captured.has_lists:
-            default_floats(body, trace.inference)
-        for unknown in call.floats:
-            resolve_weak(trace.inference, unknown, is_float=True)
+        _resolve_numbers(call, body, trace)
         captured, arrays = trace.captured.finish()
         trace.interface = replace(trace.interface, captured=arrays)
         variables += captured
@@ -235,6 +246,21 @@ def trace_function(
         location = function_location(function)
         root = build.Function(type, variables, body, scope, location=location)
         return root, trace, len(nodes)
+
+
+def _resolve_numbers(call: Call, body: build.Node, trace: Trace) -> None:
+    """Choose types for the Python numbers with a fraction that are passed or captured.
+
+    Complex numbers come first, since a float may be one.
+    """
+    for number in (complex, float):
+        if number is complex:
+            trace.captured.resolve_lists(complex)
+        elif call.numbers or trace.captured.has_lists:
+            default_floats(body, trace.inference)
+        for unknown, own_class in call.numbers:
+            if own_class is number:
+                resolve_weak(trace.inference, unknown, number)
 
 
 def _result_nodes(function: Callable[..., Any], result: Any, trace: Trace) -> list[build.Node]:

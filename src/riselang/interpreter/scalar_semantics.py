@@ -40,6 +40,7 @@ def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
             "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
             "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
             "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+            "complex64": np.complex64, "complex128": np.complex128,
         }[name]
     )  # fmt: skip
 

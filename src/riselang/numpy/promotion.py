@@ -68,6 +68,11 @@ def _promotable(operand: Any) -> Any:
         operand = type_of(operand)
         if isinstance(operand, TypeVariable):
             return None
+    if isinstance(operand, complex) or (isinstance(operand, ScalarType) and operand.is_complex):
+        refuse(
+            f"rl.numpy works on real numbers, but found {_describe(operand)}; use operators, "
+            "rl.math, rl.real(x) and rl.imag(x) on complex numbers"
+        )
     if isinstance(operand, ScalarType):
         return numpy_dtype(operand)
     if isinstance(operand, bool | int | float):

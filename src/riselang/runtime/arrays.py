@@ -137,6 +137,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "i": (int, np.integer),
     "u": (int, np.integer),
     "b": (bool, np.bool_),
+    "c": (int, float, complex, np.number),
 }
 
 

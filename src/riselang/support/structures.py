@@ -70,6 +70,10 @@ LEAF = Structure("leaf")
 NOTHING = Structure(None)
 
 
+ComplexLeaves = tuple[bool, ...]
+"""Whether each of several arrays, in order, has complex numbers; empty if none has."""
+
+
 @dataclass(frozen=True)
 class Interface:
     """How a program is called, besides its parameters."""
@@ -78,6 +82,10 @@ class Interface:
     """The structure of the results; None if it is one result, or a tuple of results."""
     captured: tuple[Any, ...] = ()
     """The arrays that are passed to the last parameters of the program."""
+    complex_inputs: ComplexLeaves = ()
+    """The arguments that the program takes as arrays of floats, without the captured ones."""
+    complex_results: ComplexLeaves = ()
+    """The buffers of results that the program writes as arrays of floats."""
     messages: tuple[tuple[str, str], ...] = ()
     """The messages of checks, by their locations."""
     observers: tuple[tuple[str, Callable[[], Callable[..., Any]], int], ...] = ()

@@ -30,6 +30,11 @@ from riselang.term.foreign import ForeignRegion
 _serials = itertools.count()
 
 
+def new_serial() -> int:
+    """The number of a new node: nodes are numbered in the order of their creation."""
+    return next(_serials)
+
+
 class Scope:
     """The body of a lambda, or a block: where a `let` can bind a shared value."""
 
@@ -112,7 +117,7 @@ class Constant(Node):
     """A number whose type may be inferred from its uses, or a literal attribute, which has a
     type."""
 
-    number: Number | LiteralAttr
+    number: Number | complex | LiteralAttr
 
 
 @dataclass(eq=False)

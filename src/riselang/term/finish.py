@@ -19,6 +19,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     VectorType,
+    complex64,
     f32,
     i1,
     i32,
@@ -28,6 +29,7 @@ from riselang.dialects.rise.types import (
 from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.support.recursion import with_deep_stack
 from riselang.term import build, scalar_ops
+from riselang.term.complex_numbers import contains_complex, lower_complex
 from riselang.term.conversion import can_bitcast, conversion_ops
 from riselang.term.inference import Inference
 from riselang.term.nodes import (
@@ -66,6 +68,9 @@ def finish(
     _default_floats(constants, solver)
     for constant in sorted(constants, key=lambda constant: constant.serial):
         _set_default_type(constant, solver)
+    if any(map(_is_complex, uses.counts)):
+        root = lower_complex(root, solver)
+        uses = build.count_uses(root)
     if undecided := solver.undecided_equations():
         left, right = undecided[0]
         raise UserError(f"cannot decide whether the lengths {left} and {right} are equal; "
@@ -85,17 +90,24 @@ def default_floats(root: build.Node, solver: Inference) -> None:
 
 
 def _default_floats(constants: Sequence[build.Constant], solver: Inference) -> None:
-    """Integers come later, since an integer may be a float."""
-    for constant in sorted(constants, key=lambda constant: constant.serial):
-        if isinstance(constant.number, float):
-            _set_default_type(constant, solver)
+    """Complex numbers come first, since a float may be one; integers come later."""
+    for kind in (complex, float):
+        for constant in sorted(constants, key=lambda constant: constant.serial):
+            if isinstance(constant.number, kind):
+                _set_default_type(constant, solver)
 
 
 def _set_default_type(node: build.Constant, solver: Inference) -> None:
     """Give a number whose type nothing determines the type f32 or i32."""
     if isinstance(solver.resolve(node.type), TypeVariable):
         is_integer = isinstance(node.number, int)
-        solver.unify(node.type, i32 if is_integer else f32)
+        is_complex = isinstance(node.number, complex)
+        solver.unify(node.type, i32 if is_integer else complex64 if is_complex else f32)
+
+
+def _is_complex(node: build.Node) -> bool:
+    is_number = isinstance(node, build.Constant) and isinstance(node.number, complex)
+    return is_number or contains_complex(node.type)
 
 
 class _Finisher:
@@ -208,7 +220,7 @@ class _Finisher:
         if isinstance(node.number, LiteralAttr):
             return Literal(node.number, node.location)
         type = self.type(node)
-        if not isinstance(type, ScalarType):
+        if not isinstance(type, ScalarType) or isinstance(node.number, complex):
             raise UserError(
                 f"expected {format_type(type)}, but found the number {node.number}", node.location
             )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from riselang.dialects.rise.types import (
     ScalarType,
     bf16,
+    complex64,
+    complex128,
     f16,
     f32,
     f64,
@@ -25,5 +27,6 @@ DTYPES: Mapping[str, ScalarType] = {
     "bool": i1, "bfloat16": bf16, "float16": f16, "float32": f32, "float64": f64,
     "int8": i8, "int16": i16, "int32": i32, "int64": i64,
     "uint8": u8, "uint16": u16, "uint32": u32, "uint64": u64,
+    "complex64": complex64, "complex128": complex128,
 }  # fmt: skip
 """The scalar type of each dtype that a program can take, by its name."""

@@ -119,7 +119,10 @@ def _parse_type_body(parser: AttrParser, keyword: str, depth: int) -> RiseType:
             source = parse_bare_type(parser, depth + 1)
             parser.parse_punctuation("->", " between argument and result of a function type")
             parts, kind = (source, parse_bare_type(parser, depth + 1)), types.FunType
-    return create_attribute(parser, position, kind, parts)
+    type = create_attribute(parser, position, kind, parts)
+    if isinstance(type, types.ScalarType) and type.is_complex:
+        parser.raise_error("in the dialect, a complex number is a tuple of two floats", position)
+    return type
 
 
 def parse_binder(parser: AttrParser) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -111,6 +112,17 @@ class ScalarType(DataType):
         return isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
 
     @property
+    def is_complex(self) -> bool:
+        """Whether it is a complex number, which only nodes have: in terms, it is a pair."""
+        return isinstance(self.element, ComplexType)
+
+    @property
+    def part(self) -> ScalarType:
+        """The type of the real and the imaginary part of a complex number."""
+        assert isinstance(self.element, ComplexType)
+        return ScalarType(self.element.element_type)
+
+    @property
     def unsigned(self) -> ScalarType:
         """The unsigned integer type of the same width."""
         assert isinstance(self.element, IntegerType)
@@ -128,10 +140,16 @@ class ScalarType(DataType):
             return
         if isinstance(self.element, IntegerType) and _is_integer_element(self.element):
             return
+        if isinstance(self.element, ComplexType) and _is_complex_element(self.element):
+            return
         raise VerifyException(
             f"{self.element} is not a scalar type; expected f16, bf16, f32, f64, "
             "i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64 or index"
         )
+
+
+def _is_complex_element(element: ComplexType) -> bool:
+    return isinstance(element.element_type, Float32Type | Float64Type)
 
 
 def _is_integer_element(element: IntegerType) -> bool:
@@ -346,6 +364,7 @@ u8, u16, u32, u64 = (
     ScalarType(IntegerType(width, Signedness.UNSIGNED)) for width in UNSIGNED_WIDTHS
 )
 bool_ = i1
+complex64, complex128 = (ScalarType(ComplexType(part.element)) for part in (f32, f64))
 index = ScalarType(IndexType())
 
 SCALARS: Mapping[str, ScalarType] = {
@@ -353,7 +372,15 @@ SCALARS: Mapping[str, ScalarType] = {
     "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64,
     "u8": u8, "u16": u16, "u32": u32, "u64": u64, "index": index,
 }  # fmt: skip
-SCALAR_NAMES: Mapping[ScalarType, str] = {type: name for name, type in SCALARS.items()}
+SCALAR_NAMES: Mapping[ScalarType, str] = {
+    **{type: name for name, type in SCALARS.items()},
+    complex64: "complex64",
+    complex128: "complex128",
+}
+
+
+COMPLEX_TYPES: Mapping[RiseType, ScalarType] = {f32: complex64, f64: complex128}
+"""The complex type with parts of each float type."""
 
 
 def is_float(type: RiseType) -> bool:

@@ -59,7 +59,9 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """Divide the sum along these axes by the number of its elements."""
-    type = _float_type("mean", x)
+    type = scalar_dtype("mean", as_array("mean", x, 0))
+    if not type.is_complex:
+        type = _float_type("mean", x)
     return sum(x, axis, keepdims) / length_value(_count("mean", x, axis), type)
 
 
@@ -111,6 +113,8 @@ def limit_of(type: ScalarType, sign: int) -> float:
 
 def _extreme(name: str, function: Any, sign: int, x: Any, axis: Any, keepdims: bool) -> Value:
     type = scalar_dtype(name, x)
+    if type.is_complex:
+        refuse(f"{name} needs an order, but found {type_text(x.type)}; use x.real or rl.abs(x)")
     if _count(name, x, axis) == 0:
         refuse(f"{name}: {type_text(x.type)} has no elements along these axes, so no {name}imum")
     if type == i1:
@@ -126,7 +130,10 @@ def _count(name: str, x: Any, axis: Any) -> Any:
 
 
 def _truths(name: str, x: Any) -> Value:
-    return x if scalar_dtype(name, x) == i1 else convert(x, i1)
+    type = scalar_dtype(name, x)
+    if type.is_complex:
+        return x != 0
+    return x if type == i1 else convert(x, i1)
 
 
 def _number_type(name: str, x: Any) -> ScalarType:

@@ -1,7 +1,7 @@
 """Compiles parts of StableHLO modules with MLIR alone, to functions on buffers.
 
-Inputs and outputs are arrays of floats and signed integers: a complex array is passed as two
-arrays, its real and its imaginary part, and unsigned integers as signed ones of the same bits.
+Inputs and outputs are buffers of floats and signless integers: a complex array is passed as two
+arrays, its real and its imaginary part.
 """
 
 from __future__ import annotations
