@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import riselang as rl
+from riselang.frontends.stablehlo.elements import COMPLEX_OPS
+from riselang.frontends.stablehlo.fallback import model_split
 from riselang.tools import rise
 from support.broken_stablehlo import STABLEHLO
 from support.complex_stablehlo import MOVING, PRODUCTS, complex_case
@@ -20,9 +22,14 @@ from support.tool_runs import called
 @pytest.mark.parametrize("name", [*MOVING, *PRODUCTS])
 @seeds(2, nightly=2, fuzzed=100, batch=10)
 @pytest.mark.sampled(5)
-def test_a_random_op_on_complex_numbers(name: str, seeds: range, ran: Ran) -> None:
+def test_a_random_op_on_complex_numbers(
+    name: str, seeds: range, ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As patterns, and, for every other case, by the fallback."""
     cases = [case for seed in seeds if (case := complex_case(name, seed)) is not None]
-    for case in cases:
+    for number, case in enumerate(cases):
+        ops = COMPLEX_OPS if number % 2 else frozenset[str]()
+        monkeypatch.setattr(model_split, "COMPLEX_OPS", ops)
         try:
             model = rl.from_stablehlo(case.text, fallback="linalg")
         except rl.LimitationError as error:

@@ -67,7 +67,9 @@ class Builder:
 
     # Scalars
 
-    def literal(self, number: Number, type: ScalarType) -> Node:
+    def literal(self, number: Number | complex, type: ScalarType) -> Node:
+        if type.is_complex or isinstance(number, complex):
+            return build.Constant(type, complex(number), scope=self.scope, location=self.location)
         return build.Constant(type, literal(number, type), scope=self.scope, location=self.location)
 
     def operation(

@@ -215,7 +215,6 @@ def test_the_place_that_an_author_gives_is_shown() -> None:
 @pytest.mark.parametrize(
     ("type", "message"),
     [
-        ("tensor<4xcomplex<f32>>", "elements complex<f32> are not supported"),
         ("tensor<4xf8E4M3FN>", "elements f8E4M3FN are not supported"),
         ("tensor<4xi4>", "elements i4 are not supported"),
     ],
@@ -289,10 +288,61 @@ def test_damaged_text_is_read_or_rejected(seed: int) -> None:
         rl.from_stablehlo(text)
 
 
-def test_a_complex_constant_is_rejected_by_its_type() -> None:
+def test_complex_constants_are_read() -> None:
     text = """
-    func.func @main() -> tensor<2xcomplex<f32>> {
+    func.func @main() -> (tensor<2xcomplex<f32>>, tensor<2xcomplex<f64>>, tensor<complex<f32>>) {
       %0 = stablehlo.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>
-      return %0 : tensor<2xcomplex<f32>>
+      %1 = stablehlo.constant dense<[(-1.5, 0x7FF0000000000000), (0.0, 1.0e-3)]>
+          : tensor<2xcomplex<f64>>
+      %2 = stablehlo.constant dense<(0.0, -1.0)> : tensor<complex<f32>>
+      return %0, %1, %2 : tensor<2xcomplex<f32>>, tensor<2xcomplex<f64>>, tensor<complex<f32>>
     }"""
-    assert "elements complex<f32> are not supported" in refusal(text)
+    splat, numbers, scalar = rl.from_stablehlo(text)()
+    assert splat.tolist() == [1 + 2j, 1 + 2j]
+    assert numbers.tolist() == [complex(-1.5, np.inf), 1e-3j]
+    assert scalar == -1j
+
+
+def test_complex_tensors_become_pairs() -> None:
+    text = """
+    func.func @main(%x: tensor<3xcomplex<f32>>, %y: tensor<3x2xcomplex<f32>>)
+        -> (tensor<2xcomplex<f32>>, tensor<3xf32>, tensor<3xi1>, tensor<complex<f32>>) {
+      %d = stablehlo.constant dense<[(1.0, 2.0), (0.0, -1.0), (3.5, 0.0)]> : tensor<3xcomplex<f32>>
+      %0 = stablehlo.multiply %x, %d : tensor<3xcomplex<f32>>
+      %1 = stablehlo.dot_general %0, %y, contracting_dims = [0] x [0]
+          : (tensor<3xcomplex<f32>>, tensor<3x2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+      %2 = stablehlo.abs %0 : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+      %3 = stablehlo.compare EQ, %x, %d
+          : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xi1>
+      %z = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+      %4 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0]
+          : (tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+      return %1, %2, %3, %4 : tensor<2xcomplex<f32>>, tensor<3xf32>, tensor<3xi1>,
+          tensor<complex<f32>>
+    }"""
+    x, y = np.array([1 + 1j, -1j, 2], np.complex64), np.arange(6).reshape(3, 2) + 1j
+    model, y = rl.from_stablehlo(text), y.astype(np.complex64)
+    assert repr(model) == "<model main(arg0 : 3.complex64, arg1 : 3.2.complex64)>"
+    product = x * np.array([1 + 2j, -1j, 3.5], np.complex64)
+    for each in (model(x, y), model.bind(arg1=y)(x)):
+        np.testing.assert_allclose(each[0], product @ y, rtol=1e-6)
+        np.testing.assert_allclose(each[1], np.abs(product), rtol=1e-6)
+        assert each[2].tolist() == [False, True, False]
+        np.testing.assert_allclose(each[3], product.sum(), rtol=1e-6)
+
+
+def test_parts_of_complex_and_real_tensors() -> None:
+    text = """
+    func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+      %0 = stablehlo.complex %x, %y : tensor<2xcomplex<f32>>
+      %1 = stablehlo.negate %0 : tensor<2xcomplex<f32>>
+      %2 = stablehlo.imag %1 : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+      %3 = stablehlo.real %x : tensor<2xf32>
+      %4 = stablehlo.imag %x : tensor<2xf32>
+      %5 = stablehlo.add %3, %4 : tensor<2xf32>
+      return %2, %5 : tensor<2xf32>, tensor<2xf32>
+    }"""
+    x, y = np.array([1, 2], np.float32), np.array([3, -4], np.float32)
+    imaginary, same = rl.from_stablehlo(text)(x, y)
+    np.testing.assert_array_equal(imaginary, -y)
+    np.testing.assert_array_equal(same, x)

@@ -73,6 +73,13 @@ def _convert_function(graph: GraphFunction) -> Program:
             "buffers cannot hold; use `rise import` or rl.from_stablehlo",
             graph.location,
         )
+    types = (*program.arguments, *program.results)
+    if any(type.element.is_complex for type in types):
+        raise LimitationError(
+            f"the function {program.name} takes or returns complex tensors, for which a function "
+            "on buffers has floats; use `rise import` or rl.from_stablehlo",
+            graph.location,
+        )
     return program
 
 

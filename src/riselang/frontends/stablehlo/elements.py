@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import (
     ScalarType,
     bf16,
+    complex64,
+    complex128,
     f16,
     f32,
     f64,
@@ -47,11 +49,11 @@ class ElementType:
 
     @property
     def is_integer(self) -> bool:
-        return not self.is_float and not self.is_boolean
+        return not self.is_float and not self.is_boolean and not self.is_complex
 
     @property
     def is_complex(self) -> bool:
-        return self.name.startswith("complex<")
+        return self.scalar.is_complex
 
     @property
     def is_half(self) -> bool:
@@ -65,15 +67,22 @@ ELEMENT_TYPES: Mapping[str, ElementType] = {
         ElementType("f64", f64), ElementType("i1", i1), ElementType("i8", i8),
         ElementType("i16", i16), ElementType("i32", i32), ElementType("i64", i64),
         ElementType("ui8", u8), ElementType("ui16", u16), ElementType("ui32", u32),
-        ElementType("ui64", u64),
+        ElementType("ui64", u64), ElementType("complex<f32>", complex64),
+        ElementType("complex<f64>", complex128),
     )
 }  # fmt: skip
 BOOLEAN_ELEMENT = ELEMENT_TYPES["i1"]
-COMPLEX_ELEMENT_TYPES: Mapping[str, ElementType] = {
-    f"complex<{part.name}>": ElementType(f"complex<{part.name}>", part.scalar)
-    for part in (ELEMENT_TYPES["f32"], ELEMENT_TYPES["f64"])
-}
-"""Complex elements, pairs of scalars: not supported in programs, only by the linalg fallback."""
+COMPLEX_OPS = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "broadcast", "broadcast_in_dim", "compare", "complex", "concatenate",
+        "constant", "convolution", "divide", "dot", "dot_general", "dynamic_slice",
+        "dynamic_update_slice", "exponential", "gather", "imag", "log", "multiply", "negate",
+        "optimization_barrier", "pad", "real", "reduce", "reshape", "return", "reverse", "select",
+        "slice", "sqrt", "subtract", "transpose", "while",
+    )
+) | {"func.return"}  # fmt: skip
+"""The ops on complex tensors that become patterns; others need the linalg fallback."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,6 @@ def tensor_type(
     value: GraphValue,
     what: str,
     location: SourceLocation | None,
-    elements: Mapping[str, ElementType] = ELEMENT_TYPES,
 ) -> TensorType:
     """Return the type of a value; it must be a tensor with a static shape and supported
     elements."""
@@ -105,10 +113,10 @@ def tensor_type(
             "the model with static ones",
             location,
         )
-    if type.element not in elements:
+    if type.element not in ELEMENT_TYPES:
         raise LimitationError(
             f"{what} has the type {type}; elements {type.element} are not supported, but "
-            f"{', '.join(elements)} are",
+            f"{', '.join(ELEMENT_TYPES)} are",
             location,
         )
-    return TensorType(shape, elements[type.element])
+    return TensorType(shape, ELEMENT_TYPES[type.element])

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.clusters import cluster_roots
-from riselang.frontends.stablehlo.elements import TensorType, tensor_type
+from riselang.frontends.stablehlo.elements import COMPLEX_OPS, TensorType, tensor_type
 from riselang.frontends.stablehlo.ops import (
     bitwise,
     control_flow,
@@ -335,4 +335,8 @@ def _typed_op(op: GraphOp) -> TypedOp:
         for k, each in enumerate(op.operands)
     )
     results = tuple(tensor_type(each, f"the result of {name}", op.location) for each in op.results)
-    return TypedOp(name, operands, results, op.attributes, op.regions, op.location, op.label)
+    typed_op = TypedOp(name, operands, results, op.attributes, op.regions, op.location, op.label)
+    complex_types = [each for each in (*operands, *results) if each.element.is_complex]
+    if complex_types and name not in COMPLEX_OPS:
+        raise typed_op.unsupported(f"it is not defined on elements {complex_types[0].element.name}")
+    return typed_op

@@ -88,7 +88,7 @@ def zero_tensor(builder: Builder, element: ElementType, shape: Sequence[int]) ->
 
 
 def constant_tensor(
-    builder: Builder, element: ElementType, shape: Sequence[int], number: float
+    builder: Builder, element: ElementType, shape: Sequence[int], number: complex
 ) -> Tensor:
     return Tensor(element, tuple(shape), (), lambda: builder.literal(number, element.scalar))
 

@@ -277,8 +277,9 @@ class ModuleReader:
             try:
                 attributes[name] = self._read_attribute(op.attributes[name])
             except TypeError:
-                # The wheel cannot convert complex constants; their op is reported later.
-                attributes[name] = OpaqueAttribute(name)
+                # The wheel has no class for complex constants.
+                value = _read_complex_constant(op)
+                attributes[name] = OpaqueAttribute(name) if value is None else value
         regions = tuple(self._read_block(region, op) for region in op.regions)
         results: list[GraphValue] = []
         for result in op.results:
@@ -432,6 +433,32 @@ def _parse_bfloats(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         ],
         dtype,
     )
+
+
+def _read_complex_constant(op: Any) -> np.ndarray[Any, Any] | None:
+    """Read the value of a complex constant from the text of its op; None if it is not one."""
+    if op.name != "stablehlo.constant":
+        return None
+    type = op.results[0].type
+    shape = [type.get_dim_size(position) for position in range(type.rank)]
+    numbers = _parse_complex(str(op), dtype_of(str(type.element_type)))
+    return np.broadcast_to(numbers[0], shape) if len(numbers) == 1 else numbers.reshape(shape)
+
+
+def _parse_complex(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Parse the elements of `dense<...>`, for which the wheel has no accessor."""
+    body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
+    if body.startswith('"0x'):
+        return np.frombuffer(bytes.fromhex(body[3:-1]), dtype)
+    size = dtype.itemsize // 2
+    words = re.findall(r"0x[0-9A-Fa-f]+|[-+.\w]+", body)
+    parts = [
+        np.frombuffer(int(word, 16).to_bytes(size, "little"), f"<f{size}")[0]
+        if word.startswith("0x")
+        else float(word)
+        for word in words
+    ]
+    return np.array(parts, f"f{size}").view(dtype)
 
 
 def _attribute_value(attribute: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import (
-    COMPLEX_ELEMENT_TYPES,
+    COMPLEX_OPS,
     ELEMENT_TYPES,
     TensorType,
     tensor_type,
@@ -44,8 +44,6 @@ from riselang.runtime.arrays import as_array
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.lazy import cached_property
-
-_PATTERN_NAMES = {**ELEMENT_TYPES, **COMPLEX_ELEMENT_TYPES}
 
 
 def body_with_fallback(
@@ -80,12 +78,20 @@ def _find_obstacle(op: GraphOp) -> str | None:
         for value in (*each.operands, *each.results):
             if not _is_program_type(value.type):
                 return f"{value.type} is not supported in programs"
+            if _is_complex(value.type) and op_name(each) not in COMPLEX_OPS:
+                return f"{op_name(each)} of {value.type} has no patterns"
     return None
 
 
 def _is_program_type(type: TensorKind | str) -> bool:
     """Whether a type is supported in programs; non-tensor types are rejected elsewhere."""
     return not isinstance(type, TensorKind) or type.element in ELEMENT_TYPES
+
+
+def _is_complex(type: TensorKind | str) -> bool:
+    if not isinstance(type, TensorKind):
+        return False
+    return type.element in ELEMENT_TYPES and ELEMENT_TYPES[type.element].is_complex
 
 
 class SplitBody(ModelBody):
@@ -194,14 +200,14 @@ class SplitBody(ModelBody):
         graph = self._graph
         names = argument_names([each.name for each in graph.body.arguments])
         arguments = [
-            tensor_type(each, f"argument {name}", graph.location, _PATTERN_NAMES)
+            tensor_type(each, f"argument {name}", graph.location)
             for name, each in zip(names, graph.body.arguments, strict=True)
         ]
         results = [self._tensor_type(each) for each in graph.body.operations[-1].operands]
         return Signature(graph.name, tuple(names), tuple(arguments), tuple(results), ())
 
     def _tensor_type(self, value: GraphValue) -> TensorType:
-        return tensor_type(value, "a value between units", self._graph.location, _PATTERN_NAMES)
+        return tensor_type(value, "a value between units", self._graph.location)
 
     @cached_property
     def units(self) -> list[Unit]:

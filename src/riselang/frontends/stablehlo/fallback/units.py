@@ -10,8 +10,10 @@ import numpy as np
 
 from riselang import pipelines
 from riselang.compiler.caching import find_or_compile
+from riselang.dialects.rise.types import ScalarType
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.body import ProgramKernel
+from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native.compile_job import Job
 from riselang.native.mlir.linalg import UNIT_NAME, LegalizationFailed, compile_unit
 from riselang.native.mlir.stablehlo import dtype_of
@@ -75,10 +77,7 @@ class LinalgUnit:
             part for array, type in zip(arrays, self.inputs, strict=True)
             for part in _split_complex(array, type)
         ]  # fmt: skip
-        made = [
-            [np.empty(type.shape, _buffer_dtype(type)) for _ in range(_buffer_count(type))]
-            for type in self.outputs
-        ]
+        made = [[_new_buffer(type) for _ in range(_buffer_count(type))] for type in self.outputs]
         self._function(*(part for parts in made for part in parts), *given)
         return [_merge_complex(parts, type) for parts, type in zip(made, self.outputs, strict=True)]
 
@@ -108,7 +107,7 @@ class LinalgUnit:
     def _parameters(self) -> list[Parameter]:
         count = len(self.outputs)
         return [
-            Parameter(f"p{position}", type.element.scalar, type.shape, position < count)
+            Parameter(f"p{position}", _buffer_scalar(type), type.shape, position < count)
             for position, type in enumerate((*self.outputs, *self.inputs))
             for _ in range(_buffer_count(type))
         ]
@@ -121,12 +120,14 @@ def _buffer_count(type: TensorType) -> int:
     return 2 if type.element.is_complex else 1
 
 
-def _buffer_dtype(type: TensorType) -> np.dtype[Any]:
-    """Return the dtype of the buffers that hold a tensor."""
-    dtype = dtype_of(type.element.name)
-    if type.element.is_complex:
-        return np.dtype(f"f{dtype.itemsize // 2}")
-    return dtype
+def _new_buffer(type: TensorType) -> np.ndarray[Any, Any]:
+    return np.empty(type.shape, numpy_dtype(_buffer_scalar(type)))
+
+
+def _buffer_scalar(type: TensorType) -> ScalarType:
+    """Return the scalar type of the buffers that hold a tensor."""
+    scalar = type.element.scalar
+    return scalar.part if scalar.is_complex else scalar
 
 
 def _split_complex(array: Any, type: TensorType) -> Arrays:

@@ -16,7 +16,7 @@ from riselang.api.compiled import Compiled
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.dialects.rise.types import RiseType
-from riselang.frontends.stablehlo.elements import COMPLEX_ELEMENT_TYPES, ELEMENT_TYPES, TensorType
+from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.argument_binding import (
     BoundCode,
     compile_bound,
@@ -38,6 +38,8 @@ from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.lazy import cached_property
 from riselang.support.progress import progress
+from riselang.support.structures import PLAIN_INTERFACE, Interface
+from riselang.term.complex_numbers import as_complex
 from riselang.term.nodes import Term, parameter_names
 
 if TYPE_CHECKING:
@@ -58,10 +60,17 @@ class ProgramKernel(Kernel):
         for _ in names:
             types.append(rest.input)
             rest = rest.output
+        self._interface = Signature.of(program).interface
+        for position, is_complex in enumerate(self._interface.complex_inputs):
+            if is_complex:
+                types[position] = as_complex(types[position])
         super().__init__(program.name, names, types, backend, options, strategy)
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         return self.program.term, len(self.program.results)
+
+    def interface_of(self, source: Term) -> Interface:
+        return self._interface
 
 
 class ModelBody:
@@ -143,7 +152,7 @@ class ModelBody:
     def compiled(self) -> Compiled:
         with hold_forks(), self._lock:
             if self._cached_metadata is not None:
-                found = _load_compiled(self._cached_metadata[1], self._cached_metadata[0].name)
+                found = _load_compiled(*self._cached_metadata)
                 if found is not None:
                     return found
             compiled = self._lowered.compile()
@@ -159,7 +168,7 @@ class ModelBody:
 
         None if nothing can be computed from them in advance.
         """
-        if self.backend != "compile" or not known:
+        if self.backend != "compile" or not known or self.signature.interface != PLAIN_INTERFACE:
             return None
         with hold_forks(), self._lock:
             if known not in self._bound_codes:
@@ -214,14 +223,16 @@ class ModelBody:
             cache.write(self._cache_key, _encode_metadata(self.signature, self._lowered.key))
 
 
-def _load_compiled(facts: Mapping[str, Any], name: str) -> Compiled | None:
+def _load_compiled(signature: Signature, facts: Mapping[str, Any]) -> Compiled | None:
     from riselang.compiler.caching import find_cached
 
-    artifact = find_cached(facts["key"], name, {facts["function"]: None})
+    artifact = find_cached(facts["key"], signature.name, {facts["function"]: None})
     if artifact is None:
         return None
     functions = artifact.load_executables(lambda _: [])
-    return Compiled(functions[facts["function"]], tuple(facts["groups"]))
+    return Compiled(
+        functions[facts["function"]], tuple(facts["groups"]), interface=signature.interface
+    )
 
 
 def _encode_metadata(signature: Signature, key: str) -> bytes:
@@ -271,9 +282,7 @@ def _type_from_json(data: Any) -> TensorType:
 
 def dtype_name(array: np.ndarray[Any, Any]) -> str:
     """Return the StableHLO name of an element type."""
-    return next(
-        name for name in (*ELEMENT_TYPES, *COMPLEX_ELEMENT_TYPES) if dtype_of(name) == array.dtype
-    )
+    return next(name for name in ELEMENT_TYPES if dtype_of(name) == array.dtype)
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:

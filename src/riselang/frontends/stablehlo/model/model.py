@@ -242,7 +242,4 @@ class Model:
 
 
 def _format_type(type: TensorType) -> str:
-    # Complex numbers are not element types of programs.
-    return (
-        str(type) if type.element.is_complex else format_type(array_type(type.element, type.shape))
-    )
+    return format_type(array_type(type.element, type.shape))

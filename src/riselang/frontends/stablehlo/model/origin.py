@@ -21,6 +21,7 @@ from riselang.support.errors import UserError
 from riselang.support.io import decode_text
 from riselang.support.profiling import time_span
 from riselang.support.progress import progress
+from riselang.support.structures import Interface
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
@@ -78,6 +79,17 @@ class Signature:
             program.name, program.argument_names, program.arguments, program.results,
             program.constants,
         )  # fmt: skip
+
+    @property
+    def interface(self) -> Interface:
+        """How the program is called: complex tensors are arrays of floats in it."""
+        inputs = [each.element.is_complex for each in self.arguments]
+        inputs += [each.dtype.kind == "c" for each in self.constants]
+        results = [each.element.is_complex for each in self.results]
+        return Interface(
+            complex_inputs=tuple(inputs) if any(inputs) else (),
+            complex_results=tuple(results) if any(results) else (),
+        )
 
 
 def model_options(**choices: Any) -> Options:

@@ -47,7 +47,11 @@ def _constant(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) 
         # 0.0 and -0.0 compare equal, but differ.
         bits = np.ascontiguousarray(value).tobytes()
         if bits == first.tobytes() * value.size:
-            exact = float(first[0]) if element.is_float else int(first[0])
+            exact = (
+                first[0].item()
+                if element.is_complex
+                else (float(first[0]) if element.is_float else int(first[0]))
+            )
             return constant_tensor(regions.builder, element, shape, exact)
     return regions.add_constant(value, op.result)
 

@@ -73,6 +73,9 @@ class Accumulation:
 
     def _apply_op(self, on_floats: str, on_integers: str, operands: Sequence[Node]) -> Node:
         total = self.total
+        if total.is_complex:
+            generic = {"mulf": "mult", "addf": "add"}[on_floats]
+            return self._builder.operation(generic, operands, total.scalar)
         name = on_floats if total.is_float else on_integers
         if total.is_boolean:
             name = {"muli": "andi", "addi": "ori"}[on_integers]

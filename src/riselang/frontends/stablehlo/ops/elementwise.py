@@ -24,8 +24,12 @@ class _OpsByElement:
     on_signed: str | None
     on_unsigned: str | None
     on_booleans: str | None
+    on_complex: str | None = None
+    """A generic name, which complex numbers have."""
 
     def for_element(self, element: ElementType) -> str | None:
+        if element.is_complex:
+            return self.on_complex
         if element.is_boolean:
             return self.on_booleans
         if element.is_float:
@@ -37,15 +41,17 @@ def _bitwise(name: str) -> _OpsByElement:
     return _OpsByElement(None, name, name, name)
 
 
-def _on_floats(name: str) -> _OpsByElement:
-    return _OpsByElement(name, None, None, None)
+def _on_floats(name: str, on_complex: str | None = None) -> _OpsByElement:
+    return _OpsByElement(name, None, None, None, on_complex)
 
 
 ARITHMETIC_OPS: Mapping[str, _OpsByElement] = {
-    "stablehlo.add": _OpsByElement("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
-    "stablehlo.subtract": _OpsByElement("arith.subf", "arith.subi", "arith.subi", None),
-    "stablehlo.multiply": _OpsByElement("arith.mulf", "arith.muli", "arith.muli", "arith.andi"),
-    "stablehlo.divide": _OpsByElement("arith.divf", "arith.divsi", "arith.divui", None),
+    "stablehlo.add": _OpsByElement("arith.addf", "arith.addi", "arith.addi", "arith.ori", "add"),
+    "stablehlo.subtract": _OpsByElement("arith.subf", "arith.subi", "arith.subi", None, "sub"),
+    "stablehlo.multiply": _OpsByElement(
+        "arith.mulf", "arith.muli", "arith.muli", "arith.andi", "mult"
+    ),
+    "stablehlo.divide": _OpsByElement("arith.divf", "arith.divsi", "arith.divui", None, "div"),
     "stablehlo.maximum": _OpsByElement("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
     "stablehlo.minimum": _OpsByElement(
         "arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"
@@ -63,11 +69,11 @@ ARITHMETIC_OPS: Mapping[str, _OpsByElement] = {
     "stablehlo.sine": _on_floats("math.sin"),
     "stablehlo.tan": _on_floats("math.tan"),
     "stablehlo.tanh": _on_floats("math.tanh"),
-    "stablehlo.exponential": _on_floats("math.exp"),
+    "stablehlo.exponential": _on_floats("math.exp", "exp"),
     "stablehlo.exponential_minus_one": _on_floats("math.expm1"),
-    "stablehlo.log": _on_floats("math.log"),
+    "stablehlo.log": _on_floats("math.log", "log"),
     "stablehlo.log_plus_one": _on_floats("math.log1p"),
-    "stablehlo.sqrt": _on_floats("math.sqrt"),
+    "stablehlo.sqrt": _on_floats("math.sqrt", "sqrt"),
     "stablehlo.cbrt": _on_floats("math.cbrt"),
     "stablehlo.round_nearest_afz": _on_floats("math.round"),
     "stablehlo.round_nearest_even": _on_floats("math.roundeven"),
@@ -103,6 +109,8 @@ def scalar_literal(builder: Builder, value: float, type: ScalarType) -> Node:
 @lowers_elementwise("stablehlo.negate")
 def _negate(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     scalar = op.result.element.scalar
+    if op.result.element.is_complex:
+        return builder.operation("neg", operands, scalar)
     if op.result.element.is_float:
         return builder.operation("arith.negf", operands, scalar)
     return builder.operation("arith.subi", [scalar_literal(builder, 0, scalar), *operands], scalar)
@@ -116,6 +124,8 @@ def _not(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
 @lowers_elementwise("stablehlo.abs")
 def _abs(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
+    if op.operands[0].element.is_complex:
+        return builder.operation("abs", operands, element.scalar)
     if element.is_unsigned:
         return operands[0]
     return builder.operation("math.absf" if element.is_float else "math.absi", operands,
@@ -137,6 +147,26 @@ def _sign(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     return builder.select(
         builder.compare("lt", x, zero), scalar_literal(builder, -1, element.scalar), positive
     )
+
+
+@lowers_elementwise("stablehlo.complex", summary="`map` of a pair of floats")
+def _complex(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
+    return builder.operation("complex", operands, op.result.element.scalar)
+
+
+@lowers_elementwise("stablehlo.real", summary="`map` of the first float of a pair")
+def _real(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
+    if not op.operands[0].element.is_complex:
+        return operands[0]
+    return builder.operation("real", operands, op.result.element.scalar)
+
+
+@lowers_elementwise("stablehlo.imag", summary="`map` of the second float of a pair")
+def _imag(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
+    scalar = op.result.element.scalar
+    if not op.operands[0].element.is_complex:
+        return scalar_literal(builder, 0.0, scalar)
+    return builder.operation("imag", operands, scalar)
 
 
 @lowers_elementwise("stablehlo.rsqrt")
@@ -180,6 +210,8 @@ def _clamp(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
 def _compare(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.operands[0].element
     relation = op.attributes["comparison_direction"].lower()
+    if element.is_complex:
+        return builder.compare(relation, *operands)
     if element.is_float and op.attributes.get("compare_type") != "TOTALORDER":
         return builder.compare(relation, *operands)
     return compare_elements(builder, relation, element, *operands)
