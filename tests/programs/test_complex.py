@@ -170,6 +170,17 @@ def test_types_come_from_the_arguments(backend: str) -> None:
         program(wide, {"scale": 2j})
 
 
+def test_debugging_shows_complex_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    @rl.jit
+    def program(x):
+        rl.debug.print("{}", rl.zip(x, x.real))
+        return x | rl.map(lambda a: (rl.debug.print("a = {}", a), a * 2)[1])
+
+    program(np.array([1 + 2j, 3j]))
+    lines = set(capsys.readouterr().out.splitlines())
+    assert lines == {"a = (1+2j)", "a = 3j", "(array([1.+2.j, 0.+3.j]), array([1., 0.]))"}
+
+
 def test_one_result_in_a_structure() -> None:
     @rl.jit
     def program(x, scale=1j):

@@ -68,6 +68,20 @@ def _describe(array: Any) -> str:
     return f"an array of {array.dtype}" if is_array else type(array).__name__
 
 
+def combine_parts(buffers: Sequence[Array], flags: ComplexLeaves) -> Sequence[Array]:
+    """Combine the two arrays that each complex array has inside a program."""
+    if len(buffers) != len(flags) + sum(flags):
+        return buffers
+    remaining = iter(buffers)
+    arrays: list[Array] = []
+    for is_complex in flags:
+        array = next(remaining)
+        if is_complex:
+            array = view_as_complex(np.stack([array, next(remaining)], axis=-1))
+        arrays.append(array)
+    return arrays
+
+
 def complex_argument(argument: Any, part: ScalarType, rank: int, name: str) -> Array:
     """Return the complex array or scalar that is passed to a parameter with these parts."""
     element = COMPLEX_TYPES[part]

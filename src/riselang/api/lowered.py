@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
-from riselang.api.complex_arrays import view_inputs
+from riselang.api.complex_arrays import combine_parts, view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
@@ -320,8 +320,11 @@ class Lowered:
         """Return the functions that see values of one run, by the locations of their lets."""
         from riselang.interpreter.evaluate import to_buffers
 
-        def observer(make: Callable[[], Callable[..., Any]], count: int) -> Any:
+        complex_leaves = dict(self.interface.complex_observed)
+
+        def observer(location: str, make: Callable[[], Callable[..., Any]], count: int) -> Any:
             function = make()
+            flags = complex_leaves.get(location, ((),) * count)
 
             def observe(pattern: Pattern, value: Any) -> None:
                 type = pattern.argument("s")
@@ -332,12 +335,14 @@ class Lowered:
                     own = value
                     if position < len(parts) - 1:
                         own, value = value
-                    arrays = [array[()] for array in to_buffers(part, own)]
+                    buffers = combine_parts(to_buffers(part, own), flags[position])
+                    arrays = [array[()] for array in buffers]
                     values.append(arrays[0] if len(arrays) == 1 else tuple(arrays))
                 function(*values)
 
             return observe
 
         return {
-            location: observer(make, count) for location, make, count in self.interface.observers
+            location: observer(location, make, count)
+            for location, make, count in self.interface.observers
         }

@@ -114,7 +114,7 @@ def number_class(array: Array) -> type:
 
 
 DEFAULT_TYPES: Mapping[type, ScalarType] = {float: f32, complex: complex64}
-"""The types of Python numbers that nothing determines; others are i32."""
+"""The types for the numbers of a class that nothing determines; for other classes, i32."""
 
 
 def resolve_weak(inference: Inference, type: RiseType, number: type) -> RiseType:

@@ -85,7 +85,7 @@ class _LinePrinter:
 def _observe(make: Callable[[], Callable[..., Any]], values: Sequence[Any]) -> None:
     trace, location = current_trace(), user_location()
     nodes = [as_node(value) for value in values]
-    trace.add_observer(location, make, len(nodes))
+    trace.add_observer(location, make, nodes)
     trace.scope_effects.setdefault(trace.scope, []).append((location, nodes))
 
 

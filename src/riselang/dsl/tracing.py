@@ -29,7 +29,7 @@ from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
-from riselang.support.structures import PLAIN_INTERFACE, Interface, flatten
+from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.term import build
 from riselang.term.complex_numbers import complex_leaves, contains_complex
 from riselang.term.finish import default_floats
@@ -75,6 +75,8 @@ class Trace:
         self.interface = PLAIN_INTERFACE
         """How the traced program is called; known after the trace."""
         self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)
+        self._observed: dict[str, Sequence[build.Node]] = {}
+        """The values that are observed at each location."""
         self._pattern_uses: dict[tuple[Instance, str | None, int], build.PatternUse] = {}
 
     @contextmanager
@@ -92,11 +94,15 @@ class Trace:
         self.interface = replace(self.interface, messages=tuple(messages.items()))
 
     def add_observer(
-        self, location: SourceLocation | None, make: Callable[[], Callable[..., Any]], count: int
+        self,
+        location: SourceLocation | None,
+        make: Callable[[], Callable[..., Any]],
+        values: Sequence[build.Node],
     ) -> None:
-        """Call a function with `count` values at a location; `make` returns it for each run."""
+        """Call a function with these values at a location; `make` returns it for each run."""
+        self._observed[str(location)] = values
         observers = [each for each in self.interface.observers if each[0] != str(location)]
-        observers.append((str(location), make, count))
+        observers.append((str(location), make, len(values)))
         self.interface = replace(self.interface, observers=tuple(observers))
 
     @contextmanager
@@ -130,8 +136,15 @@ class Trace:
         return replace(
             self.interface,
             complex_inputs=flags if any(flags) else (),
-            complex_results=complex_leaves(self.inference.resolve(root.body.type)),
+            complex_results=self._complex_leaves(root.body),
+            complex_observed=tuple(
+                (location, tuple(map(self._complex_leaves, values)))
+                for location, values in self._observed.items()
+            ),
         )
+
+    def _complex_leaves(self, value: build.Node) -> ComplexLeaves:
+        return complex_leaves(self.inference.resolve(value.type))
 
     def unify(self, expected: RiseType, found: RiseType, what: str) -> None:
         """Unify two types; a mismatch is a `UserError` at the user's line."""

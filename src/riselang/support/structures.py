@@ -91,6 +91,8 @@ class Interface:
     observers: tuple[tuple[str, Callable[[], Callable[..., Any]], int], ...] = ()
     """For each location where Python code sees values: how to make the function that is called with
     them in a run, and the number of values."""
+    complex_observed: tuple[tuple[str, tuple[ComplexLeaves, ...]], ...] = ()
+    """For each of these locations, which arrays of each value have complex numbers."""
 
     def unflatten(self, results: Sequence[Any]) -> Any:
         """Return the results as the function returns them."""

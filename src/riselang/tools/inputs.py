@@ -81,6 +81,8 @@ def _random_array(generator: np.random.Generator, shape: Sequence[int], dtype: A
         return generator.integers(0, 16, shape).astype(dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (generator.random(shape) + 1j * generator.random(shape)).astype(dtype)
     return generator.random(shape).astype(dtype)
 
 
