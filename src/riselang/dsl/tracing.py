@@ -312,7 +312,8 @@ def guard_with_checks(trace: Trace, scope: build.Scope, node: build.Node) -> bui
 
     for passed in checks:
         node = guard(node, passed)
-    for location, values in reversed(effects):
+    # The interpreter computes the body of a let, a node of the same scope, before its value.
+    for location, values in effects:
         node = bind_observed(location, values, node)
     return node
 

@@ -145,3 +145,15 @@ def test_the_setting_checks_all_programs() -> None:
     command = [sys.executable, "-c", program]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "error: 'log' of 0 is -inf" in found.stderr
+
+
+def test_values_are_printed_in_the_order_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    @rl.jit
+    def program(x: Any) -> Any:
+        rl.debug.print("first {}", x)
+        y = x + 1.0
+        rl.debug.print("second {}", y)
+        return y
+
+    program(np.zeros(1, np.float32))
+    assert capsys.readouterr().out == "first [0.]\nsecond [1.]\n"
