@@ -109,12 +109,12 @@ class CapturedArrays:
 
 
 def number_class(array: Array) -> type:
-    """Return the class of the Python numbers that an array was made from."""
+    """Return the Python class of the numbers that an array was made from."""
     return {"b": bool, "i": int, "c": complex}.get(array.dtype.kind, float)
 
 
 DEFAULT_TYPES: Mapping[type, ScalarType] = {float: f32, complex: complex64}
-"""The types for the numbers of a class that nothing determines; for other classes, i32."""
+"""The type of the numbers of each Python class if nothing determines it; otherwise i32."""
 
 
 def resolve_weak(inference: Inference, type: RiseType, number: type) -> RiseType:
