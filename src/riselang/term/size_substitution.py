@@ -25,6 +25,7 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     operation_type,
+    subterms,
 )
 
 
@@ -97,15 +98,12 @@ def open_term_binder(function: DepLambda, reserved_names: Collection[str] = ()) 
 def term_names(term: Term) -> set[str]:
     """The sizes and data types that are mentioned anywhere in a term."""
     names: set[str] = set()
-    stack = [term]
-    while stack:
-        current = stack.pop()
-        names.update(nat_variables(current.type), type_variables(current.type))
-        if isinstance(current, Pattern | DepApply):
-            arguments = current.arguments if isinstance(current, Pattern) else [current.argument]
+    for part in subterms(term):
+        names.update(nat_variables(part.type), type_variables(part.type))
+        if isinstance(part, Pattern | DepApply):
+            arguments = part.arguments if isinstance(part, Pattern) else [part.argument]
             for argument in arguments:
                 names.update(argument.variables if isinstance(argument, Nat) else ())
-        stack.extend(current.children)
     return names
 
 
