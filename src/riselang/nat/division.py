@@ -128,7 +128,10 @@ def _divide_without_mods(dividend: Nat, divisor: Nat) -> Nat | None:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _symbolic_remainder(dividend: Nat, divisor: Nat) -> Nat:
-    _, residue = split_multiple(_drop_inner_mods(dividend, divisor), divisor)
+    # A product of mods, such as (x mod m) * (y mod m), loses one in each round.
+    while (simpler := _drop_inner_mods(dividend, divisor)) != dividend:
+        dividend = simpler
+    _, residue = split_multiple(dividend, divisor)
     return _reduce_remainder(residue, divisor)
 
 

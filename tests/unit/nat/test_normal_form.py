@@ -137,6 +137,12 @@ def test_constant_divisors_must_be_positive(divisor: int) -> None:
         _ = N % divisor
 
 
+def test_a_product_of_mods_has_one_remainder() -> None:
+    remainder = Nat.const(1) % N
+    assert remainder * remainder % N == remainder
+    assert str(remainder * remainder * remainder % N) == "1 mod N"
+
+
 @pytest.mark.parametrize("name", ["", "4", "a b", "mod", "floordiv", "min", "max", "N+1"])
 def test_names_that_are_refused(name: str) -> None:
     with pytest.raises(NatError, match="not a name"):
