@@ -44,6 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         deselected = {item for item in items if item.get_closest_marker("nightly")}
         if not config.option.keyword and not any("::" in each for each in config.args):
             deselected |= unsampled_cases(items)
+            if not any(each.endswith(".py") for each in config.args):
+                deselected |= resting_cases(items)
         items[:] = [item for item in items if item not in deselected]
         config.hook.pytest_deselected(items=list(deselected))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
@@ -62,6 +64,17 @@ def unsampled_cases(items: list[pytest.Item]) -> set[pytest.Item]:
         surplus = max(0, len(cases) - marker.args[0])
         unsampled |= set(random.Random(f"{first_seed()} {name}").sample(cases, surplus))
     return unsampled
+
+
+def resting_cases(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The cases marked `rotating` that do not run with this seed."""
+    resting: set[pytest.Item] = set()
+    for item in items:
+        if (marker := item.get_closest_marker("rotating")) is not None:
+            name = item.nodeid.partition("::")[0] if marker.kwargs.get("by_file") else item.nodeid
+            if random.Random(f"{first_seed()} {name}").randrange(marker.args[0]):
+                resting.add(item)
+    return resting
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -39,7 +39,7 @@ SPEED = {
     "intensity": 8.0, "machine": "a machine", "threads": 1, "rounds": 15, "note": "a note",
 }  # fmt: skip
 Open = Callable[..., Watched]
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.rotating(3)]
 
 
 @pytest.fixture(scope="module")

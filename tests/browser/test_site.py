@@ -11,7 +11,7 @@ import pytest
 from support.browsers import browser
 from support.site import built_site
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.rotating(3, by_file=True)]
 SIZES = [(390, 844), (1024, 768), (1920, 1080)]
 PAGES = ["index", "tutorial", "patterns", "rules", "gallery", "reference/commands", "how-to/rule"]
 

@@ -15,7 +15,10 @@ from riselang.native.llvm import guard
 from riselang.support.errors import LimitationError
 from support.pairwise import each_once
 
-pytestmark = pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals"),
+    pytest.mark.rotating(3),
+]
 
 LOOPS = {
     "carries a number": "def main = fun((x : f32), "

@@ -23,6 +23,8 @@ from riselang.tools import rise_opt
 from support.checking import module_of
 from support.programs import seeded_program
 
+pytestmark = pytest.mark.rotating(3)
+
 ROOT = Path(__file__).parents[2]
 SEEDS = sorted((ROOT / "examples/seeds").glob("*.mlir"))
 PROGRAMS = sorted((ROOT / "examples/programs").glob("*.rise"))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.rotating(3)
+
 COMMON = """
 import json, os, random, struct, sys
 import numpy as np

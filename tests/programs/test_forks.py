@@ -11,7 +11,10 @@ import pytest
 
 from riselang.native.llvm import shared_libraries as libraries
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
+    pytest.mark.rotating(3),
+]
 
 COMMON = """
 import multiprocessing, os, sys, threading, time

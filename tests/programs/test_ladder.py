@@ -13,6 +13,8 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import LADDER
 from support.pairwise import combined
 
+pytestmark = pytest.mark.rotating(2)
+
 PROGRAMS = Path(__file__).parents[2] / "examples/programs"
 SIZE = 64
 

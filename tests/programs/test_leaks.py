@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from running import NAMES, jitted, module
 
+pytestmark = pytest.mark.rotating(3)
+
 CALLS = 10_000
 PAGES = Path("/proc/self/statm")
 ALLOWED = 2 << 20

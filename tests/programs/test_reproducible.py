@@ -11,6 +11,8 @@ import pytest
 
 from support.fuzzing import FUZZ_FRACTION, examples
 
+pytestmark = pytest.mark.rotating(3)
+
 RUNS = examples(2, nightly=4, fuzzed=20)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
 SCRIPT = """

@@ -33,6 +33,8 @@ from riselang.support.errors import UserError
 from riselang.term.from_dialect import read_units
 from riselang.term.to_dialect import program_module
 
+pytestmark = pytest.mark.rotating(2)
+
 
 @dataclass(frozen=True)
 class Program:

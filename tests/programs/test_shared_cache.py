@@ -22,6 +22,8 @@ from riselang.api.lowered import Lowered
 from riselang.compiler.caching import find_cached, term_key
 from support.fuzzing import examples
 
+pytestmark = pytest.mark.rotating(3)
+
 PROCESSES = examples(6, nightly=12, fuzzed=64)
 DAMAGED = 1000
 COMPILED_AGAIN = examples(4, nightly=8, fuzzed=200)

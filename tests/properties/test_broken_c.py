@@ -14,6 +14,8 @@ from riselang.support.errors import InternalError, RiseError
 from support.c_programs import EXTRA, KERNELS
 from support.fuzzing import Ran, seeds
 
+pytestmark = pytest.mark.rotating(3)
+
 FILES = [path.read_text() for path in sorted((*KERNELS.glob("*.c"), *EXTRA.glob("*.c")))]
 WORDS = (
     "while", "break", "return", "goto", "*", "&", "->", "struct", "float", "unsigned", "char", "%",

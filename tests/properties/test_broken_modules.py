@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from xdsl.dialects.func import FuncOp
 
 from riselang.dialects.module import module_text, parse_module, verify_module, walk
@@ -15,6 +16,8 @@ from support.broken_modules import MODULES
 from support.fuzzing import Ran, seeds
 from support.small_runs import run_small
 from support.tool_runs import called, limited
+
+pytestmark = pytest.mark.rotating(3)
 
 PASSES = "convert-rise-to-imperative,resolve-rise-access"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_program, parse_term
@@ -14,6 +16,8 @@ from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds
 from support.small_runs import run_small
 from support.tool_runs import called, limited
+
+pytestmark = pytest.mark.rotating(3)
 
 
 @seeds(1000, nightly=5000, fuzzed=50_000, batch=500)

@@ -7,10 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.broken_modules import MODULES
 from support.broken_notation import NOTATION
 from support.fuzzing import Ran, seeds
 from support.tool_runs import SECONDS, Outcome
+
+pytestmark = pytest.mark.rotating(3)
 
 PASSES = "convert-rise-to-imperative,resolve-rise-access"
 SIZES = [part for name in "NMK" for part in ("--size", f"{name}=3")]

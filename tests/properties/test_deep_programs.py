@@ -31,6 +31,8 @@ from support.deep_programs import (
 from support.fuzzing import IS_NIGHTLY
 from support.tool_runs import called
 
+pytestmark = pytest.mark.rotating(3)
+
 LENGTH, DEPTH = 10_000 if IS_NIGHTLY else 4_000, 1_000
 VALUES = [1.0, 2.0, 3.0, 4.0]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from riselang.dialects.rise.pattern_registry import KEYWORD_PARAMETERS, PATTERNS
 from riselang.dialects.rise.types import ArrayType, VectorType
 from riselang.term.nodes import Apply, Pattern, Scalar, Term, spine, subterms
@@ -13,6 +15,8 @@ from support.generation.loops import REDUCTIONS
 from support.numpy_patterns import PATTERNS as NUMPY_MEANINGS
 from support.programs import seeded_program
 from support.random_scalars import COMMON
+
+pytestmark = pytest.mark.rotating(3)
 
 SEEDS = range(400)
 MANY_SEEDS = range(1000)

@@ -14,6 +14,8 @@ import pytest
 from riselang.tools import rise
 from riselang.tools.figures import read_report
 
+pytestmark = pytest.mark.rotating(3)
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 

@@ -86,6 +86,16 @@ def test_long():
 def test_cases(case):
     pass
 """
+ROTATING = """
+import pytest
+
+pytestmark = pytest.mark.rotating(3)
+
+@pytest.mark.parametrize("turn", range(90))
+def test_turns(turn):
+    pass
+"""
+ROTATING_BY_FILE = ROTATING.replace("(3)", "(3, by_file=True)").replace("_turns", "_files")
 
 
 def run_pytest(folder: Path, *arguments: str, **variables: str) -> str:
@@ -93,9 +103,11 @@ def run_pytest(folder: Path, *arguments: str, **variables: str) -> str:
     tests = Path(__file__).parents[1]
     (folder / "conftest.py").write_text((tests / "conftest.py").read_text())
     (folder / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n  nightly: n\n  sampled: s\n  long: l\n"
+        "[pytest]\nmarkers =\n  nightly: n\n  sampled: s\n  long: l\n  rotating: r\n"
     )
     (folder / "test_some.py").write_text(FAILING)
+    (folder / "test_turns.py").write_text(ROTATING)
+    (folder / "test_files.py").write_text(ROTATING_BY_FILE)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("RISE_")
     }
@@ -152,6 +164,16 @@ def test_the_seed_samples_the_cases_of_a_test(tmp_path: Path) -> None:
     assert len(sampled_cases(run_pytest(tmp_path, RISE_NIGHTLY="1"))) == 9
     assert sampled_cases(run_pytest(tmp_path, "-k", "test_cases")) == set("012345678")
     assert sampled_cases(run_pytest(tmp_path, "test_some.py::test_cases")) == set("012345678")
+
+
+def test_the_seed_chooses_the_rotating_tests(tmp_path: Path) -> None:
+    runs = [run_pytest(tmp_path, RISE_FUZZ_SEED=str(seed)) for seed in (40, 41, 43)]
+    turns = [{*re.findall(r"test_turns\[(\d+)\] PASSED", printed)} for printed in runs]
+    assert all(15 < len(each) < 45 for each in turns)
+    assert len({*map(frozenset, turns)}) == len(turns)
+    assert {printed.count("test_files[") for printed in runs} == {0, 90}
+    assert run_pytest(tmp_path, "test_turns.py").count("test_turns[") == 90
+    assert run_pytest(tmp_path, RISE_NIGHTLY="1").count("test_turns[") == 90
 
 
 MAKEFILE = "good:\n\t@echo all is well\nbad:\n\t@echo this is wrong; exit 3\nlast:\n\t@echo ran\n"

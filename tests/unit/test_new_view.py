@@ -15,6 +15,8 @@ import pytest
 
 import riselang as rl
 
+pytestmark = pytest.mark.rotating(3)
+
 SOURCES = Path(rl.__file__).parent
 TESTS = Path(__file__).parents[1]
 

@@ -9,7 +9,7 @@ import pytest
 
 import riselang
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.rotating(3)]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 

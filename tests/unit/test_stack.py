@@ -18,6 +18,8 @@ import pytest
 from riselang.support.errors import LimitationError
 from riselang.support.recursion import MAX_CALL_DEPTH, has_deep_stack, with_deep_stack
 
+pytestmark = pytest.mark.rotating(3)
+
 DEEP = 20_000
 
 

@@ -13,6 +13,8 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.staging import split_by_known_parameters
 from riselang.term.nodes import Lambda, Term
 
+pytestmark = pytest.mark.rotating(3)
+
 LEVELS = 1_500
 
 

@@ -17,6 +17,8 @@ from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.term.nodes import Term
 
+pytestmark = pytest.mark.rotating(2)
+
 STAGES = ("notation", "rise", "imperative", "affine", "llvm")
 
 

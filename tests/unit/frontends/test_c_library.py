@@ -17,6 +17,8 @@ from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bit
 from support.c_structured import structured_function
 from support.fuzzing import IS_NIGHTLY
 
+pytestmark = pytest.mark.rotating(2)
+
 needs_blas = pytest.mark.skipif(not libraries.is_installed(libraries.BLAS), reason="needs a BLAS")
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 23, "m": 8}
 FOR = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "

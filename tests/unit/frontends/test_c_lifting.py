@@ -26,6 +26,8 @@ from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.pairwise import each_once
 
+pytestmark = pytest.mark.rotating(2)
+
 NIGHTLY = pytest.mark.nightly
 SIZES = {"ni": 11, "nj": 13, "nk": 7, "nl": 9, "nm": 5, "nr": 3, "nq": 4, "np": 6, "n": 53, "m": 8}
 MATRICES = "int n, int m, int l, double a, double C[n][m], double A[n][l], double B[l][m]"

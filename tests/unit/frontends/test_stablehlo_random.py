@@ -14,6 +14,8 @@ from support import xla_random_bits
 from support.fuzzing import IS_NIGHTLY
 from support.pairwise import each_once
 
+pytestmark = pytest.mark.rotating(3)
+
 KEPT = {
     f"{algorithm}-{list(map(int, state))}": (algorithm, state, expected)
     for algorithm, state, expected in xla_random_bits.expected()

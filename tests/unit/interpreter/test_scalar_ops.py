@@ -43,6 +43,8 @@ from riselang.term.to_dialect import program_module
 from support.fuzzing import IS_NIGHTLY
 from support.machines import unresolved
 
+pytestmark = pytest.mark.rotating(2)
+
 FLOATS = [SCALARS[name] for name in ("f16", "bf16", "f32", "f64")]
 INTEGERS = [SCALARS[name] for name in ("i1", "i8", "i16", "i32", "i64", "u8", "u64")]
 FLOAT_VALUES = [

@@ -16,6 +16,8 @@ from riselang.support.config import Options
 from riselang.term.to_dialect import program_module
 from support.guarded import Call, Request, runner
 
+pytestmark = pytest.mark.rotating(2)
+
 STORED = {
     "the end of a loop": "x |> mapSeq(fun(row, row |> map(add(1)))) |> take(2)",
     "blocks": "x |> join |> split(4) |> mapSeq(fun(b, b |> map(add(1)))) |> join |> take(9)",

@@ -15,6 +15,8 @@ import pytest
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm.ir_text import FLOAT_FORMATS, _nearest_float_bits
 
+pytestmark = pytest.mark.rotating(3)
+
 CALLS = """
 define i16 @{name}({wide} %x) {{
   %narrow = call {narrow} @{function}({wide} %x)

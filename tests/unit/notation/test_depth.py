@@ -13,6 +13,8 @@ from riselang.notation.formatting import format_program
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 
+pytestmark = pytest.mark.rotating(3)
+
 
 def nested(count: int) -> str:
     before = "".join(f"(fun(x{i}, " for i in range(count))

@@ -21,6 +21,8 @@ from riselang.notation.program import parse_program, parse_term
 from riselang.support.errors import LimitationError, RiseError
 from riselang.term.inference import Inference, TypeMismatch
 
+pytestmark = pytest.mark.rotating(3)
+
 
 def doubling(value: str, lets: int = 40) -> str:
     """Each name stands for twice what the one before does."""

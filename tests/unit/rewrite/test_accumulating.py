@@ -21,6 +21,8 @@ from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term
 from support.pairwise import combined, each_once
 
+pytestmark = pytest.mark.rotating(2)
+
 Sizes = tuple[int, int, int]
 SUM = "zip({0}, {1}) |> map(mult) |> reduce(add, {2})"
 SECOND = "zip(a, c) |> map(fun(p, zip(b |> transpose, snd(p)) |> map(fun(q, {}))))"

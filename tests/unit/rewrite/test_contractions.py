@@ -28,6 +28,8 @@ from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
 from support.pairwise import combined, each_once
 
+pytestmark = pytest.mark.rotating(2)
+
 Sizes = tuple[int, int, int]
 FORMS = {
     "A B": ("{0}.{2}", "{2}.{1}", "a", "b |> transpose"),

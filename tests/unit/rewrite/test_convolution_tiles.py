@@ -26,6 +26,8 @@ from riselang.term.contraction import contract
 from riselang.term.nodes import Term
 from support.rewriting import inner, refused, rewritten
 
+pytestmark = pytest.mark.rotating(2)
+
 CONVOLUTION = """fun((
     k : {rows}.{columns}.{features}.{kernels}.f32, x : {n}.{h}.{w}.{features}.f32),
   x |> map(fun(image, image |> map(slide({columns}, 1)) |> slide({rows}, 1) |> map(transpose)

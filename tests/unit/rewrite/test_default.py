@@ -18,6 +18,8 @@ from riselang.tools import rise
 from support.machines import MACHINES
 from support.pairwise import each_once
 
+pytestmark = pytest.mark.rotating(2)
+
 MATMUL = """fun((A : {0}.{1}.f32, B : {1}.{2}.f32), A |> {3}(fun(row, B |> transpose
   |> map(fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
 GEMV = """fun((A : 30.{0}.f32, x : {0}.f32), A |> map(fun(row,

@@ -12,6 +12,8 @@ from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.term.nodes import Term
 
+pytestmark = pytest.mark.rotating(2)
+
 NIGHTLY = pytest.mark.nightly
 SUM = "zip({}, {}) |> map(mult) |> reduce(add, 0.0)"
 PRODUCT = f"a |> map(fun(r, b |> transpose |> map(fun(k, {SUM.format('r', 'k')}))))"

@@ -22,6 +22,8 @@ from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 from support.pairwise import combined
 
+pytestmark = pytest.mark.rotating(2)
+
 LINES = {"rows": "a", "columns": "a |> transpose"}
 FORMS = {
     "sums": "{} |> map(fun(l, l |> reduce(add, 0.0)))",

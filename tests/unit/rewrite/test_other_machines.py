@@ -24,6 +24,8 @@ from riselang.rewrite.traversals import top_down
 from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES, assembly_for, unresolved
 
+pytestmark = pytest.mark.rotating(2)
+
 PRODUCT = (
     "fun((a : {0}.{2}.{3}, b : {2}.{1}.{3}), a |> map(fun(r, b |> transpose |> map(fun(k, "
     "zip(r, k) |> reduce(fun((sum, p), fma(fst(p), snd(p), sum)), 0.0))))))"

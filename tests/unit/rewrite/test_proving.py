@@ -20,6 +20,8 @@ from riselang.support.errors import LimitationError, UserError
 from riselang.term.nodes import Pattern
 from support.fuzzing import IS_NIGHTLY
 
+pytestmark = pytest.mark.rotating(2)
+
 TRUE = [*laws.MAPS, *laws.SHAPES, *laws.ENDS, *laws.WINDOWS, *laws.INDICES, *laws.FOLDS]
 NEEDS_FACTS = {"while", "sort", "reducePar", "scatter", "clampIdx", "checkIdx"}
 """The patterns some of whose laws in the reference are not those of views."""

@@ -17,6 +17,8 @@ from riselang.rewrite.proving.prover import Proof, strip_type_parameters
 from riselang.rewrite.proving.trials import SEEDS, Trial
 from riselang.rewrite.proving.value_comparison import Unequal
 
+pytestmark = pytest.mark.rotating(2)
+
 TIMEOUT_MS = 200
 
 

@@ -16,6 +16,8 @@ from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES
 from support.pairwise import each_once
 
+pytestmark = pytest.mark.rotating(2)
+
 PROGRAMS = Path(__file__).parents[3] / "examples/programs"
 
 

@@ -14,6 +14,8 @@ import pytest
 import riselang
 from riselang.runtime.environment import PACKAGES, hash_compiler, hash_folder, hash_package
 
+pytestmark = pytest.mark.rotating(3)
+
 PACKAGE = Path(riselang.__file__).parent
 CHANGED = (
     "native/llvm/temporary_pool.ll",

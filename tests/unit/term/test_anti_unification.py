@@ -23,6 +23,8 @@ from riselang.term.anti_unification import (
 from riselang.term.nodes import Bound, Free, Lambda, Term
 from riselang.term.outline_repeats import outline
 
+pytestmark = pytest.mark.rotating(3)
+
 X, Y = (Free(name, array(8, f32)) for name in "xy")
 
 

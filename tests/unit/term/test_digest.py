@@ -7,10 +7,14 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 import riselang as rl
 from riselang.notation.program import parse_term
 from riselang.term.digest import PartDigests, digest
 from riselang.term.nodes import Term
+
+pytestmark = pytest.mark.rotating(3)
 
 SCRIPT = """
 import riselang as rl

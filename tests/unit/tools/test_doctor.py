@@ -17,6 +17,8 @@ from riselang.support.machine import available_cores
 from riselang.tools import doctor, doctor_checks, rise, self_test
 from riselang.tools.doctor_findings import Finding, State
 
+pytestmark = pytest.mark.rotating(3)
+
 
 def run(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     code = 0

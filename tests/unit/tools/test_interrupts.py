@@ -21,6 +21,8 @@ import riselang as rl
 from riselang.tools import exits
 from riselang.tools.exits import run_tool
 
+pytestmark = pytest.mark.rotating(3)
+
 READY = "ready"
 KERNEL = f"""
 import riselang as rl
