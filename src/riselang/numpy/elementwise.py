@@ -171,7 +171,7 @@ def one_of(value: Value) -> Value:
 
 def pow(x: Any, y: Any) -> Value:
     """Return the power `x ** y`; the exponents of integers must not be negative."""
-    if isinstance(y, int) and y > 0 and not isinstance(y, bool) and not _is_float(as_value(x)):
+    if isinstance(y, int) and y > 0 and not isinstance(y, bool):
         return as_value(x) ** y
     x, y = promote(x, y)
     return x**y if _is_float(x) else map_elements("pow", _integer_power, (x, y))

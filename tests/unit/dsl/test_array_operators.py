@@ -60,7 +60,7 @@ def test_an_operator_is_applied_to_broadcast_elements(operator: str, shapes: str
 
 FLOAT_PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "division": lambda x: x / 4.0 + 1 / (x * x + 1),
-    "power": lambda x: abs(x) ** 0.5,
+    "power": lambda x: (abs(x) ** 0.5, x**2, x**4.0, (x * 0.5) ** 5),
     "centered": lambda x: x - x.mean(axis=-1, keepdims=True),
     "sums": lambda x: (x.sum(), x.sum(0), x.sum(axis=(0, -1)), x.sum((2, 1), keepdims=True)),
     "products": lambda x: (x.prod(axis=1), x.mean(), x.mean((0, 1))),
@@ -110,6 +110,11 @@ def test_a_matrix_multiplication_is_the_pattern_form() -> None:
     first, second = (rl.jit(each).lower(**sizes) for each in (product, composed))
     assert first.term == second.term
     assert first.compile().as_text("asm") == second.compile().as_text("asm")
+
+
+def test_small_powers_are_products() -> None:
+    powers = rl.jit(lambda x: (x**2, x**3.0, x**4, x**5))
+    assert powers.trace(np.ones(2, np.float32)).as_text().count("pow") == 1
 
 
 def test_broadcasting_is_visible_in_notation() -> None:
