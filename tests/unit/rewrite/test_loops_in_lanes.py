@@ -26,14 +26,18 @@ MANDELBROT = """fun((re : {0}.f32, im : {0}.f32), zip(re, im) |> map(fun(c,
       select(inside, snd(s) + 1, snd(s)))))))))"""
 FORCES = """fun((x : {0}.f32, y : {0}.f32), x |> map(fun(a,
   y |> reduce(fun((acc, b), let d = a - b; acc + d / (d * d + 0.5)), 0.0))))"""
-PROGRAMS = {"xorshift": XORSHIFT, "mandelbrot": MANDELBROT, "forces": FORCES}
+PARTS = """fun((c : {0}.2.f32, d : {0}.2.f32), zip(c, d) |> map(fun(e, (0.5, 1)
+  |> iterate(12, fun(s, (fst(s) * (fst(e) |> at(0 |> clampIdx(2)))
+    + (snd(e) |> at(1 |> clampIdx(2))), snd(s) + 1))) |> fst)))"""
+PROGRAMS = {"xorshift": XORSHIFT, "mandelbrot": MANDELBROT, "forces": FORCES, "parts": PARTS}
 
 
 def inputs(name: str, count: int) -> list[np.ndarray[Any, Any]]:
     source = np.random.default_rng(4)
     if name == "xorshift":
         return [source.integers(-(2**31), 2**31, count).astype(np.int32) for _ in range(2)]
-    return [(source.random(count) * 4 - 2).astype(np.float32) for _ in range(2)]
+    shape = (count, 2) if name == "parts" else (count,)
+    return [(source.random(shape) * 4 - 2).astype(np.float32) for _ in range(2)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -66,6 +70,7 @@ def test_the_default_strategy_uses_lanes(name: str) -> None:
         "fun((x : 8.f32), x |> map(fun(a, a |> iterate(9, fun(b, b * 2.0)))))",
         "fun((x : 4096.i32), x |> map(fun(a, a |> iterate(9, fun(b, b // 3)))))",
         "fun((x : 4096.i64), x |> map(fun(a, cast[f32](a) |> iterate(9, fun(b, b * 2.0)))))",
+        "fun((x : 4096.3.f32), x |> map(fun(a, a |> reduce(add, 0.0))))",
         "fun((x : 64.64.f32), x |> map(fun(a, a |> iterate(9, fun(b, b |> map(sqrt))))))",
     ],
 )

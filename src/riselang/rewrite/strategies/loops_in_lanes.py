@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import RiseType, ScalarType, TupleType, components, i1
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    components,
+    i1,
+    index,
+)
 from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
@@ -22,11 +30,15 @@ from riselang.support.machine import this_machine
 from riselang.term.lane_ops import LANE_TYPES, has_vector_form
 from riselang.term.nodes import Lambda, Literal, Scalar, Term, has_pattern, scalar_type, subterms
 
-LOOPS = ("iterate", "iterateSeq", "reduce", "reduceSeq")
+ITERATIONS = ("iterate", "iterateSeq")
+LOOPS = (*ITERATIONS, "reduce", "reduceSeq")
 """Sequential loops that vectors carry through."""
 MAX_VECTORS, MAX_OPERATIONS = 4, 64
 """The maximum number of vectors that are computed at a time, so that their operations overlap, and
 of the operations on all of them, so that their operands stay in registers."""
+MAX_COMPONENTS = 4
+"""The maximum length of an array that an iteration starts from, such as the parts of a complex
+number: the elements of several arrays are gathered into vectors."""
 MIN_GROUPS = 4
 """The minimum number of groups of vectors that the elements of a map must fill."""
 
@@ -70,9 +82,10 @@ def recognize_loops(term: Term, setting: Setting) -> tuple[str, str, Strategy] |
     result = element_function.body.type
     if not isinstance(result, ScalarType) or not has_pattern(element_function.body, *LOOPS):
         return None
-    if not _consists_of_scalars(element_function.parameter) or not _has_vector_forms(
-        element_function
-    ):
+    is_iteration = has_pattern(element_function.body, *ITERATIONS)
+    if not _consists_of_scalars(element_function.parameter, is_iteration):
+        return None
+    if not _has_vector_forms(element_function):
         return None
     operations = len(_scalars(element_function))
     vectors = max(1, min(MAX_VECTORS, MAX_OPERATIONS // max(1, operations)))
@@ -87,14 +100,33 @@ def recognize_loops(term: Term, setting: Setting) -> tuple[str, str, Strategy] |
     )
 
 
-def _consists_of_scalars(type: RiseType) -> bool:
-    if isinstance(type, TupleType):
-        return all(map(_consists_of_scalars, components(type)))
-    return type in LANE_TYPES
+def _consists_of_scalars(type: RiseType, allows_arrays: bool) -> bool:
+    """Whether a value is a scalar, a tuple of them, or a short array of them if that is allowed."""
+    parts = [type]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, TupleType):
+            parts += components(part)
+        elif isinstance(part, ArrayType):
+            if not allows_arrays or not _is_short(part):
+                return False
+            parts.append(part.element)
+        elif part not in LANE_TYPES:
+            return False
+    return True
+
+
+def _is_short(type: ArrayType) -> bool:
+    return type.length.is_constant and type.length.constant <= MAX_COMPONENTS
 
 
 def _scalars(element_function: Term) -> list[Scalar | Literal]:
-    return [part for part in subterms(element_function) if isinstance(part, Scalar | Literal)]
+    """The arithmetic of a function, without the constants that index arrays."""
+    return [
+        part
+        for part in subterms(element_function)
+        if isinstance(part, Scalar) or (isinstance(part, Literal) and scalar_type(part) != index)
+    ]
 
 
 def _has_vector_forms(element_function: Term) -> bool:
