@@ -97,5 +97,5 @@ REFLECTED_OPERATORS: Mapping[str, str] = {
     "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__", "greater_equal": "__le__",
     "equal": "__eq__", "not_equal": "__ne__", "power": "__rpow__", "bitwise_and": "__rand__",
     "bitwise_or": "__ror__", "bitwise_xor": "__rxor__", "left_shift": "__rlshift__",
-    "right_shift": "__rrshift__",
+    "right_shift": "__rrshift__", "matmul": "__rmatmul__",
 }  # fmt: skip

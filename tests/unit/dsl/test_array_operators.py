@@ -175,3 +175,15 @@ def test_captured_arrays_are_broadcast() -> None:
     x = np.array([[0.25, 0.5, 0.75], [1, 2, 3]], np.float32)
     expected = weights * x + np.where(x > 0.5, x, weights) + np.array([1, 2, 3], np.float32)
     np.testing.assert_array_equal(scale(x), expected)
+
+
+def test_captured_arrays_are_multiplied_and_joined() -> None:
+    weights = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def programs(x: Any, xp: Any) -> Any:
+        products = weights @ x, xp.einsum("ij,jk->ik", weights, x), x[:2].T @ weights
+        return *products, xp.concatenate([weights, x]), xp.stack([x[:2], weights])
+
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    for result, expected in zip(rl.jit(lambda x: programs(x, rl))(x), programs(x, np), strict=True):
+        np.testing.assert_array_equal(result, expected)

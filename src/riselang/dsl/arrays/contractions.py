@@ -48,8 +48,9 @@ def einsum(subscripts: str, *arrays: Any) -> Value:
     operands: list[Operand] = []
     ellipsis: tuple[Label, ...] = ()
     for term, array in zip(terms, arrays, strict=True):
-        labels = _labels(term, as_array("einsum", array, 0))
-        operands.append((array, labels))
+        operand = as_array("einsum", array, 0)
+        labels = _labels(term, operand)
+        operands.append((operand, labels))
         numbers = tuple(label for label in labels if isinstance(label, int))
         ellipsis = max(ellipsis, numbers, key=len)
     return contract("einsum", operands, _kept_labels(match[2], match[1], ellipsis, operands))

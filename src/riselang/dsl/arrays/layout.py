@@ -22,7 +22,7 @@ from riselang.dsl.arrays.shapes import (
 )
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
-from riselang.dsl.symbolic_values import Value
+from riselang.dsl.symbolic_values import Value, capture_arrays
 from riselang.dsl.tracing import type_text, value_text
 from riselang.nat import Nat
 from riselang.nat.division import exact_quotient
@@ -185,7 +185,7 @@ def as_sequence(name: str, arrays: Any) -> list[Value]:
 
 def stack(arrays: Any, axis: int = 0) -> Value:
     """Return the array of these arrays, or scalars; `axis` is the position of the new axis."""
-    parts = as_sequence("stack", arrays)
+    parts = capture_arrays(as_sequence("stack", arrays))
     rank = rank_of(parts[0])
     for part in parts[1:]:
         if shape_of(part) != shape_of(parts[0]):

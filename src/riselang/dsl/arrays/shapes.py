@@ -10,7 +10,7 @@ from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
 from riselang.dsl import patterns
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
-from riselang.dsl.symbolic_values import Value, as_node, convert
+from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
 from riselang.dsl.tracing import type_text, value_text
 from riselang.nat import Nat
 from riselang.support.counts import format_count
@@ -53,7 +53,8 @@ def scalar_dtype(name: str, value: Value) -> ScalarType:
 
 
 def as_array(name: str, value: Any, min_rank: int = 1) -> Value:
-    """Return a value that must be an array of at least this rank."""
+    """Return a value, or a captured array, that must be an array of at least this rank."""
+    (value,) = capture_arrays([value])
     if not isinstance(value, Value) or rank_of(value) < min_rank:
         found = type_text(value.type) if isinstance(value, Value) else value_text(value)
         expected = "an array" if min_rank == 1 else f"an array of {min_rank} or more dimensions"
