@@ -16,7 +16,7 @@ from riselang.support.recursion import with_deep_stack
 from riselang.term.cost import byte_size
 from riselang.term.counting import as_count
 from riselang.term.nodes import Pattern, Term, has_pattern, subterms
-from riselang.term.work import source_work
+from riselang.term.operation_count import count_operations
 
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
@@ -46,7 +46,7 @@ class Default(Strategy):
 def is_large(term: Term) -> bool:
     """Whether the default strategy is worth its time; cached, since it is needed several times."""
     inputs, result = uncurry(term.type)
-    counts = (source_work(term).operations, as_count(byte_size([*inputs, result])))
+    counts = (count_operations(term), as_count(byte_size([*inputs, result])))
     return any(not isinstance(count, int) or count >= MIN_COST for count in counts)
 
 

@@ -46,7 +46,8 @@ def estimate_steps(term: Term) -> int:
 
 def _applications(pattern: Pattern) -> int:
     """How often a pattern applies its functions; a sort compares n log n times."""
-    count = _size_value(applications(pattern))
+    times = applications(pattern)
+    count = times if isinstance(times, int) else 1
     return count * count.bit_length() if pattern.spec is SORT else count
 
 

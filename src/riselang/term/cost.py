@@ -86,8 +86,8 @@ def cost(program: Term, results: int = 1) -> Cost:
     inputs, _ = uncurry(program.type)
     counter.count(program)
     return Cost(
-        as_count(counter.flops),
-        as_count(counter.transcendentals),
+        counter.flops,
+        counter.transcendentals,
         as_count(byte_size(inputs)),
         as_count(byte_size(result_types(program.type, results))),
         counter.is_exact,
@@ -99,13 +99,13 @@ class CostCounter(Counter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.flops = Nat.const(0)
-        self.transcendentals = Nat.const(0)
+        self.flops: Count = 0
+        self.transcendentals: Count = 0
 
     def count_operation(self, term: Scalar, operands: Sequence[Value]) -> None:
-        type, lanes = term.operands[0].type, Nat.const(1)
+        type, lanes = term.operands[0].type, 1
         if isinstance(type, VectorType):
-            type, lanes = type.element, type.length
+            type, lanes = type.element, as_count(type.length)
         if not is_float(type):
             return
         if term.op in LIBRARY_FUNCTIONS:

@@ -63,7 +63,7 @@ class Counter:
 
     def __init__(self) -> None:
         self.is_exact = True
-        self.times = Nat.const(1)
+        self.times: Count = 1
         """How many times the current term is evaluated."""
 
     def count(self, program: Term) -> Value:
@@ -126,8 +126,8 @@ class Counter:
         if pattern.spec.name not in PAIR_PATTERNS:
             arguments = tuple(map(self._load, arguments, inputs))
         self.count_pattern(pattern, arguments)
-        times = self.applications(pattern)
-        outer, self.times = self.times, self.times * times
+        self.is_exact = self.is_exact and not pattern.spec.depends_on_data
+        outer, self.times = self.times, self.times * self.applications(pattern)
         elements = [
             self._apply_repeatedly(pattern, argument, type)
             for argument, type in zip(arguments, inputs, strict=True)
@@ -161,16 +161,15 @@ class Counter:
         self.count_application(pattern, output, result)
         return result if contains_array(output) else Data.COMPUTED
 
-    def applications(self, pattern: Pattern) -> Nat:
+    def applications(self, pattern: Pattern) -> Count:
         """Return how often a pattern applies its functions."""
-        self.is_exact = self.is_exact and not pattern.spec.depends_on_data
         return applications(pattern)
 
 
-def applications(pattern: Pattern) -> Nat:
+def applications(pattern: Pattern) -> Count:
     """How often a pattern applies its functions; once where only the data decides."""
     count = pattern.spec.applications
-    return Nat.const(1) if count is None else count.substitute(pattern.sizes)
+    return 1 if count is None else as_count(count.substitute(pattern.sizes))
 
 
 def _apply_function(function: Value, arguments: Sequence[Value]) -> Value:

@@ -35,7 +35,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.term.cost import byte_size
-from riselang.term.counting import Count, Counter, Data, Value, as_count
+from riselang.term.counting import Count, Counter, Data, Value, applications, as_count
 from riselang.term.deep_recursion import recursive
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import Pattern, Scalar, Term
@@ -112,7 +112,7 @@ def source_work(program: Term) -> Work:
         # A scalar parameter is loaded once.
         counter.add_accesses(type, 0 if contains_array(type) else 1)
     counter.add_copies(output, result)
-    return Work(as_count(counter.operations), as_count(counter.bytes), counter.is_exact)
+    return Work(counter.operations, counter.bytes, counter.is_exact)
 
 
 class _WorkCounter(Counter):
@@ -120,31 +120,23 @@ class _WorkCounter(Counter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.operations = Nat.const(0)
-        self.bytes = Nat.const(0)
+        self.operations: Count = 0
+        self.bytes: Count = 0
 
-    def add_accesses(self, type: RiseType, count: Nat | int = 1) -> None:
+    def add_accesses(self, type: RiseType, count: Count = 1) -> None:
         """Count that all scalars of a value are loaded or stored, `count` times."""
-        self.bytes += self.times * byte_size([type]) * count
+        self.bytes += self.times * as_count(byte_size([type])) * count
 
     def add_copies(self, type: RiseType, value: Value) -> None:
         """Count the accesses that store a value, which is somewhere else."""
         if value is not Data.COMPUTED:
             self.add_accesses(type, 1 if value is Data.REGISTER else 2)
 
-    def applications(self, pattern: Pattern) -> Nat:
-        times = super().applications(pattern)
-        if pattern.spec is WHILE:
-            return times * NOMINAL_ITERATIONS
-        if pattern.spec is REDUCE_PAR:
-            return times + _chunk_count(pattern)
-        is_known = pattern.spec is SORT and pattern.sizes["n"].is_constant
-        return times * pattern.sizes["n"].constant.bit_length() if is_known else times
+    def applications(self, pattern: Pattern) -> Count:
+        return work_applications(pattern)
 
     def count_operation(self, term: Scalar, operands: Sequence[Value]) -> None:
-        lanes, type = _lanes(term.type), _scalar_type(term.type)
-        if type not in UNCOUNTED_TYPES:
-            self.operations += self.times * lanes * operation_work(term.op)
+        self.operations += self.times * scalar_work(term)
         loaded = {
             operand
             for operand, value in zip(term.operands, operands, strict=True)
@@ -197,8 +189,25 @@ class _WorkCounter(Counter):
         return pattern.spec.name in WITH_BUFFERS
 
 
-def _chunk_count(pattern: Pattern) -> Nat:
-    return (pattern.sizes["n"] + CHUNK_LENGTH - 1) // CHUNK_LENGTH
+def work_applications(pattern: Pattern) -> Count:
+    """How often a pattern applies its functions; a nominal number where only the data decides."""
+    times = applications(pattern)
+    if pattern.spec is WHILE:
+        return times * NOMINAL_ITERATIONS
+    if pattern.spec is REDUCE_PAR:
+        return times + _chunk_count(pattern)
+    return times * times.bit_length() if pattern.spec is SORT and isinstance(times, int) else times
+
+
+def scalar_work(term: Scalar) -> Count:
+    """The work of an operation on scalars or vectors."""
+    if _scalar_type(term.type) in UNCOUNTED_TYPES:
+        return 0
+    return operation_work(term.op) * as_count(_lanes(term.type))
+
+
+def _chunk_count(pattern: Pattern) -> Count:
+    return as_count((pattern.sizes["n"] + CHUNK_LENGTH - 1) // CHUNK_LENGTH)
 
 
 def _indexed_accesses(pattern: Pattern) -> Iterator[tuple[RiseType, int]]:
