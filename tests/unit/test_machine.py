@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from riselang.support import machine
+from riselang.support import cores, machine
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_vectors_are_those_that_the_processor_has(
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "AMD64")
     monkeypatch.setattr(machine, "_has_cpu_feature", lambda feature: feature in has)
-    found = machine._detect_machine.__wrapped__()
+    found = machine._detect_machine.__wrapped__(1)
     assert (found.vector_bytes, found.registers) == expected
 
 
@@ -31,6 +31,12 @@ def test_numpy_knows_the_features_that_are_asked_for() -> None:
         on_arm and (machine._has_cpu_feature("AVX2") or machine._has_cpu_feature("AVX512F"))
     )
     assert machine._has_cpu_feature("AVX2") or not machine._has_cpu_feature("AVX512F")
+
+
+def test_schedules_are_for_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    for threads in (1, 3):
+        monkeypatch.setenv("RISE_NUM_THREADS", str(threads))
+        assert machine.this_machine().cores == threads
 
 
 @pytest.mark.parametrize(
@@ -58,7 +64,7 @@ def test_cores_are_those_that_the_process_may_use(
         (topology / "thread_siblings_list").write_text(f"{processor % 2},{processor % 2 + 2}\n")
     if granted is not None:
         (tmp_path / "cpu.max").write_text(granted)
-    monkeypatch.setattr(machine, "CPU_FOLDER", tmp_path)
-    monkeypatch.setattr(machine, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(cores, "CPU_FOLDER", tmp_path)
+    monkeypatch.setattr(cores, "CPU_QUOTA", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: allowed)
-    assert machine.available_cores.__wrapped__() == expected
+    assert cores.available_cores.__wrapped__() == expected

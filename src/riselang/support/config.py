@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from riselang.pipelines import GPU, LOOPS
+from riselang.support.cores import available_cores
 from riselang.support.errors import UserError
-from riselang.support.machine import available_cores
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-CPU_FOLDER = Path("/sys/devices/system/cpu")
+from riselang.support import config
+from riselang.support.cores import CPU_FOLDER
+
 CACHE_FOLDER = CPU_FOLDER / "cpu0" / "cache"
-CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""The CPU quota of a container: microseconds of CPU time, and the period in microseconds."""
 MEMINFO = Path("/proc/meminfo")
 MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 """The memory limit of a container in bytes."""
@@ -50,6 +50,7 @@ class Machine:
     caches: tuple[tuple[int, int], ...] = field(default=tuple(DEFAULT_CACHE_SIZES.items()))
     """Cache levels, with the bytes per core of each."""
     cores: int = 1
+    """The number of threads of a parallel loop, each of which has a core."""
     dot_instructions: frozenset[str] = frozenset()
     """The instructions for dot products of bytes and 16-bit floats: see `DOT_UNITS`."""
 
@@ -73,7 +74,7 @@ class Machine:
 
 def this_machine() -> Machine:
     """Return the machine to schedule for: the host, or the one that is assumed."""
-    return _assumed_machines[-1] if _assumed_machines else _detect_machine()
+    return _assumed_machines[-1] if _assumed_machines else _detect_machine(config.num_threads())
 
 
 @contextmanager
@@ -90,47 +91,15 @@ _assumed_machines: list[Machine] = []
 
 
 @cache
-def _detect_machine() -> Machine:
+def _detect_machine(cores: int) -> Machine:
     """Return the properties of the host; conservative defaults for those that are unknown."""
     caches = tuple(sorted({**DEFAULT_CACHE_SIZES, **_detect_cache_sizes()}.items()))
-    cores, dot_instructions = available_cores(), _detect_dot_instructions()
+    dot_instructions = _detect_dot_instructions()
     if platform.machine().lower() in ("aarch64", "arm64"):
         return Machine(16, 32, True, caches, cores, dot_instructions)
     if _has_cpu_feature("AVX512F"):
         return Machine(64, 32, False, caches, cores, dot_instructions)
     return Machine(32 if _has_cpu_feature("AVX2") else 16, 16, caches=caches, cores=cores)
-
-
-@cache
-def available_cores() -> int:
-    """Return the number of cores that this process may use.
-
-    Hardware threads of one core count once, since they share its arithmetic units. A container's
-    CPU quota limits the number, since the system would throttle more threads.
-    """
-    try:
-        cores = len({_core_of(processor) for processor in os.sched_getaffinity(0)})
-    except AttributeError:  # not on macOS and Windows
-        cores = os.cpu_count() or 1
-    return max(1, min(cores, _cpu_quota() or cores))
-
-
-def _core_of(cpu: int) -> str:
-    """Return the list of hardware threads that share a core with this one."""
-    topology = CPU_FOLDER / f"cpu{cpu}" / "topology"
-    try:
-        return (topology / "thread_siblings_list").read_text().strip()
-    except OSError:
-        return str(cpu)
-
-
-def _cpu_quota() -> int | None:
-    """Return a container's CPU quota in cores, rounded up."""
-    try:
-        quota, period = CPU_QUOTA.read_text().split()
-        return -(-int(quota) // int(period))
-    except (OSError, ValueError):  # "max" if there is no limit
-        return None
 
 
 @cache

@@ -11,9 +11,9 @@ from importlib import metadata
 from typing import Any
 
 from riselang.support import config
+from riselang.support.cores import available_cores
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
-from riselang.support.machine import available_cores
 from riselang.tools.doctor_findings import Check, Finding, State
 from riselang.tools.machine_info import PACKAGES, cpu_name, package_version
 from riselang.version import __version__

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from riselang.support.machine import available_cores
+from riselang.support.cores import available_cores
 from riselang.version import __version__
 
 PACKAGES: Mapping[str, str] = {

@@ -13,7 +13,7 @@ import pytest
 
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.support import config
-from riselang.support.machine import available_cores
+from riselang.support.cores import available_cores
 from riselang.tools import doctor, doctor_checks, rise, self_test
 from riselang.tools.doctor_findings import Finding, State
 
