@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from riselang.dsl.arrays.layout import concatenate, roll, stack
     from riselang.dsl.arrays.products import matmul
     from riselang.dsl.arrays.selections import clip, take_along
+    from riselang.dsl.conditionals import if_
     from riselang.dsl.filtering import compress, filter
     from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
@@ -172,6 +173,7 @@ if TYPE_CHECKING:
         "i16",
         "i32",
         "i64",
+        "if_",
         "imag",
         "index",
         "jit",
@@ -230,6 +232,7 @@ _NAME_MODULES = {
         "map_seq2d math max min mult pad2d popcount real slide2d sub where zip2d",
         "riselang.dialects.rise.types": "bf16 bool_ complex128 complex64 f16 f32 f64 i1 i16 i32 "
         "i64 i8 index u16 u32 u64 u8",
+        "riselang.dsl.conditionals": "if_",
         "riselang.dsl.filtering": "compress filter",
         "riselang.support.errors": "CheckError InternalError LimitationError NotFiniteError "
         "RiseError UserError",

@@ -87,7 +87,10 @@ class UnsupportedOperations:
         refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        refuse("a value of the program is immutable; x.at[i].set(y) returns a changed array")
+        refuse(
+            "a value of the program is immutable; write x = x.at[key].set(y), which returns a "
+            "changed array; the key may be a number, a slice, an array of integers or a mask"
+        )
 
 
 # With a NumPy scalar on the left of an operator, Python calls NumPy first.

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import ArrayType, IdxType, ScalarType, TupleTy
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
 from riselang.dsl.arrays.layout import add_axis, stack
+from riselang.dsl.arrays.masks import expand_constant_masks, is_mask, refuse_mask
 from riselang.dsl.arrays.shapes import (
     dimensions,
     element_type,
@@ -27,10 +28,14 @@ from riselang.dsl.arrays.shapes import (
     shape_of,
 )
 from riselang.dsl.arrays.slices import FULL, is_full, resolve_slice, take_slice
+from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, convert, is_integer, project, select
+from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, project, select
 from riselang.dsl.tracing import type_text
 from riselang.nat import Nat
+
+MAX_LITERALS = 32
+"""The number of positions in a list that become literals; those in a longer list are captured."""
 
 
 def subscript(value: Value, key: Any) -> Value:
@@ -57,11 +62,11 @@ def _component(value: Value, key: Any) -> Value:
 def expand_keys(value: Value, keys: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the keys of all axes, without `...`, and those of the components of pairs."""
     rank = rank_of(value)
-    keys = [_as_key(key) for key in keys]
+    keys = [_as_key(key) for key in expand_constant_masks(keys, shape_of(value))]
     ellipses = [number for number, key in enumerate(keys) if key is ...]
     if len(ellipses) > 1:
         refuse("a key can contain '...' only once")
-    count = sum(key is not None and key is not ... for key in keys)
+    count = sum(_axis_count(key) for key in keys)
     inner: tuple[Any, ...] = ()
     if count > rank and isinstance(element_type(value), TupleType) and not ellipses:
         inner = tuple(keys[len(keys) - (count - rank) :])
@@ -76,11 +81,18 @@ def expand_keys(value: Value, keys: Sequence[Any]) -> tuple[list[Any], tuple[Any
     return [*keys[:position], *missing, *keys[position + 1 :]], inner
 
 
+def _axis_count(key: Any) -> int:
+    """Return the number of axes of the array that a key selects from."""
+    return rank_of(key) if is_mask(key) else int(key is not None and key is not ...)
+
+
 def _as_key(key: Any) -> Any:
     """Return a list of integers, or a NumPy array of them, as an array of the program."""
     numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
     if numbers is None or numbers.ndim == 0 or numbers.dtype.kind not in "iu" or not numbers.size:
         return key
+    if numbers.size > MAX_LITERALS:
+        return Value(as_node(numbers.astype(np.int64)))
     if numbers.ndim == 1:
         return stack([literal_of(int(number), i64) for number in numbers])
     return stack([_as_key(row) for row in numbers])
@@ -88,6 +100,8 @@ def _as_key(key: Any) -> Any:
 
 def select_part(x: Value, keys: Sequence[Any]) -> Value:
     """Return the part of an array that the keys of its axes select."""
+    if any(is_mask(key) for key in keys):
+        refuse_mask()
     check_index_arrays(keys)
     return _select_part(x, list(keys))
 
@@ -161,10 +175,7 @@ def as_indices(key: Value, length: Nat) -> Value:
     if isinstance(type, IdxType):
         return key
     if type == i1:
-        refuse(
-            "an array cannot be indexed by Booleans, because the length of the result would not be "
-            "known; use rl.where(mask, x, other)"
-        )
+        refuse("the indices are integers, but found an array of Booleans; use rl.where(mask, x, y)")
     return map_elements("[]", lambda i: _checked_index(i, length), (key,))
 
 
@@ -200,4 +211,6 @@ def _checked_index(i: Value, length: Nat) -> Value:
     if not isinstance(type, ScalarType) or not is_integer(type):
         refuse(f"an array is indexed by an index or an integer, but found {type_text(type)}")
     wide = convert(i, i64)
+    if (branch := branch_condition()) is not None:
+        wide = select(branch, wide, literal_of(0, i64))
     return patterns.check_idx(length, select(wide < 0, wide + length_value(length, i64), wide))

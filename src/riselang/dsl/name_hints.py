@@ -9,8 +9,7 @@ MIN_SIMILARITY = 0.65
 """How similar a suggested name is at least, as `difflib` measures it."""
 FOREIGN_NAMES: Mapping[str, str] = {
     "select": "use rl.where(condition, a, b)",
-    "if_": "use rl.where(condition, a, b)",
-    "cond": "use rl.where(condition, a, b)",
+    "cond": "use rl.if_(condition, a, b)",
     "mul": "use rl.mult",
     "multiply": "use rl.mult",
     "fold": "use rl.reduce(f, start)",

@@ -12,6 +12,7 @@ from riselang.dialects.rise.pattern_registry import (
     VECTOR_FROM_SCALAR,
 )
 from riselang.dialects.rise.types import ArrayType, IdxType, TupleType, VectorType, i32, index
+from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.symbolic_values import Value, as_node, compare, select
 from riselang.dsl.tracing import current_trace, make_pair
@@ -35,7 +36,8 @@ def check(condition: Any, message: str, value: Any = None) -> Any:
         )
     trace = current_trace()
     zero, one = Value(as_node(0, i32)), Value(as_node(1, i32))
-    failed = select(condition, zero, one)
+    branch = branch_condition()
+    failed = select(condition if branch is None else condition | ~branch, zero, one)
     passed = Value(apply_pattern(CHECK_IDX, {"n": Nat.const(1), "t": i32}, [failed], None))
     trace.add_message(user_location(), message)
     if value is not None:

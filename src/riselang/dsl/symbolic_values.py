@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import FST, SND
+from riselang.dialects.rise.pattern_registry import CLAMP_IDX, FROM_IDX, FST, SND
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -20,6 +20,7 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     i1,
+    index,
     is_float,
 )
 from riselang.dsl.array_methods import ArrayMethods
@@ -367,6 +368,10 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
         operands = capture_arrays((condition, chosen, other))
         check_equal_types("where", operands[1:])
         return map_elements("where", select, operands)
+    if _is_index(chosen) and _is_index(other):
+        return _select_index(condition, chosen, other)
+    if _is_pair(chosen) or _is_pair(other):
+        refuse("'where': the branches have different types, because only one of them is a pair")
     test, first, second = _convert_operands("where", (condition, chosen, other))
     wanted = trace.inference.with_lane(first.type, i1)
     trace.unify(wanted, test.type, "condition of 'where'")
@@ -381,6 +386,17 @@ def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
 def _is_pair(value: Operand) -> bool:
     is_pair_value = isinstance(value, Value) and isinstance(value.type, TupleType)
     return is_pair_value or (isinstance(value, tuple) and len(value) >= 2)
+
+
+def _is_index(value: Operand) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, IdxType)
+
+
+def _select_index(condition: Operand, chosen: Value, other: Value) -> Value:
+    current_trace().unify(chosen.node.type, other.node.type, "branches of 'where'")
+    numbers = [Value(apply_pattern(FROM_IDX, {}, [each], None)) for each in (chosen, other)]
+    arguments = {"n": chosen.type.bound, "t": index}  # pyright: ignore
+    return Value(apply_pattern(CLAMP_IDX, arguments, [select(condition, *numbers)], None))
 
 
 def _select_components(condition: Operand, chosen: Operand, other: Operand) -> Value:

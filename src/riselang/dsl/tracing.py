@@ -72,6 +72,8 @@ class Trace:
             build.Scope, list[tuple[SourceLocation | None, list[build.Node]]]
         ] = {}
         """The values that are observed when the result of the function with a scope is computed."""
+        self.branch_conditions: list[Any] = []
+        """The conditions of the branches that are being traced, which their checks depend on."""
         self.interface = PLAIN_INTERFACE
         """How the traced program is called; known after the trace."""
         self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)

@@ -114,3 +114,54 @@ def test_an_integer_out_of_range_raises_an_error(backend: str) -> None:
     assert pick(x, np.array([-1, 2], np.int32)).tolist() == [2, 2]
     with pytest.raises(IndexError):
         pick(x, np.array([0, 3], np.int32))
+
+
+MASKED_UPDATES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "all axes": (lambda x: x.at[x > 8].set(-1), lambda x: np.where(x > 8, -1, x)),
+    "rows": (
+        lambda x: x.at[x[:, 0] > 2].add(x[0]),
+        lambda x: np.where(x[:, :1] > 2, x + x[0], x),
+    ),
+    "columns": (
+        lambda x: x.at[:, x[0] > 2].multiply(2),
+        lambda x: np.where(x[0] > 2, x * 2, x),
+    ),
+    "extremes": (
+        lambda x: x.at[x % 2 == 0, ...].max(5).at[x > 9].min(9),
+        lambda x: np.minimum(np.where(x % 2 == 0, np.maximum(x, 5), x), 9 + 99 * (x <= 9)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MASKED_UPDATES)
+def test_a_mask_selects_the_elements_to_change(name: str) -> None:
+    program, reference = MASKED_UPDATES[name]
+    x = numbers(3, 4)
+    check_beside_numpy(program, [x], reference(x).astype(np.int32))
+
+
+def test_a_known_mask_selects_elements() -> None:
+    x, mask = numbers(3, 4), numbers(3, 4) > 8
+    check_beside_numpy(lambda x: (x[mask], x[mask[:, 0]], x[1, mask[1]], x[mask & False]), [x])
+    check_beside_numpy(lambda x: x[[True, False, True]], [x])
+    y = np.arange(mask.sum(), dtype=np.int32)
+    check_beside_numpy(lambda x: x.at[mask].add(y), [x], changed(x, mask, y, np.add))
+    long = np.arange(100) % 3 == 0
+    check_beside_numpy(lambda x: x[long], [np.arange(100)])
+
+
+WRONG_MASKS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "selection": (lambda x: x[x > 0], "rl.compress.mask, x. returns the selected"),
+    "values": (lambda x: x.at[x > 0].set(x), "takes one value y for all elements"),
+    "shape": (lambda x: x.at[x[0] > 0].set(0), r"its shape is \(4,\), and that of the axes is"),
+    "known shape": (lambda x: x[np.ones(5, bool)], r"its shape is \(5,\)"),
+    "other keys": (lambda x: x.at[0, x[0] > 0].set(0), "only with ':' and '...'"),
+    "assignment": (lambda x: x.__setitem__(x > 0, 1), r"x = x.at\[key\].set\(y\)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MASKS)
+def test_a_wrong_mask_is_explained(name: str) -> None:
+    program, message = WRONG_MASKS[name]
+    with pytest.raises(rl.UserError, match=message):
+        rl.jit(program)(numbers(3, 4))

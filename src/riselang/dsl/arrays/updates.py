@@ -9,6 +9,7 @@ from riselang.dialects.rise.types import i64
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import broadcast_to, check_equal_types
 from riselang.dsl.arrays.layout import add_axis, flatten, reshape_to
+from riselang.dsl.arrays.masks import ADD, MAX, MIN, MULT, MaskedPart, is_mask
 from riselang.dsl.arrays.shapes import (
     as_array,
     element_type,
@@ -20,11 +21,9 @@ from riselang.dsl.arrays.shapes import (
 from riselang.dsl.arrays.slices import Range, is_full, position_index, resolve_slice, take_slice
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.indexing import as_index, expand_keys, select_part
-from riselang.dsl.pattern_functions import ScalarFunction, scalar_function
+from riselang.dsl.pattern_functions import ScalarFunction
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.nat import Nat
-
-ADD, MULT, MAX, MIN = (scalar_function(name) for name in ("add", "mult", "max", "min"))
 
 
 class Updates:
@@ -33,11 +32,13 @@ class Updates:
     def __init__(self, x: Value):
         self._array = as_array("at", x, 0)
 
-    def __getitem__(self, key: Any) -> Part:
+    def __getitem__(self, key: Any) -> Part | MaskedPart:
         keys = key if isinstance(key, tuple) else (key,)
         axes, inner = expand_keys(self._array, keys)
         if inner:
             refuse("x.at[...] replaces elements of an array, not components of its pairs")
+        if any(is_mask(each) for each in axes):
+            return MaskedPart(self._array, axes)
         return Part(self._array, axes)
 
 
