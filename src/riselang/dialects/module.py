@@ -168,7 +168,10 @@ class LocatingParser(Parser):
                 # The name of an op in quotes may contain escapes.
                 start, quoted = self._operation_start, repr(name)
                 name = quoted
-            self.raise_error(f"unknown op {quoted}", start, start + len(name))
+            hint = ""
+            if name.startswith("stablehlo."):
+                hint = "; `rise import` and `riselang.from_stablehlo` read StableHLO modules"
+            self.raise_error(f"unknown op {quoted}{hint}", start, start + len(name))
         return known
 
     def parse_operation(self) -> Operation:

@@ -98,6 +98,11 @@ class InternalError(RiseError):
     exit_code = 70
 
 
+LONGEST_LINE = 200
+"""How many characters of a source line are shown; a line of a module may contain a tensor."""
+ELLIPSIS = "..."
+
+
 def format_error(error: RiseError) -> str:
     """Format an error: `file:line:col: error: message`, the source line, a caret, and notes."""
     location = error.location
@@ -109,11 +114,22 @@ def format_error(error: RiseError) -> str:
 
 
 def _caret_lines(location: SourceLocation) -> list[str]:
-    line = location.source_line
-    if line is None:
+    if location.source_line is None:
         return []
+    line, column = _shorten_line(location.source_line, location.column - 1)
     # Keep tabs, so that the caret is below its character.
-    before = line[: location.column - 1]
+    before = line[:column]
     indent = "".join("\t" if character == "\t" else " " for character in before)
     width = max(1, min(location.length, len(line) - len(before)))
     return [f"  {line}", f"  {indent}{'^' * width}"]
+
+
+def _shorten_line(line: str, column: int) -> tuple[str, int]:
+    """The part of a long line around a column, and the column in it."""
+    if len(line) <= LONGEST_LINE:
+        return line, column
+    start = max(0, min(column, len(line)) - LONGEST_LINE // 2)
+    end = start + LONGEST_LINE
+    prefix = ELLIPSIS if start else ""
+    suffix = ELLIPSIS if end < len(line) else ""
+    return prefix + line[start:end] + suffix, column - start + len(prefix)

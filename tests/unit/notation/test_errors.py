@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from riselang.notation.program import parse_program, parse_term
-from riselang.support.errors import LimitationError, UserError
+from riselang.support.errors import LimitationError, UserError, format_error
 
 # Each text marks what the caret must stand under with guillemets.
 ERRORS = {
@@ -208,3 +208,17 @@ def test_limits_have_names(text: str) -> None:
 def test_one_expression_is_asked_for() -> None:
     with pytest.raises(UserError, match="expected one expression"):
         parse_term("def a = 1\ndef b = 2")
+
+
+def test_a_long_line_is_shown_around_the_caret() -> None:
+    text = (
+        "fun((x : 4.f32), x |> map(fun((e : f32), e"
+        + " + 1.0" * 200
+        + " + missing"
+        + " + 1.0" * 200
+    )
+    with pytest.raises(UserError) as raised:
+        parse_program(text + ")))", "long.rise")
+    line, caret = format_error(raised.value).splitlines()[1:3]
+    assert len(line) < 220
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "missing"
