@@ -24,8 +24,8 @@ from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 
 
-def scalar_array(argument: Any, type: ScalarType, name: str) -> Array:
-    exact = exact_scalar(argument, numpy_dtype(type))
+def scalar_array(argument: Any, type: ScalarType | IdxType, name: str) -> Array:
+    exact = exact_scalar(argument, numpy_dtype(type if isinstance(type, ScalarType) else index))
     if exact is None:
         raise UserError(
             f"argument {name}: expected a scalar of type {format_type(type)}, "

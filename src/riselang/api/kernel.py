@@ -22,7 +22,7 @@ from riselang.api.specs import ArraySpec
 from riselang.api.traced import Traced
 from riselang.dialects.rise.type_binding import substitute
 from riselang.dialects.rise.type_printer import format_type
-from riselang.dialects.rise.types import FunType, RiseType, ScalarType, uncurry
+from riselang.dialects.rise.types import FunType, IdxType, RiseType, ScalarType, uncurry
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat, Solved, solve
@@ -318,7 +318,7 @@ class Kernel(ABC):
         ]
 
     def _argument_array(self, name: str, type: RiseType, argument: Any) -> Array:
-        if isinstance(type, ScalarType) and not isinstance(argument, np.ndarray):
+        if isinstance(type, ScalarType | IdxType) and not isinstance(argument, np.ndarray):
             return scalar_array(argument, type, name)
         if self._takes_device_arrays and is_on_gpu(argument):
             return device_view(argument, name)

@@ -89,6 +89,12 @@ def operations_per_second(repetitions: int, repeats: int, threads: int = 1) -> f
     return 2 * threads * length * repeats / taken
 
 
+def memory_bandwidth(repetitions: int, threads: int) -> float:
+    """Measure the bytes of memory per second that a number of threads read and write."""
+    shape = (threads, LARGE_LENGTH // threads)
+    return _measure_bandwidth("memory", MEMORY_PROGRAM, shape, 1, repetitions).rate
+
+
 def _measure_bandwidth(
     name: str, program: str, shape: tuple[int, int], repeats: int, repetitions: int
 ) -> Bandwidth:

@@ -195,6 +195,10 @@ class _Resolver:
             self.report_unknown(name.text, name)
 
     def report_unknown(self, text: str, syntax: Syntax) -> None:
+        if text in self.scope:
+            message = f"'{text}' takes no types in brackets; an element is {text} |> at(i)"
+            self.report(message, syntax)
+            return
         self.report(f"unknown name '{text}'{self.name_hint(text)}", syntax)
 
     def report(self, message: str, syntax: Syntax) -> None:

@@ -6,11 +6,12 @@ The results of a program never depend on them.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import platform
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +35,7 @@ REQUEST_AMX = (158, 0x1023, 18)
 """The system call arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) of Linux on x86-64."""
 CPU_FLAG_KEYS = ("flags", "Features")
 """The key of the flags in `/proc/cpuinfo`, on x86-64 and on AArch64."""
+CPU_MODEL_KEYS = ("model name", "CPU implementer", "CPU part", "CPU variant")
 DEFAULT_CACHE_SIZES = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 """Cache sizes in bytes by level, to assume if the system does not report them."""
 
@@ -53,6 +55,10 @@ class Machine:
     """The number of threads of a parallel loop, each of which has a core."""
     dot_instructions: frozenset[str] = frozenset()
     """The instructions for dot products of bytes and 16-bit floats: see `DOT_UNITS`."""
+    vector_fmas_per_cycle: float = 2.0
+    """Vector multiply-adds per cycle of a core."""
+    bytes_per_cycle: float = 8.0
+    """The bytes of memory that a core reads and writes per cycle."""
 
     def lanes(self, bytes: int) -> int:
         """Return the number of lanes of a vector, for elements of `bytes` bytes."""
@@ -93,13 +99,88 @@ _assumed_machines: list[Machine] = []
 @cache
 def _detect_machine(cores: int) -> Machine:
     """Return the properties of the host; conservative defaults for those that are unknown."""
-    caches = tuple(sorted({**DEFAULT_CACHE_SIZES, **_detect_cache_sizes()}.items()))
     dot_instructions = _detect_dot_instructions()
     if platform.machine().lower() in ("aarch64", "arm64"):
-        return Machine(16, 32, True, caches, cores, dot_instructions)
-    if _has_cpu_feature("AVX512F"):
-        return Machine(64, 32, False, caches, cores, dot_instructions)
-    return Machine(32 if _has_cpu_feature("AVX2") else 16, 16, caches=caches, cores=cores)
+        machine = Machine(16, 32, True, cores=cores, dot_instructions=dot_instructions)
+    elif _has_cpu_feature("AVX512F"):
+        machine = Machine(64, 32, cores=cores, dot_instructions=dot_instructions)
+    else:
+        machine = Machine(32 if _has_cpu_feature("AVX2") else 16, cores=cores)
+    machine = replace(machine, caches=cache_sizes())
+    if (measured := read_measurement()) is None:
+        return machine
+    return replace(
+        machine,
+        vector_fmas_per_cycle=measured.vector_fmas_per_cycle,
+        bytes_per_cycle=measured.bytes_per_cycle,
+    )
+
+
+def cache_sizes() -> tuple[tuple[int, int], ...]:
+    """Return the cache levels with their bytes: measured, reported by the system, or defaults."""
+    measured = read_measurement()
+    sizes = DEFAULT_CACHE_SIZES | reported_cache_sizes() | dict(measured.caches if measured else ())
+    return tuple(sorted(sizes.items()))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `rise doctor --measure` measured on a CPU."""
+
+    cpu: str
+    """The CPU: a measurement of another one is not used."""
+    caches: tuple[tuple[int, int], ...]
+    vector_fmas_per_cycle: float
+    bytes_per_cycle: float
+
+
+def measurement_path() -> Path:
+    """Return the file that contains the measurement of this machine."""
+    return config.cache_folder() / "machine.json"
+
+
+def write_measurement(measurement: Measurement) -> None:
+    """Use a measurement in this and later processes."""
+    path = measurement_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(measurement)))
+    _detect_machine.cache_clear()
+
+
+def remove_measurement() -> bool:
+    """Use what the system reports again; return whether there was a measurement."""
+    existed = measurement_path().exists()
+    measurement_path().unlink(missing_ok=True)
+    _detect_machine.cache_clear()
+    return existed
+
+
+def read_measurement() -> Measurement | None:
+    """Return the measurement of this CPU; None if there is none, or if its file is damaged."""
+    try:
+        values = json.loads(measurement_path().read_text())
+        caches = tuple((int(level), int(size)) for level, size in values["caches"])
+        rates = float(values["vector_fmas_per_cycle"]), float(values["bytes_per_cycle"])
+        measurement = Measurement(str(values["cpu"]), caches, *rates)
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
+    sizes_are_valid = all(
+        level in DEFAULT_CACHE_SIZES and 1 << 10 <= size < 1 << 40 for level, size in caches
+    )
+    is_valid = sizes_are_valid and all(1 / 64 <= rate <= 1024 for rate in rates)
+    return measurement if is_valid and measurement.cpu == cpu_identity() else None
+
+
+@cache
+def cpu_identity() -> str:
+    """Return the model of the CPU, as Linux describes it."""
+    try:
+        lines = [line.partition(":") for line in CPUINFO.read_text().splitlines()]
+    except OSError:
+        lines = []
+    values = {key.strip(): value.strip() for key, _, value in reversed(lines)}
+    names = [values[key] for key in CPU_MODEL_KEYS if key in values]
+    return " ".join((platform.machine(), *names))
 
 
 @cache
@@ -153,7 +234,7 @@ def permit_amx() -> bool:
     return "amx_tile" in _cpu_flags() and ctypes.CDLL(None).syscall(*REQUEST_AMX) == 0
 
 
-def _detect_cache_sizes() -> dict[int, int]:
+def reported_cache_sizes() -> dict[int, int]:
     """Return the sizes of the data caches that the system reports, by level."""
     sizes: dict[int, int] = {}
     try:

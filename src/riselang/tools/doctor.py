@@ -16,9 +16,10 @@ import threading
 from collections.abc import Sequence
 from typing import IO
 
-from riselang.support.errors import RiseError
+from riselang.support import config
+from riselang.support.errors import RiseError, UserError
 from riselang.support.progress import Steps, progress
-from riselang.tools.doctor_findings import Check, Finding, State
+from riselang.tools.doctor_findings import Check, Finding, State, format_caches
 from riselang.tools.exits import FAILED
 
 SELF_TEST = [sys.executable, "-P", "-m", "riselang.tools.self_test"]
@@ -33,6 +34,12 @@ def doctor(options: argparse.Namespace) -> None:
     """Run the command `rise doctor`."""
     from riselang.tools.doctor_checks import CHECKS
 
+    if options.measure:
+        _measure()
+        return
+    if options.forget:
+        _forget()
+        return
     findings = [finding for check in CHECKS for finding in _run_check(check)]
     for finding in findings:
         print(_format_finding(finding))
@@ -46,6 +53,52 @@ def doctor(options: argparse.Namespace) -> None:
         print(f"broken: {names}")
         raise SystemExit(FAILED)
     print("no problems found")
+
+
+def add_doctor_options(command: argparse.ArgumentParser) -> None:
+    actions = command.add_mutually_exclusive_group()
+    actions.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure the caches, the arithmetic and the memory bandwidth of this machine, and "
+        "keep the results, which strategies and cost models use; takes some seconds, on an "
+        "otherwise idle machine",
+    )
+    actions.add_argument("--forget", action="store_true", help="remove the results of --measure")
+
+
+def _measure() -> None:
+    """Measure this machine, and keep and print the results."""
+    from riselang.support.machine import measurement_path, write_measurement
+    from riselang.tools.machine_measurement import as_measurement, measure_machine
+
+    figures = measure_machine()
+    measurement = as_measurement(figures)
+    try:
+        write_measurement(measurement)
+    except OSError as error:
+        raise UserError(
+            f"the results cannot be written to {measurement_path()}: {error.strerror}; set "
+            f"{config.CACHE_DIR.variable} to a folder that you can write to"
+        ) from None
+    rates = (
+        ("clock", f"{figures.clock / 1e9:.2f} GHz"),
+        ("arithmetic", f"{figures.operations / 1e9:.1f} Gflop/s on f32 per core, or "
+         f"{measurement.vector_fmas_per_cycle:g} vector multiply-adds per cycle"),
+        ("memory", f"{figures.bandwidth / 1e9:.1f} GB/s read and written by one core, or "
+         f"{measurement.bytes_per_cycle:g} bytes per cycle"),
+        ("caches", format_caches(measurement.caches)),
+    )  # fmt: skip
+    for name, detail in rates:
+        print(_format_finding(Finding(name, State.OK, detail)))
+    print(f"kept in {measurement_path()}")
+
+
+def _forget() -> None:
+    from riselang.support.machine import measurement_path, remove_measurement
+
+    removed = remove_measurement()
+    print(f"removed {measurement_path()}" if removed else "there is no measurement")
 
 
 def _run_check(check: Check) -> list[Finding]:

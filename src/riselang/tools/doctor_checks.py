@@ -14,7 +14,8 @@ from riselang.support import config
 from riselang.support.cores import available_cores
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
-from riselang.tools.doctor_findings import Check, Finding, State
+from riselang.support.machine import cache_sizes, read_measurement
+from riselang.tools.doctor_findings import Check, Finding, State, format_caches
 from riselang.tools.machine_info import PACKAGES, cpu_name, package_version
 from riselang.version import __version__
 
@@ -66,6 +67,9 @@ def machine() -> Iterator[Finding]:
     names = dict.fromkeys((cpu_name(), host.cpu, host.triple))  # each once
     yield Finding("CPU", State.OK, ", ".join(names))
     yield Finding("features", State.OK, " ".join(used) or "none")
+    origin = "the system" if read_measurement() is None else "`rise doctor --measure`"
+    caches = format_caches(cache_sizes())
+    yield Finding("caches", State.OK, f"{caches}, according to {origin}")
 
 
 def threads() -> Iterator[Finding]:

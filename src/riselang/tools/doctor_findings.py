@@ -27,3 +27,8 @@ class Finding:
 
 Check = Callable[[], Iterable[Finding]]
 """Checks one thing; an exception is reported as a finding."""
+
+
+def format_caches(caches: Iterable[tuple[int, int]]) -> str:
+    """Format cache sizes by level: `L1 32 KiB, L2 1024 KiB`."""
+    return ", ".join(f"L{level} {size >> 10} KiB" for level, size in caches)

@@ -21,7 +21,7 @@ from riselang.tools.benchcmp import add_benchcmp_options, benchcmp
 from riselang.tools.c_files import add_c_options, compile_c_file
 from riselang.tools.cache import add_cache_options, manage_cache
 from riselang.tools.compiling import add_compile_options, compile_file
-from riselang.tools.doctor import doctor
+from riselang.tools.doctor import add_doctor_options, doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.file_reading import read_bytes
 from riselang.tools.importing import add_import_options
@@ -108,7 +108,7 @@ def _commands() -> tuple[_Command, ...]:
                  (add_cache_options,)),
         _Command("lsp", run_language_server, "run the language server, which editors start",
                  (add_lsp_options,)),
-        _Command("doctor", doctor, "check the installation", ()),
+        _Command("doctor", doctor, "check the installation", (add_doctor_options,)),
     )  # fmt: skip
 
 

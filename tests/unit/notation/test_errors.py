@@ -27,6 +27,9 @@ ERRORS = {
     "let x «1»; x": "expected '=', but found '1'",
     "if 1 < 2 then «3»": "expected 'else', but found the end of the input",
     "«1» @ 2": "expected a function of a size before '@', but found _",
+    "fun((x : 8.f32, i : idx[8]), «x»[i])": (
+        "'x' takes no types in brackets; an element is x |> at(i)"
+    ),
     "1 «$» 2": "unexpected character '$'",
     "depFun(n : «f32», 1)": "expected nat or data, but found 'f32'",
     "depFun(n : nat, fun(x : n.f32, «n»))": "'n' is a size, but a value is expected here",

@@ -17,9 +17,6 @@ from riselang.support.machine import this_machine
 
 UNKNOWN_LENGTH = 1000
 """The assumed length of a loop whose length is not a constant."""
-VECTOR_FMAS_PER_CYCLE = 2
-"""Vector multiply-adds per cycle."""
-BYTES_PER_CYCLE = 8
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,12 @@ class Workload:
     """The size of an element."""
 
     def estimate_cycles(self, implementation: Implementation) -> float:
-        lanes = this_machine().lanes(self.bytes) if implementation.is_vectorized else 1
+        machine = this_machine()
+        lanes = machine.lanes(self.bytes) if implementation.is_vectorized else 1
         computing = self.products / (
-            VECTOR_FMAS_PER_CYCLE * lanes * implementation.compute_fraction
+            machine.vector_fmas_per_cycle * lanes * implementation.compute_fraction
         )
-        bandwidth = BYTES_PER_CYCLE * implementation.bandwidth_fraction / self.bytes
+        bandwidth = machine.bytes_per_cycle * implementation.bandwidth_fraction / self.bytes
         copying = 2 * implementation.extra_passes * self.results / bandwidth
         return max(computing, self.elements / bandwidth) + copying + implementation.startup_cycles
 
