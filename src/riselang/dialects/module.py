@@ -94,6 +94,7 @@ class TextPositions:
     """The name of each value, without the %, and where it is defined."""
 
 
+NOTATION_KEYWORDS = ("fun", "def", "let")
 _LINE_END = re.compile("\n")
 _OPERATION_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([\w.]+)')
 
@@ -168,10 +169,7 @@ class LocatingParser(Parser):
                 # The name of an op in quotes may contain escapes.
                 start, quoted = self._operation_start, repr(name)
                 name = quoted
-            hint = ""
-            if name.startswith("stablehlo."):
-                hint = "; `rise import` and `riselang.from_stablehlo` read StableHLO modules"
-            self.raise_error(f"unknown op {quoted}{hint}", start, start + len(name))
+            self.raise_error(f"unknown op {quoted}{_hint(name)}", start, start + len(name))
         return known
 
     def parse_operation(self) -> Operation:
@@ -204,6 +202,15 @@ class LocatingParser(Parser):
         region = super().parse_optional_region(arguments)
         self._nesting -= 1
         return region
+
+
+def _hint(name: str) -> str:
+    """What to do about an unknown op that belongs to another language."""
+    if name.startswith("stablehlo."):
+        return "; `rise import` and `riselang.from_stablehlo` read StableHLO modules"
+    if name in NOTATION_KEYWORDS:
+        return "; this looks like notation, which is read if the name of the text ends in .rise"
+    return ""
 
 
 def parse_module(text: str, name: str = "<text>", context: Context | None = None) -> ModuleOp:

@@ -287,7 +287,7 @@ def test_a_kernel_by_name_inside_another() -> None:
 
 
 def test_an_index_is_passed_as_a_number() -> None:
-    at: Any = rl.loads("fun((x : 4.f32, i : idx[4]), x |> at(i))").main
+    at: Any = rl.loads("fun((x : 4.f32, i : idx[4]), x |> at(i))", name="at.rise").main
     x = np.arange(4, dtype=np.float32)
     assert [at(x, 3), at(x, np.int64(1)), at(x, np.array(0))] == [3, 1, 0]
     for index, message in ((4, r"expected indices in \[0, 4\)"), (1.5, r"of type idx\[4\]")):

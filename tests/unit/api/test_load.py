@@ -184,3 +184,15 @@ def test_a_mistake_in_notation_is_located(tmp_path: Path) -> None:
 def test_a_function_that_is_no_lambda_is_called() -> None:
     program = notation("(map(neg) : 2.f32 -> 2.f32)")
     assert program(np.array([1, 2], np.float32)).tolist() == [-1, -2]
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("fun((x : 4.f32), x)", "if the name of the text ends in .rise"),
+        ("func.func @main() { stablehlo.constant }", "`riselang.from_stablehlo` read StableHLO"),
+    ],
+)
+def test_other_languages_are_recognized(text: str, advice: str) -> None:
+    with pytest.raises(rl.UserError, match=advice):
+        rl.loads(text)
