@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from riselang.rewrite.derivation_checks import law_status
+from riselang.rewrite.extra_work import format_extra_work
 from riselang.rewrite.glossary import (
     PERMISSIONS,
     Definition,
@@ -41,6 +42,9 @@ RULES_HEADER = """## Rules
 In a law, `n`, `m`, `k` are sizes, `s`, `t`, `u` are data types, `f`, `g`, `h` are functions, and
 `x`, `y` are arrays; the law holds for all values of these that satisfy the condition. You choose
 the parameters in parentheses after the name of a rule when you apply it, as in `split_join(32)`.
+
+The extra work states which functions the right-hand side may apply more often than the left-hand
+side, such as those that compute the elements of overlapping windows. It is derived from the law.
 
 The permission states what a rule does to floats. {permissions}
 
@@ -103,7 +107,7 @@ def _family(family: str) -> str:
     module = import_module(f"riselang.rewrite.rules.{family}")
     summary = (module.__doc__ or "").strip()
     rows = [_row(rule) for rule in RULES.values() if rule.family == family]
-    header = ("rule", "law", "condition", "permission", "status")
+    header = ("rule", "law", "condition", "extra work", "permission", "status")
     return f"### {family.replace('_', ' ').capitalize()}\n\n{summary}\n\n{_table(header, rows)}"
 
 
@@ -112,6 +116,7 @@ def _row(rule: Rule) -> tuple[str, ...]:
         f"`{format_rule(rule)}`",
         f"`{rule.law}`",
         format_conditions(rule),
+        format_extra_work(rule),
         rule.permission.value,
         law_status(rule).status,
     )

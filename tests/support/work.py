@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from riselang.api.lowered import Lowered
+from riselang.rewrite.extra_work import added_work
 from riselang.support.errors import InternalError
 from riselang.term.work import Work
 
@@ -22,7 +23,9 @@ def check_work(name: str, source: Work, loops: Work, limit: float = WORK_LIMIT) 
 
 
 def check_lowered_work(lowered: Lowered, limit: float = WORK_LIMIT) -> None:
+    """Check the work of a program; rules may add the work that their laws state."""
     costs = lowered.cost_analysis()
     assert costs.work is not None
     assert costs.optimized_work is not None
-    check_work(lowered.name, costs.work, costs.optimized_work, limit)
+    source = costs.work + added_work(lowered.derivation)
+    check_work(lowered.name, source, costs.optimized_work, limit)

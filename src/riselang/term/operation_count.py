@@ -16,6 +16,7 @@ from riselang.term.counting import Count
 from riselang.term.nodes import (
     Apply,
     Bound,
+    Free,
     Key,
     Lambda,
     Pattern,
@@ -32,19 +33,22 @@ PARAMETER = -1
 
 @dataclass(frozen=True)
 class _Operations:
-    """Numbers of operations and, for each function variable of an enclosing lambda, of calls."""
+    """Numbers of operations, and of evaluations of variables from outside.
+
+    These are the function variables of enclosing lambdas, by index, and free variables, by name.
+    """
 
     count: Count = 0
-    calls: Mapping[int, Count] = field(default_factory=dict[int, Count])
+    calls: Mapping[int | str, Count] = field(default_factory=dict[int | str, Count])
 
     def __add__(self, other: _Operations) -> _Operations:
         calls = dict(self.calls)
-        for index, times in other.calls.items():
-            calls[index] = calls.get(index, 0) + times
+        for name, times in other.calls.items():
+            calls[name] = calls.get(name, 0) + times
         return _Operations(self.count + other.count, calls)
 
     def repeat(self, times: Count) -> _Operations:
-        calls = {index: times * count for index, count in self.calls.items()}
+        calls = {name: times * count for name, count in self.calls.items()}
         return _Operations(times * self.count, calls)
 
 
@@ -53,12 +57,22 @@ _Counts = Mapping[Key, _Operations]
 
 def count_operations(program: Term) -> Count:
     """Return how many operations on scalars a program performs as written."""
+    return _count(program).count
+
+
+def count_evaluations(term: Term) -> Mapping[str, Count]:
+    """Return how often a term evaluates its free variables, or calls those that are functions."""
+    calls = _count(term).calls
+    return {name: times for name, times in calls.items() if isinstance(name, str)}
+
+
+def _count(program: Term) -> _Operations:
     counts: dict[Key, _Operations] = {}
     # Children before their parents.
     for term in sorted(subterms(program), key=lambda term: term.depth):
         if term.key not in counts:
             counts[term.key] = _term_operations(term, counts)
-    return counts[program.key].count
+    return counts[program.key]
 
 
 def _term_operations(term: Term, counts: _Counts) -> _Operations:
@@ -68,9 +82,15 @@ def _term_operations(term: Term, counts: _Counts) -> _Operations:
             return _application_operations(term, counts)
         case Bound(index) if isinstance(term.type, FunType):
             return _Operations(0, {index: 1})
+        case Free(name):
+            return _Operations(0, {name: 1})
         case Lambda(_, _, body):
             inner = counts[body.key]
-            calls = {index - 1: times for index, times in inner.calls.items() if index >= 0}
+            calls = {
+                name if isinstance(name, str) else name - 1: times
+                for name, times in inner.calls.items()
+                if isinstance(name, str) or name >= 0
+            }
             return _Operations(inner.count, calls)
         case _:
             own = scalar_work(term) if isinstance(term, Scalar) else 0

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from riselang.rewrite.combinators import Named
 from riselang.rewrite.derivation_checks import law_status
+from riselang.rewrite.extra_work import format_extra_work
 from riselang.rewrite.glossary import (
     PERMISSIONS,
     Definition,
@@ -47,7 +48,8 @@ def describe_rule(name: str) -> str:
     facts = {
         "law": str(rule.law), "for all": rule.law.parameters,
         "you choose": ", ".join(rule.parameters), "condition": format_conditions(rule),
-        "permission": permission, "status": str(law_status(rule)), "family": rule.family,
+        "extra work": format_extra_work(rule), "permission": permission,
+        "status": str(law_status(rule)), "family": rule.family,
     }  # fmt: skip
     lines = [format_rule(rule), *(f"  {what:<11} {text}" for what, text in facts.items() if text)]
     return _join_lines([*lines, *([f"  {rule.summary}"] if rule.summary else [])])
