@@ -497,12 +497,16 @@ def is_in_memory(value: SSAValue) -> bool:
     while stack:
         value, path = stack.pop()
         op = value.owner
-        if isinstance(op, codegen.GenerateOp | EmbedOp | Block):
+        if isinstance(op, EmbedOp | Block):
             return False
-        if isinstance(op, codegen.MapReadOp):
+        if isinstance(op, codegen.MapReadOp | codegen.GenerateOp):
             if not _is_rearrangement(op):
                 return False
             path = ()
+        if isinstance(op, codegen.GenerateOp):
+            end = op.body.block.last_op
+            assert end is not None
+            stack.append((end.operands[0], path))
         if isinstance(op, codegen.CastOp):
             continue
         operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
@@ -516,9 +520,11 @@ def is_in_memory(value: SSAValue) -> bool:
     return True
 
 
-def _is_rearrangement(op: codegen.MapReadOp) -> bool:
-    """Whether the function of a map that is only read computes nothing, only selects parts."""
-    views = ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | ReturnOp
+def _is_rearrangement(op: codegen.MapReadOp | codegen.GenerateOp) -> bool:
+    """Whether the function of an array that is only read computes nothing, only selects parts."""
+    views = (
+        ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | codegen.GenerateOp | ReturnOp
+    )
     return all(isinstance(inner, views) for inner in op.walk())
 
 

@@ -12,6 +12,7 @@ import riselang as rl
 from riselang.api.kernel import Kernel
 from riselang.dialects.module import parse_module, walk
 from riselang.lowering.loop_counts import trip_count
+from riselang.strategy import fuse, register_tiles, top_down
 from riselang.term.work import Work
 
 
@@ -184,3 +185,18 @@ def test_a_scatter_updates_its_result() -> None:
     counts, keys = np.arange(8, dtype=np.int32), np.arange(-5, 45, dtype=np.int32)
     agree(histogram, counts, keys)
     assert "memref.alloc" not in text(histogram, counts, keys)
+
+
+def test_packed_columns_are_read_where_they_are() -> None:
+    """They are stored in vectors, and read as vectors, by a view that consists of scalars."""
+
+    def multiply(a: rl.Array[16, 8, rl.f32], b: rl.Array[8, 16, rl.f32]) -> Any:
+        def dot(row: Any, column: Any) -> Any:
+            return rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
+
+        return a | rl.map(lambda row: b | rl.transpose | rl.map(lambda column: dot(row, column)))
+
+    strategy = fuse() >> top_down(register_tiles(4, 8, 4, block=2))
+    program = rl.jit(multiply, strategy=strategy).lower(random(16, 8), random(8, 16))
+    buffers = [line for line in program.as_text("affine").splitlines() if "memref.alloc" in line]
+    assert len(buffers) == len(("columns", "rows")), buffers

@@ -19,7 +19,14 @@ from riselang.lowering.recomputation import (
     Recomputed,
     recomputed_arrays,
 )
-from riselang.lowering.translation import Closure, Delayed, Lazy, Translation, data_type
+from riselang.lowering.translation import (
+    Closure,
+    Delayed,
+    Lazy,
+    Translation,
+    data_type,
+    is_in_memory,
+)
 from riselang.term.nodes import Pattern, Term
 from riselang.term.view_inverses import is_view
 
@@ -84,7 +91,9 @@ class StoredArrays(Translation):
     """The arrays that are computed where they are read."""
 
     def record_array(self, op: ElementsOp, key: ArrayKey) -> None:
-        self.recorded_arrays[op] = key
+        """Record an array, unless it only rearranges what is in memory: a copy would not pay."""
+        if not is_in_memory(op.result):
+            self.recorded_arrays[op] = key
 
     def arrays_to_store(self, ops: Sequence[Operation]) -> dict[ArrayKey, LoopKind]:
         """Return the arrays that are computed too often by `ops`, which are the program."""
