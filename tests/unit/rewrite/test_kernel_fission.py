@@ -48,6 +48,11 @@ FORMS = {
         f"{SUM.format('x', 'y')}))))) |> transpose |> map(fun(k, {SUM.format('r', 'k')}))))",
         2,
     ),
+    "two products": (
+        "zip(a, c) |> map(fun(p, zip(b |> transpose, c |> transpose) |> map(fun(q, "
+        f"({OF_FIRSTS}) + ({SUM.format('snd(p)', 'snd(q)')})))))",
+        2,
+    ),
     "of three": (
         f"{PRODUCT} |> map(fun(r, c |> transpose |> map(fun(k, {SUM.format('r', 'k')})))) "
         f"|> map(fun(r, a |> transpose |> map(fun(k, {SUM.format('r', 'k')}))))",

@@ -62,6 +62,27 @@ def store_inner_reductions_of_seconds(term: Term) -> Bindings:
     return _match_pairs(term, SND, FST)
 
 
+@rule("x : n.s, z : s -> m.w, f : s -> w -> u, g : s -> w -> u -> v")
+def store_inner_reductions_beside(term: Term) -> Bindings:
+    """x |> map(fun(e, z(e) |> map(fun(c, g(e, c, f(e, c))))))
+    ~> zip(x |> map(fun(e, z(e) |> map(fun(c, f(e, c))))) |> toMem(heap), x)
+      |> map(fun(p, zip(fst(p), z(snd(p))) |> map(fun(q, g(snd(p), snd(q), fst(q))))))
+
+    The same if both loops use the element of the inner array, as in a sum of two reductions."""
+    nest = match_map_nest(term)
+    reduction = find_reductions(nest.inner.body)
+    function = nest.abstract_element(Lambda("c", nest.inner.parameter, reduction))
+    consumer = Lambda(
+        "c",
+        nest.inner.parameter,
+        Lambda("y", reduction.type, abstract_over(nest.inner.body, reduction)),
+    )
+    return {
+        "x": nest.xs, "z": nest.abstract_element(nest.ys),
+        "f": function, "g": nest.abstract_element(consumer),
+    }  # fmt: skip
+
+
 def _match_pairs(term: Term, column_spec: PatternSpec, operand_spec: PatternSpec) -> Bindings:
     nest = match_map_nest(term)
     arguments = pattern_arguments(nest.ys, ZIP.name)

@@ -15,6 +15,7 @@ from riselang.rewrite.rules.lowering import store_on_heap
 from riselang.rewrite.rules.storing import (
     store_between,
     store_inner_reductions,
+    store_inner_reductions_beside,
     store_inner_reductions_of_firsts,
     store_inner_reductions_of_seconds,
 )
@@ -29,6 +30,7 @@ _STORE_RULES = (
     store_inner_reductions,
     store_inner_reductions_of_firsts,
     store_inner_reductions_of_seconds,
+    store_inner_reductions_beside,
 )
 
 
