@@ -36,7 +36,9 @@ from riselang.dsl.tracing import (
     type_text,
     value_text,
 )
+from riselang.dsl.unpacking import requested_components
 from riselang.dsl.user_locations import user_location
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalar_ops import resolve_op
@@ -100,11 +102,12 @@ class Value(ArrayMethods, UnsupportedOperations):
     def __iter__(self) -> Iterator[Value]:
         if not isinstance(self.type, TupleType):
             raise UserError(
-                f"only a pair can be unpacked, but this is {type_text(self.type)}; "
+                f"only a tuple can be unpacked, but this is {type_text(self.type)}; "
                 "use rl.map to work on the elements of an array",
                 user_location(),
             )
-        return iter((project(self, 0), project(self, 1)))
+        count = requested_components()
+        return iter(_unpack(self, count))
 
     def __getitem__(self, position: Any) -> Value:
         """Return a component of a pair, an element by a number or an index, or a slice."""
@@ -273,6 +276,20 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
         return Value(part_node(name, nodes[0]))
     _check_defined(name, symbol, type)
     return Value(build.Operation(type, name, nodes, scope=trace.scope, location=user_location()))
+
+
+def _unpack(value: Value, count: int | None) -> list[Value]:
+    """Return the components of a tuple with this many of them, or as many as there are."""
+    parts = [value]
+    while isinstance(parts[-1].type, TupleType) and len(parts) != count:
+        last = parts.pop()
+        parts += [project(last, 0), project(last, 1)]
+    if count is not None and len(parts) < count:
+        refuse(
+            f"{type_text(value.type)} has {format_count(len(parts), 'component')}, "
+            f"but is unpacked into {format_count(count, 'variable')}"
+        )
+    return parts
 
 
 def has_arrays(operands: Sequence[Operand]) -> bool:

@@ -326,3 +326,19 @@ def test_sizes_and_types_that_nothing_else_tells() -> None:
 
     with pytest.raises(rl.UserError, match="reverse has no inferred size k; it has n"):
         wrong.lower()
+
+
+def test_a_tuple_is_unpacked_into_as_many_components_as_there_are_variables() -> None:
+    @rl.jit
+    def unpacked(x: Any, y: Any, z: Any) -> Any:
+        def combine(state: Any) -> Any:
+            a, b, c = state
+            first, (second, third) = state
+            head, *tail = state
+            assert len(tail) == 2
+            return (a - b - c) + 10 * (first - second - third) + 100 * (head - tail[0] - tail[1])
+
+        return rl.zip(x, y, z) | rl.map(lambda state: combine(state))
+
+    result = unpacked(np.array([9.0]), np.array([3.0]), np.array([1.0]))
+    assert result.tolist() == [555.0]
