@@ -25,7 +25,7 @@ LANE_OPS = frozenset(
     f"{dialect}.{name}"
     for dialect, names in (
         ("arith", "addf subf mulf divf negf maximumf minimumf addi subi muli andi ori xori "
-                  "maxsi minsi maxui minui shli shrsi shrui cmpf cmpi select"),
+                  "maxsi minsi maxui minui shli shrsi shrui cmpf cmpi select bitcast"),
         ("math", "fma absf sqrt"),
     )
     for name in names.split()

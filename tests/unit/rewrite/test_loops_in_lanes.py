@@ -29,12 +29,20 @@ FORCES = """fun((x : {0}.f32, y : {0}.f32), x |> map(fun(a,
 PARTS = """fun((c : {0}.2.f32, d : {0}.2.f32), zip(c, d) |> map(fun(e, (0.5, 1)
   |> iterate(12, fun(s, (fst(s) * (fst(e) |> at(0 |> clampIdx(2)))
     + (snd(e) |> at(1 |> clampIdx(2))), snd(s) + 1))) |> fst)))"""
-PROGRAMS = {"xorshift": XORSHIFT, "mandelbrot": MANDELBROT, "forces": FORCES, "parts": PARTS}
+FRACTIONS = """fun((s : {0}.i32, t : {0}.i32), s |> map(fun(a, snd((a, 0.0) |> iterate(9, fun(x,
+  (fst(x) ^ (fst(x) * 8192), snd(x) + bitcast[f32]((fst(x) & 8388607) ^ 1065353216))))))))"""
+PROGRAMS = {
+    "fractions": FRACTIONS,
+    "xorshift": XORSHIFT,
+    "mandelbrot": MANDELBROT,
+    "forces": FORCES,
+    "parts": PARTS,
+}
 
 
 def inputs(name: str, count: int) -> list[np.ndarray[Any, Any]]:
     source = np.random.default_rng(4)
-    if name == "xorshift":
+    if name in ("xorshift", "fractions"):
         return [source.integers(-(2**31), 2**31, count).astype(np.int32) for _ in range(2)]
     shape = (count, 2) if name == "parts" else (count,)
     return [(source.random(shape) * 4 - 2).astype(np.float32) for _ in range(2)]
