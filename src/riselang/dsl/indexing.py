@@ -87,7 +87,7 @@ def _axis_count(key: Any) -> int:
 
 
 def _as_key(key: Any) -> Any:
-    """Return a list of integers, or a NumPy array of them, as an array of the program."""
+    """Return a list or NumPy array of integers as literals, or as a captured array if long."""
     numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
     if numbers is None or numbers.ndim == 0 or numbers.dtype.kind not in "iu" or not numbers.size:
         return key

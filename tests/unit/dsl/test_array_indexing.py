@@ -165,3 +165,11 @@ def test_a_wrong_mask_is_explained(name: str) -> None:
     program, message = WRONG_MASKS[name]
     with pytest.raises(rl.UserError, match=message):
         rl.jit(program)(numbers(3, 4))
+
+
+def test_a_captured_array_of_indices_is_not_written_out() -> None:
+    indices = np.arange(100)[::-1] % 7
+    x = np.arange(7.0)
+    select = rl.jit(lambda x: x[indices])
+    assert len(select.trace(x).as_text().splitlines()) < 10
+    assert select(x).tolist() == x[indices].tolist()
