@@ -67,7 +67,10 @@ class UnsupportedOperations:
         refuse(f"numpy.{name} works on numbers, not on values of the program; use {instead}")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        refuse(f"{SYMBOLIC_VALUE}, so NumPy cannot work with it; use patterns such as rl.map")
+        refuse(
+            f"{SYMBOLIC_VALUE}, so NumPy cannot work with it; use patterns such as rl.map, or "
+            "rl.numpy.asarray(table)[i] to read a NumPy array at an index of the program"
+        )
 
     def __float__(self) -> NoReturn:
         refuse(

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.lane_types import lane_type
 from riselang.dialects.rise.pattern_registry import TUPLE
@@ -178,8 +180,14 @@ def broadcast_hint(type: VectorType, scalar: str) -> str:
     return f"rl.vector_from_scalar({_hide_unknowns(str(type.length))}, {scalar})"
 
 
+MAX_PRINTED = 8
+"""The maximum number of elements of an array that a message contains."""
+
+
 def value_text(value: Any) -> str:
-    """Format a Python value for an error message; functions by name."""
+    """Format a Python value for an error message; functions by name, large arrays by shape."""
+    if isinstance(value, np.ndarray) and value.size > MAX_PRINTED:
+        return f"a NumPy array of shape {value.shape}"
     if not callable(value):
         return repr(value)
     name = getattr(value, "__name__", "")

@@ -40,7 +40,7 @@ def astype(x: Any, dtype: Any) -> Value:
 
 
 def asarray(x: Any, dtype: Any = None) -> Value:
-    """Return a value as it is, or converted to a type; a number becomes a scalar."""
+    """Return a value or a captured array, perhaps converted; a number becomes a scalar."""
     return as_value(x, None if dtype is None else as_type(dtype))
 
 
@@ -240,6 +240,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Value:
 
 def take(x: Any, indices: Any, axis: int = 0) -> Value:
     """Select elements along an axis by positions."""
+    x = as_value(x)
     number = normalize_axis("take", axis, rank_of(x))
     return x[(*(slice(None),) * number, indices)]
 

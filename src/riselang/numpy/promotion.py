@@ -26,7 +26,7 @@ from riselang.dialects.rise.types import (
 from riselang.dialects.rise.types import index as index_type
 from riselang.dsl.arrays.shapes import element_type, literal_of
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, as_node, convert
+from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
 from riselang.dsl.tracing import type_text, value_text
 from riselang.interpreter.scalar_semantics import numpy_dtype
 
@@ -77,7 +77,7 @@ def _promotable(operand: Any) -> Any:
         return numpy_dtype(operand)
     if isinstance(operand, bool | int | float):
         return operand
-    if isinstance(operand, np.generic):
+    if isinstance(operand, np.generic | np.ndarray):
         return operand.dtype
     if not isinstance(operand, np.dtype | type):
         refuse(f"expected numbers or arrays of numbers, but found {_describe(operand)}")
@@ -115,6 +115,7 @@ def sum_type(value: Any) -> ScalarType:
 
 def as_value(operand: Any, type: ScalarType | None = None) -> Value:
     """Return a value of this type; the default type of a number is that in NumPy."""
+    (operand,) = capture_arrays([operand])
     if isinstance(operand, Value):
         if type is None or element_type(operand) == type:
             return operand

@@ -148,3 +148,15 @@ def test_types_are_promoted_as_in_numpy(left: str) -> None:
 
     found = jitted(partial(program, rnp), arrays)(*arrays)
     assert [each.dtype for each in found] == [each.dtype for each in program(np, *arrays)]
+
+
+def test_captured_arrays_are_operands() -> None:
+    table = np.array([4, 5, 6], np.int32)
+
+    @rl.jit
+    def look_up(x: Any, i: Any) -> Any:
+        return rnp.asarray(table)[i], rnp.take(table, i), rnp.add(table, x)
+
+    x, i = np.array([0.5, 1, 2]), np.array([2, 0], np.int32)
+    for result, expected in zip(look_up(x, i), (table[i], table[i], table + x), strict=True):
+        np.testing.assert_array_equal(result, expected)
