@@ -1,0 +1,34 @@
+"""Bitonic sorting network: compares and exchanges elements in an order that is fixed."""
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit
+def bitonic_sort(x):
+    index = rl.arange(len(x), dtype=rl.i32)
+    for run, distance in comparisons(len(x)):
+        partner = x.reshape(-1, 2, distance)[:, ::-1].reshape(-1)
+        takes_lower = ((index & run) == 0) == ((index & distance) == 0)
+        x = rl.where(takes_lower, rl.min(x, partner), rl.max(x, partner))
+    return x
+
+
+def comparisons(length):
+    """The length of the sorted runs and the distance of the elements, for each comparison."""
+    exponents = range(1, length.bit_length())
+    return [(1 << run, 1 << step) for run in exponents for step in reversed(range(run))]
+
+
+def expected(x):
+    index = np.arange(len(x))
+    for run, distance in comparisons(len(x)):
+        partner = x[index ^ distance]
+        takes_lower = ((index & run) == 0) == ((index & distance) == 0)
+        x = np.where(takes_lower, np.minimum(x, partner), np.maximum(x, partner))
+    return x
+
+
+def example_inputs(size=1024):
+    return (np.random.default_rng(12).random(size, np.float32),)

@@ -1,0 +1,25 @@
+"""Convolutional layer: 3 x 3 filters on several channels, with bias and ReLU."""
+
+import numpy as np
+
+import riselang as rl
+
+
+@rl.jit
+def convolution_layer(image, filters, bias):
+    windows = image | rl.map(rl.slide2d(3, 1))
+    sums = rl.einsum("cyxij,fcij->fyx", windows, filters)
+    return rl.max(sums + bias[:, None, None], 0.0)
+
+
+def expected(image, filters, bias):
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))
+    sums = np.einsum("cyxij,fcij->fyx", windows, filters, optimize=True)
+    return np.maximum(sums + bias[:, None, None], 0)
+
+
+def example_inputs(size=66):
+    random = np.random.default_rng(21)
+    image = random.standard_normal((8, size, size), np.float32)
+    filters = random.standard_normal((16, 8, 3, 3), np.float32)
+    return image, filters, random.standard_normal(16, np.float32)

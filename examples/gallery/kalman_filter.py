@@ -1,0 +1,50 @@
+"""Kalman filter: positions and speeds of many objects from noisy measurements."""
+
+import numpy as np
+
+import riselang as rl
+
+STEP, NOISE, DRIFT = 0.1, 0.5, 0.01
+
+
+@rl.jit
+def kalman_filter(measurements):
+    def track(series):
+        def update(state, measured):
+            position, speed, pp, ps, ss = state
+            position, pp = position + STEP * speed, pp + STEP * (2 * ps + STEP * ss) + DRIFT
+            ps, ss = ps + STEP * ss, ss + DRIFT
+            gain_p, gain_s = pp / (pp + NOISE), ps / (pp + NOISE)
+            error = measured - position
+            return (
+                position + gain_p * error,
+                speed + gain_s * error,
+                (1 - gain_p) * pp,
+                (1 - gain_p) * ps,
+                ss - gain_s * ps,
+            )
+
+        position, speed, *_ = series | rl.reduce(update, (0.0, 0.0, 1.0, 0.0, 1.0))
+        return position, speed
+
+    return measurements.T | rl.map(track) | rl.unzip
+
+
+def expected(measurements):
+    position = speed = ps = np.zeros_like(measurements[0])
+    pp = ss = np.ones_like(measurements[0])
+    for measured in measurements:
+        position, pp = position + STEP * speed, pp + STEP * (2 * ps + STEP * ss) + DRIFT
+        ps, ss = ps + STEP * ss, ss + DRIFT
+        gain_p, gain_s = pp / (pp + NOISE), ps / (pp + NOISE)
+        error = measured - position
+        position, speed = position + gain_p * error, speed + gain_s * error
+        pp, ps, ss = (1 - gain_p) * pp, (1 - gain_p) * ps, ss - gain_s * ps
+    return position, speed
+
+
+def example_inputs(size=1000):
+    random = np.random.default_rng(29)
+    times = np.arange(100)[:, None] * STEP
+    paths = random.normal(0, 1, size) + times * random.normal(0, 1, size)
+    return ((paths + random.normal(0, NOISE, paths.shape)).astype(np.float32),)

@@ -1,0 +1,44 @@
+"""Smith-Waterman: the best score of a local alignment of two sequences."""
+
+import numpy as np
+
+import riselang as rl
+
+MATCH, MISMATCH, GAP = 3, -3, 2
+
+
+@rl.jit
+def smith_waterman(a, b):
+    def next_row(row, letter):
+        similarity = rl.where(b == letter, MATCH, MISMATCH)
+        shifted = rl.concatenate([rl.zeros(1, rl.i32), row[:-1]])
+        without_left = rl.max(rl.max(shifted + similarity, row - GAP), 0)
+        offsets = rl.arange(len(b), dtype=rl.i32) * GAP
+        reached = (without_left + offsets) | rl.scan(rl.max, 0)
+        return reached - offsets
+
+    rows = a | rl.scan(next_row, rl.zeros(len(b), rl.i32))
+    return rows.max()
+
+
+def expected(a, b):
+    offsets = np.arange(len(b), dtype=np.int32) * GAP
+    row, best = np.zeros(len(b), np.int32), np.int32(0)
+    for letter in a:
+        similarity = np.where(b == letter, MATCH, MISMATCH)
+        shifted = np.concatenate([[0], row[:-1]])
+        without_left = np.maximum(np.maximum(shifted + similarity, row - GAP), 0)
+        row = np.maximum.accumulate(without_left + offsets) - offsets
+        best = np.maximum(best, row.max())
+    return best.astype(np.int32)
+
+
+def example_inputs(size=500):
+    random = np.random.default_rng(10)
+    a = random.integers(0, 4, size).astype(np.int32)
+    b = np.where(random.random(size) < 0.2, random.integers(0, 4, size), a).astype(np.int32)
+    return a, b
+
+
+def summary(score):
+    return f"the best score is {score}"
