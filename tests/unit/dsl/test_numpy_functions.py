@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import riselang as rl
 import riselang.numpy as rnp
 from support.array_programs import check_beside_numpy, jitted
 
