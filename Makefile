@@ -2,9 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The one wheel with an LLVM OpenMP runtime for ARM; only its shared library is used, so its
-# dependencies (an older llvmlite among them) stay out. Without it mapPar runs on one thread.
-ARM_OPENMP := pyomp==0.6.0
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of processes, each of which would compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -120,8 +117,6 @@ $(VENV)/core: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/all: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[all]'
-	case "$$(uname -m)" in aarch64|arm64) \
-	  $(BIN)/python -m pip install --quiet --no-deps '$(ARM_OPENMP)' || true;; esac
 	@touch $@ $(VENV)/core
 
 # Apart from the rest: the rivals are large, and only the benchmarks use them.

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 REST = 0.3
-"""Seconds between turns on several cores; threads of LLVM's OpenMP turn for 0.2, if not told."""
+"""Seconds between turns on several cores: the OpenMP threads of rivals poll for 0.2."""
 
 
 def pin_threads() -> None:

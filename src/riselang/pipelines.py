@@ -43,7 +43,7 @@ KEEP_FOR_FUNCTION = "keep-stack-for-function"
 iteration allocates, so one allocation serves all iterations."""
 
 SEQUENTIAL_PARALLEL = (KEEP_FOR_FUNCTION, "scf-parallel-for-to-nested-fors")
-"""Parallel loops on one thread, where there is no OpenMP runtime."""
+"""Parallel loops on one thread."""
 
 INLINE_SCOPES = "inline-alloca-scopes"
 """Not an MLIR pass: `native.mlir` does it. Bodies of parallel loops are wrapped in alloca scopes;
@@ -67,7 +67,8 @@ OPENMP_PARALLEL = (
     "convert-scf-to-openmp", "canonicalize", KEEP_FOR_THREADS, INLINE_SCOPES, GUIDED_SCHEDULE,
     HIDE_INDICES,
 )  # fmt: skip
-"""Parallel loops on OpenMP threads."""
+"""Parallel loops in several threads. MLIR translates them to OpenMP calls, which `native.llvm`
+replaces with calls to its thread pool."""
 
 ROUND_EACH = "round-each-result"
 """Not an MLIR pass: `native.mlir` does it. MLIR's emulation marks its roundings as removable where

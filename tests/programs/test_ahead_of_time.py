@@ -155,13 +155,19 @@ func.func @mixed(%int : memref<?x4xf16>, %n : i32, %flag : memref<i1>) {
     assert C_TYPES.keys() == SCALARS.keys()
 
 
-def test_threads_and_libraries_are_named_in_the_header(folder: Path) -> None:
+def test_threads_and_libraries_are_named_in_the_header(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("product.rise").write_text(
         "def product = fun((A : 8.8.f32, B : 8.8.f32), A |> map(fun(r, B |> transpose |> "
         "map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0.0))))))"
     )
     rise("compile", "product.rise", "--library", "blas", "--emit", "header", "-o", "product.h")
     assert "-lm); a BLAS with the CBLAS interface" in Path("product.h").read_text()
+    monkeypatch.setenv("RISE_NUM_THREADS", "2")
+    Path("rows.rise").write_text("def rows = fun((A : 8.8.f32), A |> mapPar(mapSeq(fun(a, -a))))")
+    rise("compile", "rows.rise", "--emit", "header", "-o", "rows.h")
+    assert "-lm); POSIX threads (-pthread). */" in Path("rows.h").read_text()
 
 
 def test_a_shared_library_with_library_calls(folder: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native.llvm import shared_libraries as libraries
-
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
     pytest.mark.rotating(3),
@@ -136,6 +134,5 @@ def test_a_pool_of_processes_that_is_started_while_a_thread_compiles(tmp_path: P
     run(COMMON + POOL, tmp_path)
 
 
-@pytest.mark.skipif(libraries.find_openmp() is None, reason="there is no OpenMP runtime here")
 def test_kernels_on_threads_in_forked_processes(tmp_path: Path) -> None:
     run(COMMON + THREADS, tmp_path, RISE_NUM_THREADS="2")

@@ -20,8 +20,9 @@ C_TYPES = {
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
 """C99 has no half-precision type; the bits are passed as an integer."""
+THREADS = "threads"
 LINK_REQUIREMENTS = {
-    "openmp": "an OpenMP runtime with LLVM's entry points (-lomp or -liomp5)",
+    THREADS: "POSIX threads (-pthread)",
     "blas": "a BLAS with the CBLAS interface (-lopenblas or -lmkl_rt)",
 }
 
@@ -36,7 +37,7 @@ def description(functions: Sequence[CompiledFunction], libraries: Sequence[str],
         "text": text if is_open else None,
     }).encode() + b"\0"  # fmt: skip
     escaped = "".join(chr(byte) if _is_plain(byte) else f"\\{byte:02X}" for byte in content)
-    return f'@{DESCRIPTION} = constant [{len(content)} x i8] c"{escaped}"\n'
+    return f'@{DESCRIPTION} = weak constant [{len(content)} x i8] c"{escaped}"\n'
 
 
 def _is_plain(byte: int) -> bool:
@@ -47,7 +48,10 @@ def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name
     """Return a header with prototypes for C and C++."""
     guard = re.sub(r"\W", "_", name).upper() or "KERNELS"
     needs = "; ".join(
-        ["the C math library (-lm)", *(LINK_REQUIREMENTS[library] for library in libraries)]
+        [
+            "the C math library (-lm)",
+            *(LINK_REQUIREMENTS[library] for library in libraries),
+        ]
     )
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import Role
-from riselang.native.llvm import shared_libraries as libraries
+from riselang.native.llvm.thread_pool import has_threads
 from riselang.runtime.artifact import Artifact, ExpectedFunctions
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -32,16 +32,16 @@ def term_key(
     """Return the cache key of a term, or of the result of applying a built-in strategy to it."""
     content = digest(term, every_location=options.debug_info)
     if strategy is None:
-        threads = _is_parallel(term) and libraries.has_threads()
+        threads = _is_parallel(term) and has_threads()
         return fingerprint("term", content, name, results, threads, options)
-    threads = libraries.has_threads()
+    threads = has_threads()
     return fingerprint(strategy, this_machine(), content, name, results, threads, options)
 
 
 def text_key(text: str, name: str, options: Options) -> str:
     """Return the cache key of an MLIR module; the locations of its checks contain `name`."""
     path = os.path.abspath(name) if options.debug_info else name
-    return fingerprint("text", text, path, libraries.has_threads(), options)
+    return fingerprint("text", text, path, has_threads(), options)
 
 
 def find_cached(key: str, name: str, expected: ExpectedFunctions) -> Artifact | None:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from riselang import pipelines
 from riselang.compiler import pipeline
-from riselang.compiler.aot import description, header
+from riselang.compiler.aot import THREADS, description, header
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.lowering_steps import mark_permission
 from riselang.compiler.program_sources import ModuleSource, Source
@@ -214,7 +214,9 @@ class Compilation:
 
     def header(self, name: str) -> str:
         """Return a C header for `object_code`."""
-        return header(self.lowered_module.functions, self.lowered_module.libraries, name)
+        lowered = self.lowered_module
+        threads = (THREADS,) if lowered.uses_threads else ()
+        return header(lowered.functions, (*threads, *lowered.libraries), name)
 
 
 def _library_report(module: ModuleOp) -> str:

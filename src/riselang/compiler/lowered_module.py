@@ -13,6 +13,7 @@ from riselang.compiler.signatures import Signature, stored_parameters
 from riselang.dialects.module import functions
 from riselang.lowering.runtime_checks import failure_parameter
 from riselang.native.llvm import shared_libraries as libraries
+from riselang.native.llvm.thread_pool import has_threads
 from riselang.runtime.artifact import CompiledFunction
 from riselang.runtime.executable import entry_point_ir
 from riselang.support.config import Options
@@ -34,15 +35,13 @@ class LoweredModule:
 
     @cached_property
     def uses_threads(self) -> bool:
-        """Whether parallel loops run on OpenMP threads."""
-        return self.facts.has_parallel_loops and libraries.has_threads()
+        """Whether parallel loops run in several threads."""
+        return self.facts.has_parallel_loops and has_threads()
 
     @property
     def libraries(self) -> tuple[str, ...]:
         """The libraries that the code calls."""
-        names = [libraries.OPENMP] if self.uses_threads else []
-        names += [libraries.BLAS] if self.facts.calls_blas else []
-        return tuple(names)
+        return (libraries.BLAS,) if self.facts.calls_blas else ()
 
     @cached_property
     def functions(self) -> tuple[CompiledFunction, ...]:

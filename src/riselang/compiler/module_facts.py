@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from riselang.dialects.module import walk
 from riselang.native.llvm.guard import FUNCTIONS
 
-PARALLEL_OPS = ("affine.parallel", "scf.parallel", "scf.forall", "omp.parallel")
+PARALLEL_OPS = ("affine.parallel", "scf.parallel", "scf.forall")
 """Ops whose iterations may run in parallel."""
 STRUCTURED_PREFIXES = ("linalg.", "tensor.", "bufferization.")
 """Prefixes of the names of ops on tensors or whole buffers."""

@@ -13,6 +13,7 @@ from riselang.native.llvm import guard
 from riselang.native.llvm.entry_points import guarded_entry_points_ir, packed_entry_points_ir
 from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
 from riselang.native.llvm.short_loops import mark_short_loops
+from riselang.native.llvm.thread_pool import call_pool
 from riselang.native.mlir import bindings as mlir
 from riselang.support.lazy import cached_property
 
@@ -41,7 +42,7 @@ class Job:
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the module's functions."""
-        ir = mlir.to_llvm_ir(self.text, self.pipeline)
+        ir = call_pool(mlir.to_llvm_ir(self.text, self.pipeline))
         return mark_short_loops(mark_noalias_pointers(ir, self.noalias_parameters), self.effort)
 
     @property

@@ -69,7 +69,7 @@ class Artifact:
     functions: tuple[CompiledFunction, ...]
     objects: tuple[bytes, ...]
     libraries: tuple[str, ...] = ()
-    """The libraries that the code calls: "openmp", "blas"."""
+    """The libraries that the code calls: "blas", or none."""
     kernels: Kernels | None = None
     """The kernels for a GPU, instead of machine code."""
 

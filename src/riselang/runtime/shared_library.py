@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from riselang.native.llvm import shared_libraries as libraries
 from riselang.runtime.artifact import functions_from_json, make_dynamic_shapes
 from riselang.runtime.executable import Executable
 from riselang.support.errors import UserError
@@ -51,9 +50,6 @@ def load_shared(
 
 
 def _open_library(path: str | Path) -> ctypes.CDLL:
-    # The libraries that it calls must be loaded first.
-    if (openmp := libraries.find_openmp()) is not None:
-        ctypes.CDLL(openmp, ctypes.RTLD_GLOBAL)
     try:
         return ctypes.CDLL(str(Path(path).absolute()))
     except OSError as error:

@@ -23,7 +23,6 @@ INSTALL = "install riselang again: pip install --upgrade --force-reinstall risel
 PROBE = "probe"
 """The key of a cache entry that `rise doctor` writes and removes."""
 BLAS_PATH = f"set {config.BLAS.variable} to the path of a library with the CBLAS interface"
-THREADS = "pip install 'riselang[threads]', or on ARM: pip install --no-deps pyomp"
 
 
 def packages() -> Iterator[Finding]:
@@ -80,17 +79,6 @@ def threads() -> Iterator[Finding]:
         yield Finding("threads", State.NOTE, f"{detail}: more threads than cores", advice)
     else:
         yield Finding("threads", State.OK, detail)
-
-
-def openmp() -> Iterator[Finding]:
-    from riselang.native.llvm import shared_libraries as libraries
-
-    path = libraries.find_openmp()
-    if path is None:
-        detail = "no runtime with LLVM's entry points found; mapPar runs on one thread"
-        yield Finding("OpenMP", State.NOTE, detail, THREADS)
-    else:
-        yield Finding("OpenMP", State.OK, path)
 
 
 def blas() -> Iterator[Finding]:
@@ -180,5 +168,5 @@ def _setting_problem(setting: config.Setting) -> str | None:
 
 
 CHECKS: tuple[Check, ...] = (
-    packages, llvm_library, machine, threads, openmp, blas, gpu, kernel_cache, settings,
+    packages, llvm_library, machine, threads, blas, gpu, kernel_cache, settings,
 )  # fmt: skip

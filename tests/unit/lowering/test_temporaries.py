@@ -15,7 +15,6 @@ from riselang.dialects.module import make_context, module_text, parse_module, ve
 from riselang.dsl.symbolic_values import Value
 from riselang.lowering.passes.convert_rise_to_imperative import ConvertRiseToImperativePass
 from riselang.lowering.temporaries import STACK_BUDGET, STACK_LIMIT
-from riselang.native.llvm.shared_libraries import has_threads
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -159,15 +158,13 @@ ROWS = """fun((a : N.M.f32), a |> mapPar(fun(row,
 
 
 @pytest.mark.parametrize(
-    ("threads", "loop"), [("1", "phi i64"), ("2", "call void @__kmpc_dispatch_init")]
+    ("threads", "loop"), [("1", "phi i64"), ("2", "call void @rise_dispatch_init")]
 )
 def test_each_thread_allocates_once(
     threads: str, loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A buffer of unknown length is allocated before the loop over rows, not in each iteration."""
     monkeypatch.setenv("RISE_NUM_THREADS", threads)
-    if threads == "2" and not has_threads():
-        pytest.skip("there is no OpenMP runtime")
     kernel = TermKernel("f", parse_term(ROWS))
     kernel.symbolic = True
     _, _, body = kernel.lower().as_text("affine").partition("affine.parallel")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from riselang.native.llvm import shared_libraries as libraries
 from riselang.support import config
 from riselang.support.cores import available_cores
 from riselang.tools import doctor, doctor_checks, rise, self_test
@@ -34,7 +33,7 @@ def test_no_problems_are_found_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0, output
     names = re.findall(r"^(?:ok|note) +([\w ]+?)(?:  |$)", output, re.MULTILINE)
     for name in ("riselang", "Python", "numpy", "xdsl", "MLIR", "llvmlite", "LLVM", "CPU",
-                 "features", "threads", "OpenMP", "NumPy BLAS", "RISE_NUM_THREADS", "RISE_FLOAT",
+                 "features", "threads", "NumPy BLAS", "RISE_NUM_THREADS", "RISE_FLOAT",
                  *self_test.BACK_ENDS):  # fmt: skip
         assert name in names, output
     assert output.endswith("no problems found\n")
@@ -91,14 +90,6 @@ def test_packages_that_are_missing_or_of_another_version(monkeypatch: pytest.Mon
     assert packages["MLIR"].detail == "torch-mlir is not installed"
     assert packages["MLIR"].advice.startswith("install riselang again")
     assert packages["llvmlite"].state is State.OK
-
-
-def test_no_openmp_runtime_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "find_openmp", lambda: None)
-    (finding,) = doctor_checks.openmp()
-    assert finding.state is State.NOTE
-    assert "mapPar runs on one thread" in finding.detail
-    assert "pip install 'riselang[threads]'" in finding.advice
 
 
 def test_more_threads_than_cores_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

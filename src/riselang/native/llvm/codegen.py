@@ -14,7 +14,7 @@ from typing import Any
 import llvmlite.binding as binding
 
 from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
-from riselang.native.llvm import guard, temporary_pool
+from riselang.native.llvm import guard, temporary_pool, thread_pool
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.support.errors import InternalError, MissingSymbolsError
 from riselang.support.forking import acquire_for_forks, hold_forks
@@ -147,9 +147,14 @@ EFFORTS = {
 """The limits on unrolled loops also depend on the effort: see `short_loops`."""
 
 
-def _optimize_module(ir: str, target: Target, machine: Any, effort: Effort) -> Any:
+def _optimize_module(
+    ir: str, target: Target, machine: Any, effort: Effort, library: str = ""
+) -> Any:
+    """Return an optimized module, with the functions of `library`, which is LLVM IR, too."""
     with time_span("LLVM"), time_span("parse"):
         module = _parse(ir, target)
+        if library:
+            module.link_in(_parse(library, target))
     module.data_layout = str(machine.target_data)
     options = binding.create_pipeline_tuning_options(speed_level=effort.level)
     options.loop_vectorization = effort.vectorizes
@@ -162,11 +167,13 @@ def _optimize_module(ir: str, target: Target, machine: Any, effort: Effort) -> A
     return module
 
 
-def _compile_module(ir: str, target: Target, effort: str, *, jit: bool) -> tuple[Any, Any]:
+def _compile_module(
+    ir: str, target: Target, effort: str, *, jit: bool, library: str = ""
+) -> tuple[Any, Any]:
     """Optimize a module; return it and the target machine that emits code for it."""
     settings = EFFORTS[effort]
     machine = _target_machine(target, jit, settings.level)
-    return _optimize_module(ir, target, machine, settings), machine
+    return _optimize_module(ir, target, machine, settings, library), machine
 
 
 def optimize(ir: str, effort: str = "default", target: Target | None = None) -> str:
@@ -183,9 +190,10 @@ def assembly(ir: str, effort: str = "default", target: Target | None = None) -> 
 
 
 def object_code(ir: str, effort: str = "default", target: Target | None = None) -> bytes:
-    """Compile LLVM IR to an object file that can be linked."""
+    """Compile LLVM IR to an object file that can be linked, with the threads that it needs."""
+    library = thread_pool.linked_pool_ir() if thread_pool.needs_pool(ir.encode()) else ""
     with _exclusive_access():
-        module, machine = _compile_module(ir, target or host(), effort, jit=False)
+        module, machine = _compile_module(ir, target or host(), effort, jit=False, library=library)
         with time_span("LLVM"), time_span("emit"):
             return bytes(machine.emit_object(module))
 
@@ -229,6 +237,8 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         elif any(GUARDED_PREFIX.encode() in code for code in objects):
             # Define the functions that end a call early: see `guard`.
             _runtime_functions()
+        if any(map(thread_pool.needs_pool, objects)):
+            thread_pool.set_thread_count(_thread_functions().address)
         _check_symbols(objects)
         permit_amx()
         for code in objects:
@@ -284,6 +294,18 @@ def _runtime_functions() -> LoadedCode:
     return loaded
 
 
+@cache
+def _thread_functions() -> LoadedCode:
+    """Return the thread pool that all loaded code shares; its workers never end."""
+    machine = _target_machine(host(), jit=True, opt=2)
+    engine = binding.create_mcjit_compiler(_parse(thread_pool.pool_ir(), host()), machine)
+    engine.finalize_object()
+    loaded = LoadedCode(engine)
+    for name in thread_pool.FUNCTIONS:
+        binding.add_symbol(name, loaded.address(name))
+    return loaded
+
+
 def _redirect_functions(engine: Any, declarations: Mapping[str, str], code: LoadedCode) -> None:
     """Redirect an engine's calls to the declared functions to their `rise_` versions in `code`."""
     module = binding.parse_assembly("\n".join(declarations.values()))
@@ -315,7 +337,7 @@ def _process_symbols() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
-_LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS})
+_LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_", *guard.FUNCTIONS, *thread_pool.FUNCTIONS})
 """Symbols that are not defined until code is loaded."""
 
 
@@ -323,8 +345,3 @@ def add_symbol(name: str, address: int) -> None:
     """Make a function known to loaded code by name."""
     with _exclusive_access():
         binding.add_symbol(name, address)
-
-
-def load_library(path: str) -> None:
-    """Make the symbols of a shared library known to loaded code."""
-    binding.load_library_permanently(path)

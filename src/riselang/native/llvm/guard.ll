@@ -2,7 +2,7 @@
 ;
 ; `entry_points.py` generates a guarded entry point for each function that needs one. It allocates a
 ; frame on its stack, calls `_setjmp` with it, and calls the function; `stop` jumps back there. A
-; thread finds its frame by a pthread key; OpenMP threads have none, so `stop` does nothing in them.
+; thread finds its frame by a pthread key; the workers of the thread pool have none, so `stop` does nothing in them.
 ;
 ; A frame has the frame of the enclosing call, the reason for the end, the list of memory blocks in
 ; use (a node: next, previous), and at byte 64 the buffer of `_setjmp`.

@@ -39,7 +39,8 @@ def link_shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
         paths = [part for path in libraries for part in (path, f"-Wl,-rpath,{Path(path).parent}")]
-        _run_command([*compiler, "-shared", "-o", str(target), str(source), *paths, "-lm"])
+        command = [*compiler, "-shared", "-o", str(target), str(source), *paths]
+        _run_command([*command, "-lm", "-pthread"])
         return target.read_bytes()
 
 

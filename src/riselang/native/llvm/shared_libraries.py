@@ -1,4 +1,4 @@
-"""Finds the shared libraries that generated code calls: libm, OpenMP and BLAS."""
+"""Finds the shared libraries that generated code calls: libm and BLAS."""
 
 from __future__ import annotations
 
@@ -8,34 +8,12 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 from riselang.support import config
 from riselang.support.errors import UserError
 
-OPENMP = "openmp"
 BLAS = "blas"
-OPENMP_ENTRY = "__kmpc_fork_call"
-"""A function that MLIR's omp lowering calls; GNU's libgomp does not have it."""
-
-
-@cache
-def find_openmp() -> str | None:
-    """Return the path of an OpenMP runtime with LLVM's entry points, or None.
-
-    A runtime that the process has already loaded is preferred: two in one process conflict.
-    """
-    # Lazily: searching further is slow.
-    for path in chain(_loaded_runtimes(), _installed_runtimes()):
-        if _has_entry(path):
-            return path
-    return None
-
-
-def has_threads() -> bool:
-    """Whether parallel loops run in several threads, with the current settings."""
-    return config.num_threads() > 1 and find_openmp() is not None
 
 
 @cache
@@ -43,35 +21,8 @@ def load_libm() -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 
 
-def _loaded_runtimes() -> Iterator[str]:
-    maps = Path("/proc/self/maps")
-    if not maps.exists():
-        return
-    for line in maps.read_text().splitlines():
-        path = line.split()[-1]
-        if Path(path).name.startswith(("libomp", "libiomp5")):
-            yield path
-
-
-def _installed_runtimes() -> Iterator[str]:
-    """Search the wheels `intel-openmp` (x86-64) and `pyomp` (aarch64), then the system."""
-    for library in ("lib", "Library/bin"):
-        yield from _existing_files(Path(sys.prefix, library), "libiomp5*")
-    for folder in sys.path:
-        yield from _existing_files(Path(folder, "numba/openmp/libs/openmp/lib"), "libomp.*")
-    yield from _system_libraries("omp", "iomp5", "omp5")
-    yield from _existing_files(Path("/usr/lib"), "llvm-*/lib/libomp.so*")
-
-
 def _existing_files(folder: Path, pattern: str) -> list[str]:
     return sorted(str(path) for path in folder.glob(pattern)) if folder.exists() else []
-
-
-def _has_entry(path: str) -> bool:
-    try:
-        return hasattr(ctypes.CDLL(path), OPENMP_ENTRY)
-    except OSError:
-        return False
 
 
 ROUTINES = ("gemm", "gemv", "ger", "dot", "axpy", "copy", "nrm2", "syrk", "syr2k")
@@ -185,26 +136,9 @@ def library_path(name: str) -> str:
 
 def prepare_library(name: str) -> None:
     """Load a library that compiled code calls."""
-    from riselang.native.llvm import codegen as llvm
-
-    path = library_path(name)
-    if name == BLAS:
-        _prepare_blas(path)
-        return
-    llvm.load_library(path)
-    set_thread_count(config.num_threads())
+    _prepare_blas(library_path(name))
 
 
-def set_thread_count(count: int) -> None:
-    """Set the number of threads of the OpenMP runtime."""
-    path = find_openmp()
-    if path is not None:
-        ctypes.CDLL(path).omp_set_num_threads(ctypes.c_int(count))
-
-
-_FINDERS = {OPENMP: find_openmp, BLAS: find_blas}
+_FINDERS = {BLAS: find_blas}
 """Functions that find each library, by the name that compiled code uses for it."""
-_ADVICE = {
-    OPENMP: "pip install 'riselang[threads]'",
-    BLAS: f"pip install 'riselang[blas]', or set {config.BLAS.variable}",
-}
+_ADVICE = {BLAS: f"pip install 'riselang[blas]', or set {config.BLAS.variable}"}

@@ -128,8 +128,14 @@ def run_passes(text: str, pipeline: Sequence[str]) -> str:
     return str(_run_in_context(text, pipeline))
 
 
+_OPENMP_OP = re.compile(r'"(omp\.[\w.]+)"\(')
+"""An op that only the passes for parallel loops may create: the thread pool has no barriers."""
+
+
 def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     """Lower a module to the LLVM dialect with `pipeline`, then to LLVM IR for llvmlite."""
+    if (match := _OPENMP_OP.search(text)) is not None:
+        raise LimitationError(f"'{match[1]}' cannot be compiled; use scf.parallel instead")
 
     def translate(module: Any) -> str:
         _check_translatable(module.operation)

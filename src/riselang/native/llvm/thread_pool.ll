@@ -1,0 +1,481 @@
+; Parallel loops on a pool of threads.
+;
+; Compiled code passes the body of a parallel loop to `rise_parallel` as a function, which the caller
+; and the workers that are free execute. Each of them calls `rise_dispatch_next` for the next chunk
+; of iterations until none is left. No thread waits for another one to arrive: a worker that wakes
+; up late finds fewer iterations, or none, and the caller waits only for the workers that joined.
+;
+; A job describes one loop and lives on the stack of its caller. Jobs of several callers are in a
+; list, and a worker joins the first one that is open. A parallel loop inside of another one runs in
+; the thread that reaches it; a pthread key holds the job that a thread executes.
+;
+; Threads wait in two steps: they poll for a fraction of a millisecond, and then sleep. After a fork, the process identifier differs from the stored one, and the
+; pool starts again without workers.
+
+%job = type {
+  ptr,                                       ; 0: the next job in the list
+  ptr,                                       ; 1: the previous job, or null
+  ptr,                                       ; 2: the function
+  ptr,                                       ; 3: its argument
+  i64,                                       ; 4: the number of iterations that were taken
+  i64,                                       ; 5: the number of iterations
+  i64,                                       ; 6: the first iteration
+  i64,                                       ; 7: how many threads may execute it, its caller included
+  i64,                                       ; 8: how many workers may still join
+  i64                                        ; 9: the number of workers that execute it
+}
+
+@rise_pool_jobs = LINKAGE global ptr null
+@rise_pool_worker_count = LINKAGE global i64 0
+@rise_pool_thread_count = LINKAGE global i64 0         ; as set; 0: not set
+@rise_pool_published = LINKAGE global i64 0            ; the number of jobs that were ever in the list
+@rise_pool_sleeping = LINKAGE global i64 0             ; workers that wait for a job
+@rise_pool_waiting = LINKAGE global i64 0              ; callers that wait for workers
+@rise_pool_owner = LINKAGE global i32 0                ; the process of the pool; -1 while it is initialized
+@rise_pool_key = LINKAGE global i32 0
+@rise_pool_mutex = LINKAGE global [16 x i64] zeroinitializer
+@rise_pool_job_arrived = LINKAGE global [16 x i64] zeroinitializer
+@rise_pool_job_finished = LINKAGE global [16 x i64] zeroinitializer
+@rise_pool_reduction_mutex = LINKAGE global [16 x i64] zeroinitializer
+@rise_pool_variable = LINKAGE constant [17 x i8] c"RISE_NUM_THREADS\00"
+
+declare i32 @pthread_key_create(ptr, ptr)
+declare ptr @pthread_getspecific(i32)
+declare i32 @pthread_setspecific(i32, ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_setdetachstate(ptr, i32)
+declare i32 @pthread_attr_destroy(ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @sched_yield()
+declare i32 @getpid()
+declare ptr @getenv(ptr)
+declare i32 @atoi(ptr)
+declare i64 @sysconf(i32)
+declare i32 @clock_gettime(i32, ptr)
+
+; Start the pool in this process, unless it was. The first thread of a process or of a forked child
+; that arrives here initializes it, and others wait for it.
+define LINKAGE void @rise_pool_prepare() {
+begin:
+  %self = call i32 @getpid()
+  br label %look
+look:
+  %owner = load atomic i32, ptr @rise_pool_owner acquire, align 4
+  %known = icmp eq i32 %owner, %self
+  br i1 %known, label %done, label %other
+other:
+  %busy = icmp eq i32 %owner, -1
+  br i1 %busy, label %wait, label %try
+wait:
+  call i32 @sched_yield()
+  br label %look
+try:
+  %tried = cmpxchg ptr @rise_pool_owner, i32 %owner, i32 -1 acquire monotonic
+  %won = extractvalue { i32, i1 } %tried, 1
+  br i1 %won, label %start, label %look
+start:
+  %first = icmp eq i32 %owner, 0
+  br i1 %first, label %key, label %reset
+key:
+  call i32 @pthread_key_create(ptr @rise_pool_key, ptr null)
+  br label %reset
+reset:
+  store ptr null, ptr @rise_pool_jobs
+  store i64 0, ptr @rise_pool_worker_count
+  store i64 0, ptr @rise_pool_sleeping
+  store atomic i64 0, ptr @rise_pool_waiting monotonic, align 8
+  call i32 @pthread_mutex_init(ptr @rise_pool_mutex, ptr null)
+  call i32 @pthread_mutex_init(ptr @rise_pool_reduction_mutex, ptr null)
+  call i32 @pthread_cond_init(ptr @rise_pool_job_arrived, ptr null)
+  call i32 @pthread_cond_init(ptr @rise_pool_job_finished, ptr null)
+  %count = load atomic i64, ptr @rise_pool_thread_count monotonic, align 8
+  %unset = icmp eq i64 %count, 0
+  br i1 %unset, label %choose, label %ready
+choose:
+  %default = call i64 @rise_pool_default_count()
+  store atomic i64 %default, ptr @rise_pool_thread_count monotonic, align 8
+  br label %ready
+ready:
+  store atomic i32 %self, ptr @rise_pool_owner release, align 4
+  br label %done
+done:
+  ret void
+}
+
+; The number of threads that the environment sets, or one for each core.
+define LINKAGE i64 @rise_pool_default_count() {
+  %text = call ptr @getenv(ptr @rise_pool_variable)
+  %none = icmp eq ptr %text, null
+  br i1 %none, label %cores, label %read
+read:
+  %number = call i32 @atoi(ptr %text)
+  %positive = icmp sgt i32 %number, 0
+  br i1 %positive, label %set, label %cores
+set:
+  %count = sext i32 %number to i64
+  ret i64 %count
+cores:
+  %online = call i64 @sysconf(i32 CORES)
+  %known = icmp sgt i64 %online, 0
+  %least = select i1 %known, i64 %online, i64 1
+  ret i64 %least
+}
+
+define VISIBLE void @rise_set_thread_count(i64 %count) {
+  store atomic i64 %count, ptr @rise_pool_thread_count monotonic, align 8
+  ret void
+}
+
+; Start workers until there are `wanted`, or the system refuses; the caller holds the mutex. Workers
+; handle no signals, so that these reach the threads of the program.
+define LINKAGE void @rise_pool_start_workers(i64 %wanted) {
+begin:
+  %attributes = alloca [16 x i64]
+  %all = alloca [16 x i64]
+  %mask = alloca [16 x i64]
+  %thread = alloca i64
+  %present = load i64, ptr @rise_pool_worker_count
+  %enough = icmp sge i64 %present, %wanted
+  br i1 %enough, label %done, label %prepare
+prepare:
+  call i32 @sigfillset(ptr %all)
+  call i32 @pthread_sigmask(i32 SET_MASK, ptr %all, ptr %mask)
+  call i32 @pthread_attr_init(ptr %attributes)
+  call i32 @pthread_attr_setstacksize(ptr %attributes, i64 STACK)
+  call i32 @pthread_attr_setdetachstate(ptr %attributes, i32 DETACHED)
+  br label %start
+start:
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @rise_pool_work, ptr null)
+  %is_started = icmp eq i32 %failed, 0
+  br i1 %is_started, label %count, label %finish
+count:
+  %before = load i64, ptr @rise_pool_worker_count
+  %after = add i64 %before, 1
+  store i64 %after, ptr @rise_pool_worker_count
+  %more = icmp slt i64 %after, %wanted
+  br i1 %more, label %start, label %finish
+finish:
+  call i32 @pthread_attr_destroy(ptr %attributes)
+  call i32 @pthread_sigmask(i32 SET_MASK, ptr %mask, ptr null)
+  br label %done
+done:
+  ret void
+}
+
+define LINKAGE i64 @rise_pool_nanoseconds() {
+  %time = alloca [2 x i64]
+  call i32 @clock_gettime(i32 CLOCK, ptr %time)
+  %seconds = load i64, ptr %time
+  %part_place = getelementptr i64, ptr %time, i64 1
+  %part = load i64, ptr %part_place
+  %product = mul i64 %seconds, 1000000000
+  %sum = add i64 %product, %part
+  ret i64 %sum
+}
+
+; Wait until a number is equal to a value, or differs from it, but not long; return whether it does.
+define LINKAGE i1 @rise_pool_poll(ptr %place, i64 %value, i1 %wanted) {
+begin:
+  %start = call i64 @rise_pool_nanoseconds()
+  br label %look
+look:
+  %current = load atomic i64, ptr %place seq_cst, align 8
+  %equal = icmp eq i64 %current, %value
+  %done = icmp eq i1 %equal, %wanted
+  br i1 %done, label %yes, label %check
+check:
+  %now = call i64 @rise_pool_nanoseconds()
+  %passed = sub i64 %now, %start
+  %patient = icmp ult i64 %passed, POLLING
+  br i1 %patient, label %look, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; The main function of a worker.
+define LINKAGE ptr @rise_pool_work(ptr %unused) {
+begin:
+  br label %look
+look:
+  %seen = load atomic i64, ptr @rise_pool_published acquire, align 8
+  %job = call ptr @rise_pool_join()
+  %nothing = icmp eq ptr %job, null
+  br i1 %nothing, label %poll, label %run
+run:
+  call void @rise_pool_execute(ptr %job)
+  call void @rise_pool_leave(ptr %job)
+  br label %look
+poll:
+  %changed = call i1 @rise_pool_poll(ptr @rise_pool_published, i64 %seen, i1 false)
+  br i1 %changed, label %look, label %sleep
+sleep:
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  %last = load atomic i64, ptr @rise_pool_published monotonic, align 8
+  %late = icmp ne i64 %last, %seen
+  br i1 %late, label %wake, label %wait
+wait:
+  %before = load i64, ptr @rise_pool_sleeping
+  %more = add i64 %before, 1
+  store i64 %more, ptr @rise_pool_sleeping
+  call i32 @pthread_cond_wait(ptr @rise_pool_job_arrived, ptr @rise_pool_mutex)
+  %after = load i64, ptr @rise_pool_sleeping
+  %less = sub i64 %after, 1
+  store i64 %less, ptr @rise_pool_sleeping
+  br label %wake
+wake:
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  br label %look
+}
+
+; Join the first open job, or return null.
+define LINKAGE ptr @rise_pool_join() {
+begin:
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  %first = load ptr, ptr @rise_pool_jobs
+  br label %look
+look:
+  %job = phi ptr [ %first, %begin ], [ %next, %closed ]
+  %none = icmp eq ptr %job, null
+  br i1 %none, label %done, label %check
+check:
+  %open = getelementptr %job, ptr %job, i32 0, i32 8
+  %places = load atomic i64, ptr %open monotonic, align 8
+  %is_open = icmp sgt i64 %places, 0
+  br i1 %is_open, label %enter, label %closed
+closed:
+  %next = load ptr, ptr %job
+  br label %look
+enter:
+  atomicrmw sub ptr %open, i64 1 monotonic
+  %running = getelementptr %job, ptr %job, i32 0, i32 9
+  atomicrmw add ptr %running, i64 1 monotonic
+  br label %done
+done:
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  ret ptr %job
+}
+
+; Leave a job, which may end with this, and wake the callers that sleep.
+define LINKAGE void @rise_pool_leave(ptr %job) {
+  %running = getelementptr %job, ptr %job, i32 0, i32 9
+  atomicrmw sub ptr %running, i64 1 seq_cst
+  %callers = load atomic i64, ptr @rise_pool_waiting seq_cst, align 8
+  %none = icmp eq i64 %callers, 0
+  br i1 %none, label %done, label %wake
+wake:
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  call i32 @pthread_cond_broadcast(ptr @rise_pool_job_finished)
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  br label %done
+done:
+  ret void
+}
+
+; Call the function of a job, which becomes the job of this thread.
+define LINKAGE void @rise_pool_execute(ptr %job) {
+  %number = alloca i32
+  store i32 0, ptr %number
+  %key = load i32, ptr @rise_pool_key
+  %outer = call ptr @pthread_getspecific(i32 %key)
+  call i32 @pthread_setspecific(i32 %key, ptr %job)
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
+  %function = load ptr, ptr %function_place
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
+  %argument = load ptr, ptr %argument_place
+  call void %function(ptr %number, ptr %number, ptr %argument)
+  call i32 @pthread_setspecific(i32 %key, ptr %outer)
+  ret void
+}
+
+; Put a job into the list, with workers for it.
+define LINKAGE void @rise_pool_publish(ptr %job, i64 %workers) {
+  %open = getelementptr %job, ptr %job, i32 0, i32 8
+  store i64 %workers, ptr %open
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  call void @rise_pool_start_workers(i64 %workers)
+  %first = load ptr, ptr @rise_pool_jobs
+  store ptr %first, ptr %job
+  %alone = icmp eq ptr %first, null
+  br i1 %alone, label %put, label %link
+link:
+  %back = getelementptr %job, ptr %first, i32 0, i32 1
+  store ptr %job, ptr %back
+  br label %put
+put:
+  store ptr %job, ptr @rise_pool_jobs
+  atomicrmw add ptr @rise_pool_published, i64 1 release
+  %sleeping = load i64, ptr @rise_pool_sleeping
+  %awake = icmp eq i64 %sleeping, 0
+  br i1 %awake, label %done, label %wake
+wake:
+  call i32 @pthread_cond_broadcast(ptr @rise_pool_job_arrived)
+  br label %done
+done:
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  ret void
+}
+
+; Take a job out of the list, and wait for the workers that joined it.
+define LINKAGE void @rise_pool_finish(ptr %job) {
+begin:
+  %back = getelementptr %job, ptr %job, i32 0, i32 1
+  %running = getelementptr %job, ptr %job, i32 0, i32 9
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  %next = load ptr, ptr %job
+  %previous = load ptr, ptr %back
+  %is_first = icmp eq ptr %previous, null
+  %place = select i1 %is_first, ptr @rise_pool_jobs, ptr %previous
+  store ptr %next, ptr %place
+  %is_last = icmp eq ptr %next, null
+  br i1 %is_last, label %unlock, label %link
+link:
+  %next_back = getelementptr %job, ptr %next, i32 0, i32 1
+  store ptr %previous, ptr %next_back
+  br label %unlock
+unlock:
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  %all_left = call i1 @rise_pool_poll(ptr %running, i64 0, i1 true)
+  br i1 %all_left, label %done, label %sleep
+sleep:
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
+  atomicrmw add ptr @rise_pool_waiting, i64 1 seq_cst
+  br label %check
+check:
+  %remaining = load atomic i64, ptr %running seq_cst, align 8
+  %none = icmp eq i64 %remaining, 0
+  br i1 %none, label %wake, label %wait
+wait:
+  call i32 @pthread_cond_wait(ptr @rise_pool_job_finished, ptr @rise_pool_mutex)
+  br label %check
+wake:
+  atomicrmw sub ptr @rise_pool_waiting, i64 1 seq_cst
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  br label %done
+done:
+  ret void
+}
+
+; Execute a parallel loop: `function`, called with `argument` by one thread or more.
+define VISIBLE void @rise_parallel(ptr %function, ptr %argument) {
+  call void @rise_pool_prepare()
+  %job = alloca %job
+  store %job zeroinitializer, ptr %job
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
+  store ptr %function, ptr %function_place
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
+  store ptr %argument, ptr %argument_place
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %key = load i32, ptr @rise_pool_key
+  %outer = call ptr @pthread_getspecific(i32 %key)
+  %is_outermost = icmp eq ptr %outer, null
+  %count = load atomic i64, ptr @rise_pool_thread_count monotonic, align 8
+  %has_workers = icmp sgt i64 %count, 1
+  %parallel = and i1 %is_outermost, %has_workers
+  br i1 %parallel, label %share, label %alone
+alone:
+  store i64 1, ptr %threads_place
+  call void @rise_pool_execute(ptr %job)
+  ret void
+share:
+  store i64 %count, ptr %threads_place
+  %workers = sub i64 %count, 1
+  call void @rise_pool_publish(ptr %job, i64 %workers)
+  call void @rise_pool_execute(ptr %job)
+  call void @rise_pool_finish(ptr %job)
+  ret void
+}
+
+define LINKAGE ptr @rise_pool_current_job() {
+  %key = load i32, ptr @rise_pool_key
+  %job = call ptr @pthread_getspecific(i32 %key)
+  ret ptr %job
+}
+
+; Start the loop in this thread. All threads of a job store the same bounds.
+define VISIBLE void @rise_dispatch_init_8u(ptr %location, i32 %thread, i32 %schedule, i64 %first, i64 %last, i64 %step, i64 %chunk) {
+  %job = call ptr @rise_pool_current_job()
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 5
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %length = sub i64 %last, %first
+  %total = add i64 %length, 1
+  store atomic i64 %total, ptr %total_place monotonic, align 8
+  store atomic i64 %first, ptr %first_place monotonic, align 8
+  ret void
+}
+
+; Take the next chunk of iterations: a part of those that remain, so that a thread whose core is
+; busy takes fewer. Return whether there is one, and store its bounds.
+define VISIBLE i32 @rise_dispatch_next_8u(ptr %location, i32 %thread, ptr %is_last, ptr %lower, ptr %upper, ptr %stride) {
+begin:
+  %job = call ptr @rise_pool_current_job()
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 4
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 5
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %total = load atomic i64, ptr %total_place monotonic, align 8
+  %first = load atomic i64, ptr %first_place monotonic, align 8
+  %threads = load i64, ptr %threads_place
+  %alone = icmp eq i64 %threads, 1
+  %twice = shl i64 %threads, 1
+  %parts = select i1 %alone, i64 1, i64 %twice
+  br label %try
+try:
+  %taken = load atomic i64, ptr %taken_place monotonic, align 8
+  %left = sub i64 %total, %taken
+  %none = icmp sle i64 %left, 0
+  br i1 %none, label %end, label %take
+take:
+  %part = sdiv i64 %left, %parts
+  %several = icmp sgt i64 %part, 1
+  %chunk = select i1 %several, i64 %part, i64 1
+  %next = add i64 %taken, %chunk
+  %tried = cmpxchg ptr %taken_place, i64 %taken, i64 %next monotonic monotonic
+  %won = extractvalue { i64, i1 } %tried, 1
+  br i1 %won, label %store, label %try
+store:
+  %from = add i64 %first, %taken
+  %after = add i64 %first, %next
+  %to = sub i64 %after, 1
+  %complete = icmp eq i64 %next, %total
+  %flag = zext i1 %complete to i32
+  store i32 %flag, ptr %is_last
+  store i64 %from, ptr %lower
+  store i64 %to, ptr %upper
+  store i64 1, ptr %stride
+  ret i32 1
+end:
+  %open = getelementptr %job, ptr %job, i32 0, i32 8
+  store atomic i64 0, ptr %open monotonic, align 8
+  ret i32 0
+}
+
+define VISIBLE i32 @rise_global_thread_num(ptr %location) {
+  ret i32 0
+}
+
+; Nothing follows the loop in a function, so its end needs no barrier: `rise_parallel` waits.
+define VISIBLE void @rise_barrier(ptr %location, i32 %thread) {
+  ret void
+}
+
+; Threads add their results to that of a reduction one at a time.
+define VISIBLE i32 @rise_reduce(ptr %location, i32 %thread, i32 %count, i64 %size, ptr %data, ptr %function, ptr %lock) {
+  call i32 @pthread_mutex_lock(ptr @rise_pool_reduction_mutex)
+  ret i32 1
+}
+
+define VISIBLE void @rise_end_reduce(ptr %location, i32 %thread, ptr %lock) {
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_reduction_mutex)
+  ret void
+}
