@@ -7,8 +7,9 @@ and calls `check_names`, so that a misspelled option is an error at run time, to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypedDict
+
+from riselang.support.spelling import closest_name
 
 if TYPE_CHECKING:
     from riselang.rewrite.core import Strategy
@@ -43,6 +44,6 @@ def check_names(function: str, options: Mapping[str, object], kind: type) -> Non
     option_names: frozenset[str] = getattr(kind, "__optional_keys__", frozenset())
     for name in options:
         if name not in option_names:
-            similar = get_close_matches(name, option_names, 1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            suggestion = closest_name(name, option_names)
+            hint = f"; did you mean {suggestion!r}?" if suggestion else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

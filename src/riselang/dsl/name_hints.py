@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
-MIN_SIMILARITY = 0.65
-"""How similar a suggested name is at least, as `difflib` measures it."""
+from riselang.support.spelling import closest_name
+
 FOREIGN_NAMES: Mapping[str, str] = {
     "select": "use rl.where(condition, a, b)",
     "cond": "use rl.if_(condition, a, b)",
@@ -44,13 +43,3 @@ def missing_attribute_message(
         return f"{message}; use rl.math.{name}"
     suggestion = closest_name(name, known)
     return f"{message}; did you mean '{suggestion}'?" if suggestion else message
-
-
-def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the name that was probably meant: one with the same letters, or a similar one."""
-    names = list(known)
-    letters = sorted(name.lower())
-    for candidate in names:
-        if sorted(candidate.lower()) == letters:
-            return candidate
-    return next(iter(get_close_matches(name, names, 1, MIN_SIMILARITY)), None)

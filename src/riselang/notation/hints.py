@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 
 from riselang.dialects.rise.types import SCALARS
 from riselang.notation.operators import INFIX
+from riselang.support.spelling import closest_name
 
 FUNCTION = "a function is written fun(x, body), or fun((x, y), body)"
 _LET = "a let is written let x = value; body"
@@ -52,8 +52,8 @@ def type_hint(name: str) -> str:
     """Return a hint for a name that is not a type."""
     if name in TYPE_HINTS:
         return f"; {TYPE_HINTS[name]}"
-    near = difflib.get_close_matches(name, SCALARS, 1)
-    return f"; did you mean '{near[0]}'?" if near else f"; {_LENGTHS}"
+    suggestion = closest_name(name, SCALARS)
+    return f"; did you mean '{suggestion}'?" if suggestion else f"; {_LENGTHS}"
 
 
 def token_hint(found: str, expected: frozenset[str], before: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -28,6 +27,7 @@ from riselang.notation.syntax import (
     spine,
 )
 from riselang.support.errors import UserError
+from riselang.support.spelling import closest_name
 
 FOREIGN_NAMES: Mapping[str, str] = {
     "fold": "use reduce(f, start)",
@@ -211,5 +211,5 @@ class _Resolver:
             return "; this is a size; sizeOf(x) returns the length of an array as an integer"
         if text in FOREIGN_NAMES:
             return f"; {FOREIGN_NAMES[text]}"
-        suggestions = difflib.get_close_matches(text, [*self.scope, *PATTERNS, *FUNCTIONS], 1)
-        return f"; did you mean '{suggestions[0]}'?" if suggestions else ""
+        suggestion = closest_name(text, [*self.scope, *PATTERNS, *FUNCTIONS])
+        return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -11,7 +11,6 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from riselang.rewrite.combinators import choice, seq
@@ -19,6 +18,7 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import vocabulary
 from riselang.rewrite.selectors import Selector
 from riselang.support.errors import SourceLocation, UserError
+from riselang.support.spelling import closest_name
 
 _KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
 """Python keywords that are names here: they are parsed with an underscore appended."""
@@ -143,8 +143,8 @@ class _Reader:
         strategy_name = name.removesuffix("_") if name in ("try_", "not_") else name
         if strategy_name in self.names:
             return self.names[strategy_name]
-        suggestions = get_close_matches(strategy_name, self.names, 1)
-        hint = f"; did you mean {suggestions[0]}?" if suggestions else ""
+        suggestion = closest_name(strategy_name, self.names)
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
         raise self.error(node, f"there is no rule or strategy {strategy_name}{hint}")
 
     def read_call(self, node: ast.Call) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 import re
@@ -15,6 +14,7 @@ from riselang.support.cores import available_cores
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.machine import cache_sizes, read_measurement
+from riselang.support.spelling import closest_name
 from riselang.tools.doctor_findings import Check, Finding, State, format_caches
 from riselang.tools.machine_info import PACKAGES, cpu_name, package_version
 from riselang.version import __version__
@@ -142,8 +142,8 @@ def settings() -> Iterator[Finding]:
     known = [setting.variable for setting in config.SETTINGS]
     for variable in sorted(os.environ):
         if variable.startswith("RISE_") and variable not in known:
-            close = difflib.get_close_matches(variable, known, 1)
-            advice = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+            suggestion = closest_name(variable, known)
+            advice = f"did you mean {suggestion}?" if suggestion else f"known: {', '.join(known)}"
             yield Finding(variable, State.NOTE, "no setting has this name", advice)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TypeVar
 
 from riselang.rewrite.combinators import Named
@@ -22,6 +21,7 @@ from riselang.rewrite.glossary import (
 from riselang.rewrite.registry import ENTRIES, RULE_FAMILIES, load_all, names_by_kind
 from riselang.rewrite.rule import RULES, Permission, Rule
 from riselang.support.errors import UserError
+from riselang.support.spelling import closest_name
 
 T = TypeVar("T")
 COMMANDS = {"rule": "rules", "strategy": "strategies"}
@@ -81,8 +81,8 @@ def describe_strategy(name: str) -> str:
 def _look_up(name: str, kind: str, entries: Mapping[str, T]) -> T:
     if name in entries:
         return entries[name]
-    near = get_close_matches(name, entries, 1)
-    hint = f"did you mean {near[0]}?" if near else f"'rise {COMMANDS[kind]}' lists all"
+    suggestion = closest_name(name, entries)
+    hint = f"did you mean {suggestion}?" if suggestion else f"'rise {COMMANDS[kind]}' lists all"
     raise UserError(f"there is no {kind} {name}; {hint}")
 
 

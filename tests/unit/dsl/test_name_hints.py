@@ -7,7 +7,8 @@ from importlib import import_module
 import pytest
 
 import riselang as rl
-from riselang.dsl.name_hints import FOREIGN_NAMES, closest_name
+from riselang.dsl.name_hints import FOREIGN_NAMES
+from riselang.support.spelling import closest_name
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ ERRORS = {
     "fun(x : «1234567890123456789».f32, x)": "this size has 19 digits; the limit is 18",
     # Names
     "fun(xs : 4.f32, xs |> «mapp»(neg))": "unknown name 'mapp'; did you mean 'map'?",
+    "fun(xs : 4.f32, xs |> «mpa»(neg))": "unknown name 'mpa'; did you mean 'map'?",
     "fun(value : f32, «valeu» + 1.0)": "unknown name 'valeu'; did you mean 'value'?",
     "«qqq»": "unknown name 'qqq'",
     "fun((x, «x»), x)": "the parameter 'x' occurs twice",

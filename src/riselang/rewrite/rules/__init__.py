@@ -5,8 +5,9 @@ Every rule is an attribute of this module: `rules.map_fusion`.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from riselang.support.spelling import closest_name
 
 if TYPE_CHECKING:
     from riselang.rewrite.rule import Rule
@@ -20,8 +21,8 @@ def __getattr__(name: str) -> Rule:
 
     load_all()
     if name not in RULES:
-        near = get_close_matches(name, RULES, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        suggestion = closest_name(name, RULES)
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
         raise AttributeError(f"there is no rule {name}{hint}")
     return RULES[name]
 
