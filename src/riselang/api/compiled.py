@@ -27,6 +27,7 @@ from riselang.support.complex_views import view_if_complex
 from riselang.support.counts import format_count
 from riselang.support.errors import CheckError, OutOfRangeError, SourceLocation, UserError
 from riselang.support.html import code, details, paragraph, table
+from riselang.support.observations import recording
 from riselang.support.profiling import time_span
 from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.support.tracebacks import with_short_tracebacks
@@ -117,6 +118,7 @@ class Compiled:
         ]
         with (
             locate_errors(self.origin.source if self.origin is not None else None, self.interface),
+            recording(self.interface.observations),
             time_span("run"),
         ):
             self.function(*buffers, *arrays)
@@ -132,7 +134,10 @@ class Compiled:
             )
         buffers = view_outputs(buffers, self.interface.complex_results)
         inputs = view_inputs(arrays, self.interface.complex_inputs)
-        with locate_errors(self.origin.source if self.origin is not None else None, self.interface):
+        with (
+            locate_errors(self.origin.source if self.origin is not None else None, self.interface),
+            recording(self.interface.observations),
+        ):
             self.function(*buffers, *inputs, *self.interface.captured)
 
     def _output_buffers(self, out: Any) -> list[Any]:
@@ -152,6 +157,8 @@ class Compiled:
 
         If the program has symbolic sizes, `example` has arrays of the shapes to specialize for.
         """
+        if self.interface.observations:
+            return self.run
         shapes = None
         fixed = [*[None] * len(self.inputs), *self.interface.captured]
         if example is not None:
@@ -171,7 +178,7 @@ class Compiled:
         It does not check that the output is disjoint from the inputs. None if calls need more
         checks.
         """
-        if self.groups != (1,):
+        if self.groups != (1,) or self.interface.observations:
             return None
         captured = self.interface.captured
         flags = self._out_flags(len(example))
@@ -248,6 +255,11 @@ class Compiled:
         """
         if self.origin is None:
             raise UserError("this program was loaded from a file already; copy that file")
+        if self.interface.observations:
+            raise UserError(
+                f"{self.function.name} contains rl.debug.print or rl.debug.callback, which call "
+                "Python functions of this process; remove them to save the program"
+            )
         if self.interface.captured:
             count = format_count(len(self.interface.captured), "array")
             raise UserError(

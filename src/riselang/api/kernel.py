@@ -177,11 +177,6 @@ class Kernel(ABC):
             return out
         arrays = self._argument_arrays(arguments)
         lowered, _ = self._lowered_for_arrays(arrays, {})
-        if lowered.interface.observers:
-            raise UserError(
-                "out= is for compiled kernels; a program with rl.debug.print or rl.debug.callback "
-                "runs in the interpreter, which makes new arrays"
-            )
         compiled = lowered.compile()
         compiled.run_into(arrays, out)
         quick = compiled.prepare_call_into(out, arrays) if None not in key else None
@@ -225,8 +220,7 @@ class Kernel(ABC):
         if None in key:
             return
         lowered, _ = self._lowered_for_arrays(arrays, {})
-        if not lowered.interface.observers:
-            self._remember_call(key, lowered.compile().prepare_call(arrays))
+        self._remember_call(key, lowered.compile().prepare_call(arrays))
 
     def _remember_call(self, key: _ArgumentShapes, call: Callable[[Sequence[Any]], Any]) -> None:
         self._clear_if_full(self._prepared_calls)
@@ -251,7 +245,7 @@ class Kernel(ABC):
         """Return the results for these arrays; `known` has sizes that shapes may not determine."""
         arrays = self._argument_arrays(arguments)
         lowered, sizes = self._lowered_for_arrays(arrays, known)
-        if self.backend == "interpret" or lowered.interface.observers:
+        if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
         return lowered.compile().run(arrays)
 

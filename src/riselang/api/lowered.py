@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
-from riselang.api.complex_arrays import combine_parts, view_inputs
+from riselang.api.complex_arrays import view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
@@ -20,11 +20,12 @@ from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Buffer
 from riselang.support.config import Options
-from riselang.support.errors import UserError
+from riselang.support.errors import LimitationError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
+from riselang.support.observations import recording
 from riselang.support.profiling import time_span
 from riselang.support.progress import progress
 from riselang.support.recursion import with_deep_stack
@@ -32,7 +33,7 @@ from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.complex_numbers import as_complex
 from riselang.term.cost import Cost, cost
-from riselang.term.nodes import Pattern, Term
+from riselang.term.nodes import Term
 from riselang.term.size_substitution import check_sizes, substitute_sizes
 
 if TYPE_CHECKING:
@@ -243,6 +244,8 @@ class Lowered:
     def _compiled(self) -> Compiled:
         from riselang.compiler.caching import find_or_compile
 
+        if self.interface.observations:
+            self._define_observation_functions()
         start = perf_counter()
         with progress(f"compiling {self.name}"):
             artifact = find_or_compile(
@@ -254,6 +257,17 @@ class Lowered:
         functions = artifact.load_executables(lambda _: [self.source])
         self._compile_times.append(perf_counter() - start)
         return Compiled(functions[self.name], self._result_groups, self, self.interface)
+
+    def _define_observation_functions(self) -> None:
+        """Define the functions that code calls to show values of the program."""
+        if self.options.loops == GPU:
+            raise LimitationError(
+                f"{self.name} contains rl.debug.print or rl.debug.callback, which a GPU cannot "
+                "call; run it on the CPU, or with backend='interpret'"
+            )
+        from riselang.native.llvm.observation_callbacks import define_observation_functions
+
+        define_observation_functions()
 
     @property
     def compile_seconds(self) -> float | None:
@@ -284,16 +298,15 @@ class Lowered:
         """Compute the results with the reference interpreter."""
         with hold_forks():
             from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
-            from riselang.interpreter.observation import observing
 
-        term = substitute_sizes(self._interpreted_term, sizes)
+        term = substitute_sizes(self.term, sizes)
         parameters, _ = uncurry(term.type)
         inputs = view_inputs(arrays, self.interface.complex_inputs)
         pairs = zip(parameters, (*inputs, *self.interface.captured), strict=True)
         values = [from_buffers(type, [array]) for type, array in pairs]
         with (
             locate_errors(self.source, self.interface),
-            observing(self._new_observers()),
+            recording(self.interface.observations),
             time_span("run"),
         ):
             value = run_term(term, values)
@@ -305,44 +318,3 @@ class Lowered:
                 part, value = value
             outputs.extend(to_buffers(type, part))
         return pack_results(outputs, self._result_groups, self.interface)
-
-    @property
-    def _interpreted_term(self) -> Term:
-        """The program that the interpreter runs; it computes all values that are observed."""
-        if not self.interface.observers:
-            return self.term
-        from riselang.term.contraction import contract
-
-        is_strict = self.options.float == "strict" or self.options.contracted
-        return self.source if is_strict else contract(self.source)
-
-    def _new_observers(self) -> dict[str, Callable[[Pattern, Any], None]]:
-        """Return the functions that see values of one run, by the locations of their lets."""
-        from riselang.interpreter.evaluate import to_buffers
-
-        complex_leaves = dict(self.interface.complex_observed)
-
-        def observer(location: str, make: Callable[[], Callable[..., Any]], count: int) -> Any:
-            function = make()
-            flags = complex_leaves.get(location, ((),) * count)
-
-            def observe(pattern: Pattern, value: Any) -> None:
-                type = pattern.argument("s")
-                assert isinstance(type, RiseType)
-                parts = result_types(type, count) if count else ()
-                values: list[Any] = []
-                for position, part in enumerate(parts):
-                    own = value
-                    if position < len(parts) - 1:
-                        own, value = value
-                    buffers = combine_parts(to_buffers(part, own), flags[position])
-                    arrays = [array[()] for array in buffers]
-                    values.append(arrays[0] if len(arrays) == 1 else tuple(arrays))
-                function(*values)
-
-            return observe
-
-        return {
-            location: observer(location, make, count)
-            for location, make, count in self.interface.observers
-        }

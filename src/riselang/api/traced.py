@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from riselang.api.lowered import Lowered, resolve_strategy
+from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -48,6 +49,8 @@ class Traced:
             float=float, loops=loops, debug_info=debug_info, library=library, effort=effort
         )
         resolved_strategy = resolve_strategy(strategy, self.strategy)
+        if self.interface.observations and options.loops != GPU:
+            resolved_strategy = None  # values are observed in the order of the source program
         return Lowered(
             self.name, self.term, self.results, options, resolved_strategy, self.interface
         )

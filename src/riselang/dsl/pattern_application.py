@@ -9,7 +9,8 @@ from types import FunctionType
 from typing import Any
 
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.pattern_spec import PatternSpec
+from riselang.dialects.rise.pattern_registry import MAP_PAR, MAP_SEQ, TO_MEM
+from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import (
     FunType,
     RiseType,
@@ -63,16 +64,48 @@ def apply_pattern(
         nodes, results = _trace_known_arguments(trace, spec, instance, arguments)
         parameters = {**instance.parameters, **results}
         instance = find_instance(spec, parameters, types) if results else instance
+    has_effects = any(node in trace.effectful for node in nodes)
+    spec = _sequential(spec) if has_effects else spec
     if instance is not None:
         use = trace.pattern_use(spec, instance, to, location)
-        return _application(trace, instance.result, use, nodes, location)
+        result = _application(trace, instance.result, use, nodes, location)
+        return _keep_effects(trace, result) if has_effects else result
     parameters = _check_arguments(trace, spec, parameters)
     type = result = spec.instantiate(parameters)
     use = build.PatternUse(type, spec, parameters, to, scope=trace.scope, location=location)
     for _ in arguments:
         assert isinstance(result, FunType)
         result = result.output
-    return _application(trace, result, use, nodes, location)
+    node = _application(trace, result, use, nodes, location)
+    return _keep_effects(trace, node) if has_effects else node
+
+
+def _sequential(spec: PatternSpec) -> PatternSpec:
+    """Return the pattern that applies a function with observations in order."""
+    if spec is MAP_PAR:
+        return MAP_SEQ
+    if spec.role in (Role.PARALLEL, Role.GPU):
+        raise UserError(
+            f"{spec.name} applies its function in no order, so the function cannot contain "
+            "rl.debug.print or rl.debug.callback; use a sequential pattern",
+            user_location(),
+        )
+    return spec
+
+
+def _keep_effects(trace: Trace, node: build.Node) -> build.Node:
+    """Return the result of a pattern whose function has observations, stored when it is computed:
+    each of its elements is computed once."""
+    if isinstance(node.type, FunType):
+        trace.effectful.add(node)
+        return node
+    # Deferred: the operators of values apply patterns.
+    from riselang.dsl.symbolic_values import Value
+
+    stored = apply_pattern(TO_MEM, {"space": "heap"}, [Value(node)], None)
+    stored.label = build.OBSERVED
+    trace.effect_count += 1
+    return stored
 
 
 def _application(
@@ -292,7 +325,7 @@ def _trace_lambda(
     from riselang.dsl.symbolic_values import Value, as_node
 
     trace, location = current_trace(), user_location()
-    inference = trace.inference
+    inference, effect_count = trace.inference, trace.effect_count
     with trace.inner_scope() as scope:
         names = parameter_names(function)
         if names is None or len(names) != len(inputs):
@@ -312,7 +345,10 @@ def _trace_lambda(
         if output is not None:
             trace.unify(output, body.type, f"{spec.name}, result of argument {position + 1}")
     type = inference.resolve(fun(*inputs, body.type))
-    return build.Function(type, variables, body, scope, scope=trace.scope, location=location)
+    node = build.Function(type, variables, body, scope, scope=trace.scope, location=location)
+    if trace.effect_count > effect_count:
+        trace.effectful.add(node)
+    return node
 
 
 def call_function(

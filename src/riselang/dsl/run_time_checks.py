@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from riselang.dialects.rise.pattern_registry import (
@@ -41,24 +42,41 @@ def check(condition: Any, message: str, value: Any = None) -> Any:
     passed = Value(apply_pattern(CHECK_IDX, {"n": Nat.const(1), "t": i32}, [failed], None))
     trace.add_message(user_location(), message)
     if value is not None:
-        return Value(guard(as_node(value), passed))
+        return Value(guard_by_check(as_node(value), passed))
     trace.scope_checks.setdefault(trace.scope, []).append(passed)
     return None
 
 
-def guard(node: build.Node, passed: Value) -> build.Node:
+def guard_by_check(node: build.Node, passed: Value) -> build.Node:
     """Return a value whose computation performs a check."""
+
+    def is_passed() -> Value:
+        return compare("eq", "==", Value(apply_pattern(FROM_IDX, {}, [passed], None)), 0)
+
+    return _guard(node, is_passed)
+
+
+def guard_by_token(node: build.Node, token: Value) -> build.Node:
+    """Return a value whose computation performs the observations of a token."""
+    return _guard(node, lambda: compare("eq", "==", token, 0))
+
+
+def _guard(node: build.Node, make_condition: Callable[[], Value]) -> build.Node:
+    """Return a value whose computation computes a condition."""
     trace = current_trace()
     value, type = Value(node), trace.inference.resolve(node.type)
     if isinstance(type, ArrayType):
-        return apply_pattern(MAP, {}, [lambda x: Value(guard(x.node, passed)), value], None)
+        return apply_pattern(
+            MAP, {}, [lambda x: Value(_guard(x.node, make_condition)), value], None
+        )
     if isinstance(type, TupleType):
-        return make_pair(trace, guard(value.fst.node, passed), guard(value.snd.node, passed))
-    is_passed = compare("eq", "==", Value(apply_pattern(FROM_IDX, {}, [passed], None)), 0)
+        parts = [_guard(part.node, make_condition) for part in (value.fst, value.snd)]
+        return make_pair(trace, *parts)
+    condition = make_condition()
     if isinstance(type, IdxType):
         number = Value(apply_pattern(FROM_IDX, {}, [value], None))
-        chosen = select(is_passed, number, number)
+        chosen = select(condition, number, number)
         return apply_pattern(CLAMP_IDX, {"n": type.bound, "t": index}, [chosen], None)
     if isinstance(type, VectorType):
-        is_passed = Value(apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [is_passed], None))
-    return select(is_passed, value, value).node
+        condition = Value(apply_pattern(VECTOR_FROM_SCALAR, {"k": type.length}, [condition], None))
+    return select(condition, value, value).node

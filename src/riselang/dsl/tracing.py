@@ -31,6 +31,7 @@ from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, SourceLocation, UserError
+from riselang.support.observations import Observation
 from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.term import build
 from riselang.term.complex_numbers import complex_leaves, contains_complex
@@ -70,17 +71,17 @@ class Trace:
         self.scope = build.Scope()
         self.scope_checks: dict[build.Scope, list[Any]] = {}
         """The checks that the result of the function with a scope performs."""
-        self.scope_effects: dict[
-            build.Scope, list[tuple[SourceLocation | None, list[build.Node]]]
-        ] = {}
-        """The values that are observed when the result of the function with a scope is computed."""
+        self.scope_tokens: dict[build.Scope, Any] = {}
+        """The token of the latest observation in the function with a scope."""
+        self.effect_count = 0
+        """The number of observations, and of values whose computation contains some, so far."""
+        self.effectful: set[build.Node] = set()
+        """The functions with observations."""
         self.branch_conditions: list[Any] = []
         """The conditions of the branches that are being traced, which their checks depend on."""
         self.interface = PLAIN_INTERFACE
         """How the traced program is called; known after the trace."""
         self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)
-        self._observed: dict[str, Sequence[build.Node]] = {}
-        """The values that are observed at each location."""
         self._pattern_uses: dict[tuple[Instance, str | None, int], build.PatternUse] = {}
 
     @contextmanager
@@ -97,17 +98,11 @@ class Trace:
         messages = {str(location): message, **dict(self.interface.messages)}
         self.interface = replace(self.interface, messages=tuple(messages.items()))
 
-    def add_observer(
-        self,
-        location: SourceLocation | None,
-        make: Callable[[], Callable[..., Any]],
-        values: Sequence[build.Node],
-    ) -> None:
-        """Call a function with these values at a location; `make` returns it for each run."""
-        self._observed[str(location)] = values
-        observers = [each for each in self.interface.observers if each[0] != str(location)]
-        observers.append((str(location), make, len(values)))
-        self.interface = replace(self.interface, observers=tuple(observers))
+    def add_observation(self, observation: Observation) -> int:
+        """Return the number of a new observation."""
+        observations = (*self.interface.observations, observation)
+        self.interface = replace(self.interface, observations=observations)
+        return len(observations) - 1
 
     @contextmanager
     def inner_scope(self) -> Generator[build.Scope]:
@@ -141,10 +136,6 @@ class Trace:
             self.interface,
             complex_inputs=flags if any(flags) else (),
             complex_results=self._complex_leaves(root.body),
-            complex_observed=tuple(
-                (location, tuple(map(self._complex_leaves, values)))
-                for location, values in self._observed.items()
-            ),
         )
 
     def _complex_leaves(self, value: build.Node) -> ComplexLeaves:
@@ -311,21 +302,15 @@ def _result_nodes(function: Callable[..., Any], result: Any, trace: Trace) -> li
 
 def guard_with_checks(trace: Trace, scope: build.Scope, node: build.Node) -> build.Node:
     """Return the result of a function, whose computation performs the checks in its scope."""
-    checks, effects = trace.scope_checks.pop(scope, []), trace.scope_effects.pop(scope, [])
-    if not checks and not effects:
+    checks, token = trace.scope_checks.pop(scope, []), trace.scope_tokens.pop(scope, None)
+    if not checks and token is None:
         return node
     # Deferred: checks are values of the program.
-    from riselang.dsl.observed_values import bind_observed
-
-    # Deferred: checks are values of the program.
-    from riselang.dsl.run_time_checks import guard
+    from riselang.dsl.run_time_checks import guard_by_check, guard_by_token
 
     for passed in checks:
-        node = guard(node, passed)
-    # The interpreter computes the body of a let, a node of the same scope, before its value.
-    for location, values in effects:
-        node = bind_observed(location, values, node)
-    return node
+        node = guard_by_check(node, passed)
+    return node if token is None else guard_by_token(node, token)
 
 
 def _check_result(function: Callable[..., Any], value: Any) -> None:

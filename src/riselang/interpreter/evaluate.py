@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
     leaves,
 )
 from riselang.interpreter import scalar_semantics
-from riselang.interpreter.observation import check_finite, checks_floats
+from riselang.interpreter.observation import check_finite, checks_floats, evaluate_observation
 from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.support.errors import InternalError, LimitationError, UserError
 from riselang.term.deep_recursion import recursive
@@ -86,10 +86,10 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
                 return [_evaluate_operation(term, lanes) for lanes in zip(*operands, strict=True)]
             return _evaluate_operation(term, operands)
         case Embed():
-            raise LimitationError(
-                "the interpreter cannot run an embed with ops other than arith and math",
-                term.location,
-            )
+            values: list[Any] = []
+            for operand in term.operands:
+                values.append(evaluate_term(operand, environment))
+            return evaluate_observation(term, values)
         case Free(name):
             raise LimitationError(f"the free variable {name} has no value", term.location)
         case _:

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from math import isfinite
 from typing import Any
 
 from riselang.dialects.rise.types import is_float
-from riselang.support.errors import NotFiniteError
-from riselang.term.nodes import Pattern, Scalar, scalar_type
+from riselang.support.errors import LimitationError, NotFiniteError
+from riselang.support.observations import OBSERVE_END, current_recorder
+from riselang.term.nodes import Embed, Scalar, scalar_type
+from riselang.term.observation_regions import observation_of
 
-Observer = Callable[[Pattern, Any], None]
-_observers: ContextVar[Mapping[str, Observer] | None] = ContextVar("observers", default=None)
-"""The functions that are called with the value of a let, by the location of the let."""
 _float_checks: list[None] = []
 """An entry for each active `checking_floats`."""
-
-
-@contextmanager
-def observing(observers: Mapping[str, Observer]) -> Generator[None]:
-    """Call functions with the values of the lets at some locations."""
-    token = _observers.set(observers)
-    try:
-        yield
-    finally:
-        _observers.reset(token)
 
 
 @contextmanager
@@ -43,11 +31,20 @@ def checks_floats() -> bool:
     return bool(_float_checks)
 
 
-def observe(pattern: Pattern, value: Any) -> None:
-    """Report the value of a let, if it is observed."""
-    observers = _observers.get()
-    if observers and (observer := observers.get(str(pattern.location))) is not None:
-        observer(pattern, value)
+def evaluate_observation(term: Embed, operands: Sequence[Any]) -> Any:
+    """Report a scalar that a program observes, and return the token."""
+    observation = observation_of(term.region)
+    if observation is None:
+        raise LimitationError(
+            "the interpreter cannot run an embed with ops other than arith and math", term.location
+        )
+    callee, number = observation
+    if (recorder := current_recorder()) is not None:
+        if callee == OBSERVE_END:
+            recorder.finish_observation(number)
+        else:
+            recorder.add(operands[1])
+    return operands[0]
 
 
 def check_finite(term: Scalar, operands: Sequence[Any], result: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
 from riselang.dialects.rise.types import i1
-from riselang.interpreter.observation import observe
 from riselang.nat import Nat
 from riselang.support.errors import OutOfRangeError, UserError
 from riselang.term.nodes import Pattern
@@ -72,7 +71,6 @@ def _pad(pattern: Pattern, xs: List) -> List:
 
 
 def _let(pattern: Pattern, value: Any, body: Function) -> Any:
-    observe(pattern, value)
     return body(value)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from riselang.support.observations import Observation
+
 IsLeaf = Callable[[Any], bool]
 STATIC = "static"
 """The key in the metadata of a dataclass field whose value is part of the structure."""
@@ -88,11 +90,8 @@ class Interface:
     """The buffers of results that the program writes as arrays of floats."""
     messages: tuple[tuple[str, str], ...] = ()
     """The messages of checks, by their locations."""
-    observers: tuple[tuple[str, Callable[[], Callable[..., Any]], int], ...] = ()
-    """For each location where Python code sees values: how to make the function that is called with
-    them in a run, and the number of values."""
-    complex_observed: tuple[tuple[str, tuple[ComplexLeaves, ...]], ...] = ()
-    """For each of these locations, which arrays of each value have complex numbers."""
+    observations: tuple[Observation, ...] = ()
+    """The lines where Python code sees values of a run, by their numbers."""
 
     def unflatten(self, results: Sequence[Any]) -> Any:
         """Return the results as the function returns them."""

@@ -35,6 +35,11 @@ def new_serial() -> int:
     return next(_serials)
 
 
+OBSERVED = "observed"
+"""The label of values that a let always binds, in the order of the program: the computation of
+them has an effect."""
+
+
 class Scope:
     """The body of a lambda, or a block: where a `let` can bind a shared value."""
 
@@ -241,11 +246,16 @@ def shared_nodes(uses: Uses) -> dict[Scope | None, list[Node]]:
     """The nodes that get a let, by the scope in which they were created, oldest first.
 
     These are the computed values that have two or more uses, or a use in a nested scope, which may
-    run many times; and the functions that return arrays and are called twice or more.
+    run many times, or whose computation has an effect; and the functions that return arrays and are
+    called twice or more.
     """
     shared: dict[Scope | None, list[Node]] = {}
     let_bound: set[Node] = set()
-    candidates = [node for node, count in uses.counts.items() if count > 1 or node in uses.inside]
+    candidates = [
+        node
+        for node, count in uses.counts.items()
+        if count > 1 or node in uses.inside or node.label == OBSERVED
+    ]
     called_functions = _frequently_called_functions(uses.counts)
     for node in sorted(candidates, key=lambda node: node.serial):
         if node in called_functions or _is_computed(node, let_bound):

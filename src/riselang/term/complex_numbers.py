@@ -168,6 +168,10 @@ class _Lowering:
                 if function is node.function and arguments == list(node.arguments):
                     return self._with_type(node, type)
                 return self._with_type(node, type, function=function, arguments=arguments)
+            case build.Foreign():
+                operands = [self.lower(each) for each in node.operands]
+                is_same = operands == list(node.operands)
+                return node if is_same else self._with_type(node, type, operands=operands)
             case build.DependentFunction():
                 return self._with_type(node, type, body=self.lower(node.body))
             case build.DependentApplication():

@@ -63,6 +63,7 @@ from riselang.term.nodes import (
     operation_type,
     spine,
 )
+from riselang.term.observation_regions import observation_functions
 from riselang.term.scalar_embedding import embed_tree, has_unsigned_source, scalar_leaves
 from riselang.term.size_substitution import open_term_binder, term_names
 from riselang.term.substitution import swap_variables
@@ -115,7 +116,8 @@ def program_shell(term: Term, name: str, results: int = 1) -> FunctionShell:
     unit = LoweringUnitOp(Region(Block()))
     function.body.block.add_ops([unit, FuncReturnOp()])
     groups = tuple(map(tuple, values))
-    return FunctionShell(ModuleOp([function]), function, unit, groups[results:], groups[:results])
+    module = ModuleOp([function, *observation_functions(term)])
+    return FunctionShell(module, function, unit, groups[results:], groups[:results])
 
 
 def program_module(term: Term, name: str, results: int = 1) -> ModuleOp:

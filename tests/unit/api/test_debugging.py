@@ -96,7 +96,7 @@ def test_values_are_printed_in_order(capsys: pytest.CaptureFixture[str]) -> None
         assert capsys.readouterr().out == "1.0 -> 2.00\n2.0 -> 4.00\ny = [2. 4.]\n"
     limited = rl.jit(lambda x: x | rl.map(lambda a: rl.debug.print("{}", a, limit=2) or a))
     limited(np.arange(9))
-    assert capsys.readouterr().out == "0\n1\n...\n"
+    assert capsys.readouterr().out == "0\n1\n... (after 2 lines)\n"
     with pytest.raises(rl.UserError, match="does not fit 1 value: "):
         rl.jit(lambda x: rl.debug.print("{} {}", x) or x)(X)
 
@@ -157,3 +157,100 @@ def test_values_are_printed_in_the_order_of_the_program(capsys: pytest.CaptureFi
 
     program(np.zeros(1, np.float32))
     assert capsys.readouterr().out == "first [0.]\nsecond [1.]\n"
+
+
+def show(format: str, value: Any) -> Any:
+    rl.debug.print(format, value)
+    return value
+
+
+def show_stored(x: Any) -> Any:
+    y = x | rl.map(lambda a: show("element {}", a))
+    rl.debug.print("stored")
+    return y | rl.map(lambda a: a + (y | rl.reduce(rl.add, 0)))
+
+
+def show_twice(x: Any) -> Any:
+    return x | rl.map(lambda a: show("first {}", a)) | rl.map(lambda a: show("second {}", -a))
+
+
+PRINTED: dict[str, tuple[Any, Any, str]] = {
+    "stored values": (show_stored, np.arange(2), "element 0\nelement 1\nstored\n"),
+    "two maps": (show_twice, np.arange(2), "first 0\nfirst 1\nsecond 0\nsecond -1\n"),
+    "inner maps": (
+        lambda x: x | rl.map(rl.map(lambda a: show("{}", a))),
+        np.arange(4).reshape(2, 2),
+        "0\n1\n2\n3\n",
+    ),
+    "threads": (lambda x: x | rl.map_par(lambda a: show("{}", a)), np.arange(2), "0\n1\n"),
+    "scan": (lambda x: x | rl.scan(lambda s, a: show("{}", s + a), 0), np.arange(3), "0\n1\n3\n"),
+    "while": (
+        lambda x: rl.while_(lambda v: v < 3, lambda v: show("{}", v * 2), x),
+        np.int32(1),
+        "2\n4\n",
+    ),
+    "pairs": (
+        lambda x: rl.zip(x, x > 0) | rl.map(lambda a, b: show("{0[0]} {0[1]}", (a, b))),
+        np.arange(2, dtype=np.float16),
+        "0.0 False\n1.0 True\n",
+    ),
+    "complex": (lambda x: show("{}", x * 2), np.array([1 + 2j]), "[2.+4.j]\n"),
+    "unsigned": (lambda x: show("{}", x), np.array([2**64 - 1], np.uint64), f"[{2**64 - 1}]\n"),
+    "index": (lambda x: x[show("{}", rl.clamp_idx(2, 1))], np.arange(2), "1\n"),
+    "constants": (lambda x: rl.debug.print("{} {}", 2, 0.5) or x, np.int8(1), "2 0.5\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["compile", "interpret"])
+@pytest.mark.parametrize("name", PRINTED)
+def test_values_are_printed_by_compiled_code(
+    name: str, backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, argument, expected = PRINTED[name]
+    rl.jit(program, backend=backend)(argument)
+    assert capsys.readouterr().out == expected
+
+
+def test_values_of_all_sizes_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    @rl.jit(sizes="symbolic")
+    def program(x: rl.Array["N", "M", rl.i64]):
+        rl.debug.print("{}", x)
+        return x | rl.map(lambda row: row[0])
+
+    out = np.zeros(2, np.int64)
+    program(np.arange(2).reshape(2, 1), out=out)
+    assert (capsys.readouterr().out, out.tolist()) == ("[[0]\n [1]]\n", [0, 1])
+
+
+def test_an_exception_of_a_callback_is_raised() -> None:
+    calls: list[Any] = []
+
+    def fail(a: Any) -> None:
+        calls.append(a)
+        raise KeyError("mine")
+
+    @rl.jit
+    def program(x):
+        return x | rl.map(lambda a: rl.debug.callback(fail, a) or a)
+
+    for _ in range(2):
+        with pytest.raises(KeyError, match="mine"):
+            program(X)
+    assert calls == [1, 1]
+
+
+def test_where_values_cannot_be_shown(tmp_path: Any) -> None:
+    @rl.jit
+    def program(x: rl.Array["N", rl.i32]):
+        return show("{}", x)
+
+    lowered = program.lower(N=2)
+    with pytest.raises(rl.UserError, match=r"contains rl.debug.print .* remove them to save"):
+        lowered.compile().save(tmp_path / "program.kernel")
+    with pytest.raises(rl.LimitationError, match="which a GPU cannot call"):
+        rl.jit(program.function, loops="gpu").lower(N=2).compile()
+    with pytest.raises(rl.UserError, match="reducePar applies its function in no order"):
+        rl.jit(lambda x: x | rl.reduce_par(lambda a, b: show("{}", a + b), 0))(X)
+    affine = lowered.as_text("affine")
+    assert affine.count("rise_observe_integer(") == 3
+    assert "rise_observe" not in rl.jit(lambda x: x).lower(X).as_text("affine")

@@ -1,0 +1,47 @@
+"""The functions that compiled code calls to report the values that a program observes."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+from riselang.support.observations import (
+    OBSERVE_END,
+    OBSERVE_FLOAT,
+    OBSERVE_INTEGER,
+    current_recorder,
+)
+
+NUMBER, TOKEN = ctypes.c_int64, ctypes.c_int32
+
+
+def _report(number: int, token: int, scalar: Any) -> int:
+    recorder = current_recorder()
+    if recorder is not None:
+        recorder.add(scalar)
+    return token
+
+
+def _finish(number: int, token: int) -> int:
+    recorder = current_recorder()
+    if recorder is not None:
+        recorder.finish_observation(number)
+    return token
+
+
+@cache
+def define_observation_functions() -> tuple[Any, ...]:
+    """Make the functions known to loaded code, once; they must not be collected."""
+    from riselang.native.llvm import codegen as llvm
+
+    functions = {
+        OBSERVE_FLOAT: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN, ctypes.c_double)(_report),
+        OBSERVE_INTEGER: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN, ctypes.c_int64)(_report),
+        OBSERVE_END: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN)(_finish),
+    }
+    for name, function in functions.items():
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        llvm.add_symbol(name, address)
+    return tuple(functions.values())
