@@ -54,6 +54,10 @@ PASSES = _index_by_name(
             "Lowers `rise.codegen` access paths to loads and stores.",
         ),
         PassSpec(
+            "check-floats", LOWERING,
+            "Makes operations on floats report results that are NaN or infinite.",
+        ),
+        PassSpec(
             "approximate-math", LOWERING,
             "Replaces exp, log and tanh with polynomial approximations.",
         ),

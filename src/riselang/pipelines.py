@@ -16,6 +16,9 @@ LOOPS = ("affine", "scf", "polyhedral", GPU)
 """The targets of patterns without `{to = ...}`: loops of a dialect, affine loops that MLIR tiles
 and vectorizes where that is proved correct, or GPU kernels."""
 
+CHECK_FLOATS = ("check-floats",)
+"""A riselang pass for `rl.debug.check_nan`; it runs before the passes that lower math functions."""
+
 APPROXIMATE_MATH = "approximate-math"
 
 MATH_TO_CALLS = "convert-math-to-calls"

@@ -32,7 +32,7 @@ from riselang.support.profiling import time_span
 from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.cost import Cost
-from riselang.term.nodes import Pattern, Term
+from riselang.term.nodes import Pattern, Scalar, Term
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -305,19 +305,20 @@ def locate_errors(source: Term | None, interface: Interface = PLAIN_INTERFACE) -
     except OutOfRangeError as error:
         message = dict(interface.messages).get(str(error.location))
         if source is not None:
-            error.location = _source_location(source, error.location)
+            error.location = source_location(source, error.location)
         if message is not None:
             raise CheckError(message, error.location) from None
         raise
 
 
-def _source_location(term: Term, location: SourceLocation | None) -> SourceLocation | None:
+def source_location(term: Term, location: SourceLocation | None) -> SourceLocation | None:
     """Return the full source range of a location; an op knows only where it starts."""
     stack = [term]
     while stack and location is not None:
         current = stack.pop()
         found = current.location
-        if isinstance(current, Pattern) and found is not None and str(found) == str(location):
+        is_operation = isinstance(current, Pattern | Scalar)
+        if is_operation and found is not None and str(found) == str(location):
             return found
         stack.extend(current.children)
     return location

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from riselang.api.kernel import Kernel
-from riselang.interpreter.observation import checking_floats, checks_floats
+from riselang.interpreter.observation import checking_floats
 from riselang.support.config import CHECK
 from riselang.support.errors import NotFiniteError, UserError
 from riselang.support.structures import flatten
@@ -19,29 +20,27 @@ from riselang.support.structures import flatten
 def check_nan() -> Generator[None]:
     """While this context is active, kernels raise an error at the first NaN or infinity.
 
-    They run in the reference interpreter, which computes the same results as compiled code. The
-    error is located at the operation, or names the argument that contains the NaN or infinity.
+    They are compiled with checks, or interpreted if they are not compiled. The error is located at
+    the operation, or names the argument that contains the NaN or infinity.
     """
     call: Callable[..., Any] = Kernel.__call__
 
     def checked_call(self: Kernel, *arguments: Any, out: Any = None, **named: Any) -> Any:
         _check_arguments(self, arguments, named)
-        result = call(self.interpreted(), *arguments, **named)
+        if self.backend == "interpret":
+            with checking_floats():
+                return call(self, *arguments, **named)
+        result = call(self.checked(), *arguments, **named)
         if out is None:
             return result
         _copy_results(result, out)
         return out
 
-    with checking_floats():
-        Kernel.__call__ = checked_call
-        try:
-            yield
-        finally:
-            Kernel.__call__ = call
-
-
-_permanent = ExitStack()
-"""The checks that `RISE_CHECK` enables, for the rest of the process."""
+    Kernel.__call__ = checked_call
+    try:
+        yield
+    finally:
+        Kernel.__call__ = call
 
 
 def enable_checks() -> None:
@@ -50,8 +49,15 @@ def enable_checks() -> None:
         return
     if CHECK.value() != "nan":
         raise UserError(f"RISE_CHECK must be nan or unset, but is {CHECK.value()!r}")
-    if not checks_floats():
-        _permanent.enter_context(check_nan())
+    _enable_permanently()
+
+
+@cache
+def _enable_permanently() -> ExitStack:
+    """Check the kernels that are called in the rest of the process."""
+    stack = ExitStack()
+    stack.enter_context(check_nan())
+    return stack
 
 
 def _check_arguments(kernel: Kernel, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:

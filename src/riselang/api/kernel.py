@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +42,7 @@ from riselang.term.size_substitution import open_term_binder, substitute_sizes, 
 from riselang.term.substitution import shift
 
 if TYPE_CHECKING:
+    from riselang.api.checked_program import CheckedProgram
     from riselang.api.compiled import Compiled
 
 _SpecializationKey = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
@@ -57,6 +57,9 @@ DEFAULT_OPTIONS = Options(DEFAULT_LOOPS)
 _ARRAY: Any = np.ndarray
 MAX_PREPARED_CALLS = 4096
 """The maximum number of prepared calls; a symbolic kernel may see any number of shapes."""
+
+CHECKED = "check"
+"""The back end of `rl.debug.check_nan`: compiled code that checks operations on floats."""
 
 
 class Kernel(ABC):
@@ -94,6 +97,10 @@ class Kernel(ABC):
             self._call_other_shapes,
         )
         """The shapes of the latest call, which the next one usually has, too."""
+        self._checked: Kernel | None = None
+        """The kernel that checks its operations on floats."""
+        self._checked_programs: dict[int, CheckedProgram] = {}
+        """Programs with checks, by the identity of the program, which they keep alive."""
         self._gpu_programs: dict[_ArgumentShapes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
         self._prepared_out_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
@@ -187,10 +194,21 @@ class Kernel(ABC):
 
     def interpreted(self) -> Kernel:
         """Return this kernel with the reference interpreter as its back end."""
-        if self.backend == "interpret":
+        return self._with_backend("interpret")
+
+    def checked(self) -> Kernel:
+        """Return this kernel with code that checks its operations on floats."""
+        with self._lock:
+            if self._checked is None:
+                self._checked = self._with_backend(CHECKED)
+            return self._checked
+
+    def _with_backend(self, backend: str) -> Kernel:
+        if self.backend == backend:
             return self
-        kernel = copy(self)
-        kernel.backend = "interpret"
+        kernel = object.__new__(type(self))  # copy() would return a jitted function itself
+        vars(kernel).update(vars(self))
+        kernel.backend = backend
         kernel._prepared_calls, kernel._lowered = {}, {}
         kernel._latest_call = (), kernel._call_other_shapes
         return kernel
@@ -247,7 +265,18 @@ class Kernel(ABC):
         lowered, sizes = self._lowered_for_arrays(arrays, known)
         if self.backend == "interpret":
             return lowered.interpret(arrays, sizes)
+        if self.backend == CHECKED:
+            return self._checked_program(lowered).run(arrays, sizes)
         return lowered.compile().run(arrays)
+
+    def _checked_program(self, lowered: Lowered) -> CheckedProgram:
+        # Imported only here, since few programs are checked.
+        from riselang.api.checked_program import CheckedProgram
+
+        with hold_forks(), self._lock:
+            if id(lowered) not in self._checked_programs:
+                self._checked_programs[id(lowered)] = CheckedProgram(lowered)
+            return self._checked_programs[id(lowered)]
 
     def _lowered_for_arrays(
         self, arrays: Sequence[Array], known: Mapping[str, Nat]

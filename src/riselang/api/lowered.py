@@ -19,6 +19,7 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Buffer
+from riselang.runtime.executable import Executable
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.forking import hold_forks
@@ -256,7 +257,11 @@ class Lowered:
             )
         functions = artifact.load_executables(lambda _: [self.source])
         self._compile_times.append(perf_counter() - start)
-        return Compiled(functions[self.name], self._result_groups, self, self.interface)
+        return self.with_code(functions[self.name])
+
+    def with_code(self, function: Executable) -> Compiled:
+        """Return the program with machine code for it."""
+        return Compiled(function, self._result_groups, self, self.interface)
 
     def _define_observation_functions(self) -> None:
         """Define the functions that code calls to show values of the program."""

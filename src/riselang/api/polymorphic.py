@@ -127,10 +127,10 @@ class PolymorphicFunction(Jitted):
         instance, leaves, sizes = self._requested_instance(arguments, sizes)
         return instance.lower(*leaves, **sizes)
 
-    def interpreted(self) -> Kernel:
-        kernel = super().interpreted()
+    def _with_backend(self, backend: str) -> Kernel:
+        kernel = super()._with_backend(backend)
         if kernel is not self and isinstance(kernel, PolymorphicFunction):
-            kernel.settings = replace(self.settings, backend="interpret")
+            kernel.settings = replace(self.settings, backend=backend)
             kernel._instances = {}
         return kernel
 

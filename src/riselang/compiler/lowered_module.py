@@ -11,6 +11,7 @@ from riselang import pipelines
 from riselang.compiler.module_facts import ModuleFacts
 from riselang.compiler.signatures import Signature, stored_parameters
 from riselang.dialects.module import functions
+from riselang.lowering.passes.check_floats import FloatChecks
 from riselang.lowering.runtime_checks import failure_parameter
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.native.llvm.thread_pool import has_threads
@@ -32,11 +33,15 @@ class LoweredModule:
     """The source locations of the index checks that can fail at run time."""
     facts: ModuleFacts
     options: Options
+    float_checks: FloatChecks = ()
+    """The operations that report results that are not finite."""
 
     @cached_property
     def uses_threads(self) -> bool:
         """Whether parallel loops run in several threads."""
-        return self.facts.has_parallel_loops and has_threads()
+        # Operations are checked in the order of the program.
+        is_ordered = bool(self.float_checks)
+        return self.facts.has_parallel_loops and has_threads() and not is_ordered
 
     @property
     def libraries(self) -> tuple[str, ...]:

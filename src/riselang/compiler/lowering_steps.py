@@ -13,6 +13,8 @@ from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, make_context
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import called_functions, mark_noalias
+from riselang.lowering.passes.check_floats import FLOAT_CHECKS
+from riselang.lowering.passes.check_floats import float_checks as float_checks
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
 from riselang.lowering.passes.convert_math_to_calls import ConvertMathToCallsPass
 from riselang.lowering.passes.convert_rise_to_imperative import (
@@ -61,7 +63,8 @@ def run_passes(passes: Iterable[ModulePass], module: ModuleOp) -> None:
 
 def finalize_module(module: ModuleOp, options: Options) -> None:
     """Remove attributes that native MLIR does not read, and complete debug locations."""
-    module.attributes.pop(CHECKS, None)
+    for name in (CHECKS, FLOAT_CHECKS):
+        module.attributes.pop(name, None)
     if options.debug_info:
         complete_locations(module)
 
@@ -70,7 +73,9 @@ def loop_passes(options: Options) -> list[ModulePass]:
     """Return the passes from loops over access paths to plain MLIR, which is stage `affine`."""
     raising = pipelines.RAISE_TO_CALLS if options.library == "blas" else ()
     planning = pipelines.PLAN_POLYHEDRAL if options.loops == "polyhedral" else ()
-    names = (*pipelines.RISE_TO_LOOPS[1:], *raising, *planning)
+    resolving, *math = pipelines.RISE_TO_LOOPS[1:]
+    checking = pipelines.CHECK_FLOATS if options.checks_floats else ()
+    names = (resolving, *checking, *math, *raising, *planning)
     left_out: set[str] = set()
     left_out |= {pipelines.MATH_TO_CALLS} if options.loops == pipelines.GPU else set()
     left_out |= {pipelines.APPROXIMATE_MATH} if options.float != "relaxed" else set()
@@ -100,6 +105,10 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         from riselang.lowering.passes.approximate_math import ApproximateMathPass
 
         return ApproximateMathPass()
+    if name in pipelines.CHECK_FLOATS:
+        from riselang.lowering.passes.check_floats import CheckFloatsPass
+
+        return CheckFloatsPass()
     if name in pipelines.OUTLINE_KERNELS:
         from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
 

@@ -137,10 +137,11 @@ def lower(
         watch("imperative", module)
         lowering_steps.run_passes(lowering_steps.loop_passes(options), module)
         watch("affine", module)
+        floats = lowering_steps.float_checks(module)
         lowering_steps.run_passes(lowering_steps.last_passes(options), module)
         lowering_steps.finalize_module(module, options)
     facts = collect_facts(module)
-    return LoweredModule(module, source.signatures, tuple(checks), facts, options)
+    return LoweredModule(module, source.signatures, tuple(checks), facts, options, floats)
 
 
 # 4. From a module to machine code

@@ -53,7 +53,11 @@ def check_finite(term: Scalar, operands: Sequence[Any], result: Any) -> None:
         return
     if is_float(scalar_type(term.operands[-1])) and not all(map(isfinite, operands)):
         return
-    numbers = " and ".join(f"{operand:g}" for operand in map(float, operands))
-    raise NotFiniteError(
-        f"'{term.op.partition('.')[2]}' of {numbers} is {float(result)}", term.location
-    )
+    name, numbers = term.op.partition(".")[2], [float(operand) for operand in operands]
+    raise NotFiniteError(not_finite_message(name, numbers, float(result)), term.location)
+
+
+def not_finite_message(name: str, operands: Sequence[float], result: float) -> str:
+    """Return the message for an operation on finite numbers whose result is not finite."""
+    numbers = " and ".join(f"{operand:g}" for operand in operands)
+    return f"'{name}' of {numbers} is {result}"

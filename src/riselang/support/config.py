@@ -85,8 +85,7 @@ CHECK = Setting(
     "check",
     "RISE_CHECK",
     "",
-    "nan runs programs in the interpreter, and reports the first operation that returns NaN or "
-    "infinity",
+    "nan checks operations on floats, and reports the first operation that returns NaN or infinity",
 )
 SETTINGS = (
     NUM_THREADS,
@@ -190,6 +189,8 @@ class Options:
     """Whether the contractions that `float` permits are already done: they are done once."""
     effort: str = "default"
     """How much compile time to spend on faster code."""
+    checks_floats: bool = False
+    """Whether operations report results that are NaN or infinite."""
 
     def with_changes(
         self,

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ OBSERVE_FLOAT, OBSERVE_INTEGER, OBSERVE_END = (
 )
 """The functions that a program calls: with the number of the observation, a token that orders the
 calls, and a scalar. They return the token."""
+REPORT_FLOAT = "rise_not_finite"
+"""The function that an operation calls with its number, its operands and its result if the result
+is not finite."""
+MAX_FLOAT_OPERANDS = 3
 _calls = threading.local()
 
 
@@ -84,6 +89,35 @@ class Recorder:
         """Raise the exception of a function that was called."""
         if self._error is not None:
             raise self._error
+
+
+@dataclass
+class FloatRecorder:
+    """Finds the first operation of a run that returns NaN or infinity for finite operands."""
+
+    operand_counts: Sequence[int]
+    failure: tuple[int, list[float], float] | None = None
+    """The number of the operation, its operands and its result."""
+
+    def add(self, number: int, operands: Sequence[float], result: float) -> None:
+        own_operands = list(operands[: self.operand_counts[number]])
+        if self.failure is None and all(map(isfinite, own_operands)):
+            self.failure = number, own_operands, result
+
+
+@contextmanager
+def recording_floats(operand_counts: Sequence[int]) -> Generator[FloatRecorder]:
+    """Record the first result that is not finite while a program runs in this thread."""
+    outer = getattr(_calls, "floats", None)
+    _calls.floats = FloatRecorder(operand_counts)
+    try:
+        yield _calls.floats
+    finally:
+        _calls.floats = outer
+
+
+def current_float_recorder() -> FloatRecorder | None:
+    return getattr(_calls, "floats", None)
 
 
 @contextmanager

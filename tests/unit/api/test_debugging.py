@@ -121,19 +121,49 @@ def inverses(x: rl.Array["N", rl.f32]):
     return x | rl.map(lambda a: 1 / (a - 2))
 
 
-def test_the_first_nan_is_located() -> None:
-    assert np.isinf(inverses(X)[1])
+@pytest.mark.parametrize("backend", ["compile", "interpret"])
+def test_the_first_nan_is_located(backend: str) -> None:
+    kernel = rl.jit(inverses.function, backend=backend)
+    assert np.isinf(kernel(X)[1])
     with rl.debug.check_nan():
-        with pytest.raises(rl.NotFiniteError, match="'divf' of 1 and 0 is inf") as raised:
-            inverses(X)
-        assert "1 / (a - 2)" in str(raised.value)
+        for _ in range(2):
+            with pytest.raises(rl.NotFiniteError, match="'divf' of 1 and 0 is inf") as raised:
+                kernel(X)
+            assert "1 / (a - 2)" in str(raised.value)
+            assert "^^^^^^^^^^^" in str(raised.value)
         with pytest.raises(rl.NotFiniteError, match="argument x of inverses is nan at index 1"):
-            inverses(np.array([1, np.nan], np.float32))
-        out = np.empty(2, np.float32)
-        assert inverses(X[2:], out=out) is out
-        assert out.tolist() == [0.5, np.float32(1 / 6)]
+            kernel(np.array([1, np.nan], np.float32))
         assert shares(NEGATIVE)[1] == 11
-    assert np.isinf(inverses(X)[1])
+    assert np.isinf(kernel(X)[1])
+
+
+def test_checked_programs_write_results() -> None:
+    out = np.empty(2, np.float32)
+    with rl.debug.check_nan():
+        assert inverses(X[2:], out=out) is out
+    assert out.tolist() == [0.5, np.float32(1 / 6)]
+
+
+NOT_FINITE: dict[str, tuple[Any, str]] = {
+    "threads": (lambda x: x | rl.map_par(lambda a: rl.math.log(a - 2)), "'log' of -1 is nan"),
+    "conversion": (lambda x: rl.cast(x * 7e4, rl.f16), "'truncf' of 70000 is inf"),
+    "unused": (lambda x: rl.where(x > 2, rl.math.sqrt(x - 2), 0), "'sqrt' of -1 is nan"),
+    "fma": (
+        lambda x: x | rl.reduce(lambda s, a: s + a * 1e30 * (a * 1e30), 0),
+        r"'fma' of 1e\+30 and 1e\+30 and 0 is inf",
+    ),
+    "vectors": (
+        lambda x: x | rl.as_vector(4) | rl.map(lambda v: v / (v - v)) | rl.as_scalar,
+        "'divf' of 1 and 0 is inf",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_FINITE)
+def test_operations_that_return_no_number_are_reported(name: str) -> None:
+    program, message = NOT_FINITE[name]
+    with rl.debug.check_nan(), pytest.raises(rl.NotFiniteError, match=message):
+        rl.jit(program)(X)
 
 
 def test_the_setting_checks_all_programs() -> None:

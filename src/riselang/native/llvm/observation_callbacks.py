@@ -10,6 +10,8 @@ from riselang.support.observations import (
     OBSERVE_END,
     OBSERVE_FLOAT,
     OBSERVE_INTEGER,
+    REPORT_FLOAT,
+    current_float_recorder,
     current_recorder,
 )
 
@@ -30,6 +32,12 @@ def _finish(number: int, token: int) -> int:
     return token
 
 
+def _report_float(number: int, a: float, b: float, c: float, result: float) -> None:
+    recorder = current_float_recorder()
+    if recorder is not None:
+        recorder.add(number, (a, b, c), result)
+
+
 @cache
 def define_observation_functions() -> tuple[Any, ...]:
     """Make the functions known to loaded code, once; they must not be collected."""
@@ -39,6 +47,7 @@ def define_observation_functions() -> tuple[Any, ...]:
         OBSERVE_FLOAT: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN, ctypes.c_double)(_report),
         OBSERVE_INTEGER: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN, ctypes.c_int64)(_report),
         OBSERVE_END: ctypes.CFUNCTYPE(TOKEN, NUMBER, TOKEN)(_finish),
+        REPORT_FLOAT: ctypes.CFUNCTYPE(None, NUMBER, *[ctypes.c_double] * 4)(_report_float),
     }
     for name, function in functions.items():
         address = ctypes.cast(function, ctypes.c_void_p).value
