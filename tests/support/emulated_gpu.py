@@ -67,7 +67,7 @@ class EmulatedGpu:
         return int(address)
 
     def is_on_device(self, address: int) -> bool:
-        return address in self.held
+        return any(held <= address < held + 256 for held in self.held)
 
     def free(self, address: int) -> None:
         self.held.remove(address)
@@ -76,10 +76,15 @@ class EmulatedGpu:
     def copy_in(self, target: int, source: int, bytes: int) -> None:
         ctypes.memmove(target, source, bytes)
 
-    copy_out = copy_in
+    copy_out = copy_within = copy_in
 
     def launch(
-        self, function: Kernel, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any]
+        self,
+        function: Kernel,
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
     ) -> None:
         self.launched.append((function.name, tuple(grid), tuple(block)))
         for number in product(*(range(count) for count in reversed(grid))):
@@ -126,7 +131,7 @@ class EmulatedModule:
             _replace(op, numbers)
         return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
 
-    def get_function(self, name: str) -> Kernel:
+    def get_function(self, name: str, shared_bytes: int = 0) -> Kernel:
         sizes = [memref_bytes(_near(type)) for type in self._shared.values()]
         return Kernel(name, self._code.address(name), sizes)
 
@@ -153,7 +158,9 @@ def _replace(op: Operation, numbers: dict[str, SSAValue]) -> None:
         case gpu.ReturnOp():
             block.insert_op_before(func.ReturnOp(), op)
         case memref.GetGlobalOp():
-            return  # goes with its cast, which is the next op
+            if any(isinstance(use.operation, memref.MemorySpaceCastOp) for use in op.memref.uses):
+                return  # goes with its cast, which is the next op
+            made = numbers[op.name_.string_value()]
         case _:
             return
     if made is not None:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import Role
+from riselang.native.gpu_targets import gpu_target
 from riselang.native.llvm.thread_pool import has_threads
+from riselang.pipelines import GPU
 from riselang.runtime.artifact import Artifact, ExpectedFunctions
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -30,18 +32,23 @@ def term_key(
     term: Term, name: str, results: int, options: Options, strategy: str | None = None
 ) -> str:
     """Return the cache key of a term, or of the result of applying a built-in strategy to it."""
-    content = digest(term, every_location=options.debug_info)
+    content, target = digest(term, every_location=options.debug_info), _target(options)
     if strategy is None:
         threads = _is_parallel(term) and has_threads()
-        return fingerprint("term", content, name, results, threads, options)
+        return fingerprint("term", content, name, results, threads, options, target)
     threads = has_threads()
-    return fingerprint(strategy, this_machine(), content, name, results, threads, options)
+    return fingerprint(strategy, this_machine(), content, name, results, threads, options, target)
 
 
 def text_key(text: str, name: str, options: Options) -> str:
     """Return the cache key of an MLIR module; the locations of its checks contain `name`."""
     path = os.path.abspath(name) if options.debug_info else name
-    return fingerprint("text", text, path, has_threads(), options)
+    return fingerprint("text", text, path, has_threads(), options, _target(options))
+
+
+def _target(options: Options) -> str:
+    """Return the GPU architecture that the code is for; of a CPU, the environment names it."""
+    return gpu_target().chip if options.loops == GPU else ""
 
 
 def find_cached(key: str, name: str, expected: ExpectedFunctions) -> Artifact | None:

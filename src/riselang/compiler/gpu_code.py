@@ -5,11 +5,18 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from riselang import pipelines
+from riselang.compiler.dynamic_shared_memory import (
+    DynamicMemory,
+    dynamic_memory,
+    place_buffers,
+)
 from riselang.compiler.host_plans import host_plan, kernel_module
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.signatures import is_public
 from riselang.dialects.module import functions, location_of, module_text, walk
+from riselang.native.gpu_targets import gpu_target
 from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.launches import Kernels
@@ -17,8 +24,6 @@ from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
-CHIP = "sm_70"
-"""The oldest GPU architecture that runs the code; the driver optimizes the PTX for later ones."""
 DATA_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 """The LLVM data layout of NVIDIA GPUs; with it, 64-bit values are loaded by one instruction."""
 
@@ -37,22 +42,28 @@ class GpuCode:
         return module_text(self.module)
 
     @cached_property
+    def dynamic_memory(self) -> DynamicMemory:
+        return dynamic_memory(kernel_module(self.module))
+
+    @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the kernels."""
         kernels = kernel_module(self.module).clone()
         text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(DATA_LAYOUT)}))
-        return mlir.to_llvm_ir(text, pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16))
+        ir = mlir.to_llvm_ir(text, pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16))
+        return mark_short_loops(place_buffers(ir, self.dynamic_memory), for_gpu=True)
 
     @cached_property
     def ptx(self) -> str:
-        return llvm.ptx(self.llvm_ir, CHIP, self.lowered.options.effort)
+        target = gpu_target()
+        return llvm.ptx(self.llvm_ir, target.chip, target.ptx_version, self.lowered.options.effort)
 
     @cached_property
     def kernels(self) -> Kernels:
         kernels = kernel_module(self.module)
         results = {each.name: each.written for each in self.lowered.signatures}
         plans = [
-            host_plan(each, kernels, results[each.sym_name.data])
+            host_plan(each, kernels, results[each.sym_name.data], self.dynamic_memory.bytes)
             for each in functions(self.module)
             if is_public(each)
         ]

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 
 from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue, Use
 
-from riselang.lowering.gpu.blocks import READING_OPS, STORING_OPS
+from riselang.lowering.gpu.barriers import READING_OPS, STORING_OPS
 from riselang.lowering.temporaries import allocation_bytes
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
 from riselang.support.errors import InternalError
 
 
 def host_plan(
-    function: FuncOp, kernels: gpu.ModuleOp, overwritten_parameters: Set[int]
+    function: FuncOp,
+    kernels: gpu.ModuleOp,
+    overwritten_parameters: Set[int],
+    shared_bytes: Mapping[str, int],
 ) -> HostPlan:
-    """Return the host's plan for a function; it overwrites `overwritten_parameters` fully."""
-    values = _ValueNumbers()
+    """Return the host's plan for a function; it overwrites `overwritten_parameters` fully.
+
+    `shared_bytes` is the shared memory that some kernels ask for at launch.
+    """
+    values = _ValueNumbers(shared_bytes)
     for argument in function.body.block.args:
         values.number(argument)
     steps = tuple(_lower_steps(function.body.block, values))
@@ -69,10 +75,11 @@ class _ParameterAccesses:
 
 
 class _ValueNumbers:
-    """Numbers of SSA values, by which the host's plan refers to them."""
+    """Numbers of SSA values, by which the host's plan refers to them; kernels' shared memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared_bytes: Mapping[str, int]) -> None:
         self._numbers: dict[SSAValue, int] = {}
+        self.shared_bytes = shared_bytes
 
     def number(self, value: SSAValue) -> int:
         return self._numbers.setdefault(value, len(self._numbers))
@@ -112,7 +119,8 @@ def _lower_launch(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Launch:
         _constant_value(op.blockSizeZ),
     )
     name = op.kernel.nested_references.data[0].data
-    return Launch(name, grid, block, values.numbers(iter(op.kernelOperands)))
+    shared_bytes = values.shared_bytes.get(name, 0)
+    return Launch(name, grid, block, shared_bytes, values.numbers(iter(op.kernelOperands)))
 
 
 def _lower_loop(op: scf.ForOp, values: _ValueNumbers) -> Repeat:

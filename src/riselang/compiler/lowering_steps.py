@@ -111,8 +111,9 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         return CheckFloatsPass()
     if name in pipelines.OUTLINE_KERNELS:
         from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
+        from riselang.native.gpu_targets import gpu_target
 
-        return OutlineGpuKernelsPass()
+        return OutlineGpuKernelsPass(shared_bytes=gpu_target().shared_bytes)
     if name in pipelines.RAISE_TO_CALLS:
         from riselang.lowering.passes.raise_to_library_calls import RaiseToLibraryCallsPass
 

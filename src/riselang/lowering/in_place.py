@@ -84,7 +84,7 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
     inverted = invert_step(body, target) or _undo_take(body, target)
     if inverted is not None:
         return _can_store_in_place(inverted[0], accumulator, inverted[1])
-    if head.spec.name in MAPS:
+    if head.spec.name in MAPS or head.spec.role is Role.GPU:
         return _can_map_in_place(arguments[0], arguments[1], accumulator, target)
     if head.spec.name in REDUCTIONS:
         function, start, xs = arguments

@@ -18,6 +18,8 @@ _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
 OUT_OF_MEMORY = 2
 MEMORY_TYPE, DEVICE_MEMORY = 2, 2
 POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
+COMPUTE_CAPABILITY = 75, 76
+MAX_DYNAMIC_SHARED_BYTES = 8
 """Attribute numbers of the driver API."""
 
 
@@ -41,6 +43,22 @@ def is_available() -> bool:
     except (LimitationError, UserError):
         return False
     return True
+
+
+@cache
+def compute_capability() -> tuple[int, int] | None:
+    """Return the compute capability of the first GPU; None if there is no GPU."""
+    device, version = ctypes.c_int(), (ctypes.c_int(), ctypes.c_int())
+    try:
+        library = ctypes.CDLL(LIBRARY)
+    except OSError:
+        return None
+    if library.cuInit(0) or library.cuDeviceGet(ctypes.byref(device), 0):
+        return None
+    for attribute, value in zip(COMPUTE_CAPABILITY, version, strict=True):
+        if library.cuDeviceGetAttribute(ctypes.byref(value), attribute, device):
+            return None
+    return version[0].value, version[1].value
 
 
 class Driver:
@@ -108,9 +126,14 @@ class Driver:
                 raise
         return KernelModule(self, module)
 
-    def get_function(self, module: ctypes.c_void_p, name: str) -> ctypes.c_void_p:
+    def get_function(
+        self, module: ctypes.c_void_p, name: str, shared_bytes: int = 0
+    ) -> ctypes.c_void_p:
+        """Return a kernel that may ask for some shared memory at launch."""
         handle = ctypes.c_void_p()
         self._call("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
+        if shared_bytes:
+            self._call("cuFuncSetAttribute", handle, MAX_DYNAMIC_SHARED_BYTES, shared_bytes)
         return handle
 
     def allocate(self, bytes: int) -> int:
@@ -154,6 +177,16 @@ class Driver:
             ctypes.c_size_t(bytes),
         )
 
+    def copy_within(self, target: int, source: int, bytes: int) -> None:
+        """Copy from GPU memory to GPU memory."""
+        self._call(
+            "cuMemcpyDtoDAsync_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_uint64(source),
+            ctypes.c_size_t(bytes),
+            None,
+        )
+
     def synchronize(self) -> None:
         self._call("cuCtxSynchronize")
 
@@ -163,12 +196,15 @@ class Driver:
         grid: Sequence[int],
         block: Sequence[int],
         arguments: Sequence[Any],
+        shared_bytes: int = 0,
     ) -> None:
-        """Launch a kernel with arguments that are ctypes values."""
+        """Launch a kernel with arguments that are ctypes values, and some shared memory."""
         argument_addresses = (ctypes.c_void_p * max(len(arguments), 1))(
             *map(ctypes.addressof, arguments)
         )
-        self._call("cuLaunchKernel", function, *grid, *block, 0, None, argument_addresses, None)
+        self._call(
+            "cuLaunchKernel", function, *grid, *block, shared_bytes, None, argument_addresses, None
+        )
 
 
 @dataclass(frozen=True)
@@ -179,7 +215,8 @@ class KernelModule:
     handle: ctypes.c_void_p
     _functions: dict[str, ctypes.c_void_p] = field(default_factory=dict[str, ctypes.c_void_p])
 
-    def get_function(self, name: str) -> ctypes.c_void_p:
+    def get_function(self, name: str, shared_bytes: int = 0) -> ctypes.c_void_p:
+        """Return a kernel that may ask for some shared memory at launch."""
         if name not in self._functions:
-            self._functions[name] = self.driver.get_function(self.handle, name)
+            self._functions[name] = self.driver.get_function(self.handle, name, shared_bytes)
         return self._functions[name]

@@ -58,6 +58,12 @@ def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     return KernelParameter(max(prod(parameter.shape) * dtype.itemsize, 1))
 
 
+ALIGNMENT = 16
+"""The alignment that kernels expect of arrays, in bytes; other arrays are copied."""
+Copy = Callable[[int, int, int], None]
+"""Copies bytes: from the addresses of the target and the source, and the number of bytes."""
+
+
 @dataclass(frozen=True)
 class HostProgram:
     """A function that launches kernels."""
@@ -71,27 +77,27 @@ class HostProgram:
         driver = self.module.driver
         with driver.make_current(), ExitStack() as resources:
             values: dict[int, Any] = {}
-            copied: list[int] = []
+            copied: list[tuple[int, Copy]] = []
             for position, (parameter, argument) in enumerate(
                 zip(self.parameters, passed, strict=True)
             ):
                 if not parameter.bytes:
                     values[position] = parameter.kind(argument)
                     continue
-                if driver.is_on_device(argument):
+                is_on_device = driver.is_on_device(argument)
+                if is_on_device and argument % ALIGNMENT == 0:
                     values[position] = ctypes.c_uint64(argument)
                     continue
                 values[position] = self._allocate(parameter.bytes, resources)
-                copied.append(position)
+                copied.append((position, driver.copy_within if is_on_device else driver.copy_out))
                 if position in self.plan.read:
-                    driver.copy_in(values[position].value, argument, parameter.bytes)
+                    copy = driver.copy_within if is_on_device else driver.copy_in
+                    copy(values[position].value, argument, parameter.bytes)
             for step in self.plan.steps:
                 self._run_step(step, values, resources)
-            for position in copied:
+            for position, copy in copied:
                 if position in self.plan.written:
-                    driver.copy_out(
-                        passed[position], values[position].value, self.parameters[position].bytes
-                    )
+                    copy(passed[position], values[position].value, self.parameters[position].bytes)
 
     def _allocate(self, bytes: int, resources: ExitStack) -> ctypes.c_uint64:
         address = self.module.driver.allocate(bytes)
@@ -102,9 +108,10 @@ class HostProgram:
         match step:
             case Allocate(value, bytes):
                 values[value] = self._allocate(bytes, resources)
-            case Launch(kernel, grid, block, arguments):
+            case Launch(kernel, grid, block, shared_bytes, arguments):
                 operands = [values[number] for number in arguments]
-                self.module.driver.launch(self.module.get_function(kernel), grid, block, operands)
+                function = self.module.get_function(kernel, shared_bytes)
+                self.module.driver.launch(function, grid, block, operands, shared_bytes)
             case Repeat():
                 self._run_loop(step, values, resources)
 

@@ -29,6 +29,8 @@ class Launch:
     kernel: str
     grid: Dim3
     block: Dim3
+    shared_bytes: int
+    """The bytes of shared memory that the kernel asks for at launch."""
     arguments: tuple[int, ...]
 
 

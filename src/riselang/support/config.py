@@ -60,6 +60,12 @@ CACHE_DIR = Setting(
 CACHE_SIZE = Setting(
     "cache_size", "RISE_CACHE_SIZE", "1024", "maximum size of the kernel cache in MiB"
 )
+GPU_TARGET = Setting(
+    "gpu_target",
+    "RISE_GPU_TARGET",
+    "",
+    'the GPU architecture for loops="gpu", such as sm_80; default: that of this machine\'s GPU',
+)
 TEMPORARY_POOL = Setting(
     "temporary_pool_bytes",
     "RISE_TEMPORARY_POOL",
@@ -97,6 +103,7 @@ SETTINGS = (
     CACHE,
     CACHE_DIR,
     CACHE_SIZE,
+    GPU_TARGET,
     TEMPORARY_POOL,
     LOG_COMPILES,
     PROGRESS,

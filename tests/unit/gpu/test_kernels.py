@@ -58,10 +58,10 @@ REFUSED: dict[str, tuple[str, type[RiseError], str]] = {
         "where threads cannot wait for it",
     ),
     "more memory than a block has": (
-        "fun((x : 2.20000.f32), x |> mapBlock(0, fun(r, let(r |> mapThread(0, fun(e, e * 2.0)), "
+        "fun((x : 2.40000.f32), x |> mapBlock(0, fun(r, let(r |> mapThread(0, fun(e, e * 2.0)), "
         "fun(t, t |> reverse |> mapThread(0, fun(e, e + 1.0)))))))",
         LimitationError,
-        "the threads of a block share take 80000 bytes, more than the limit of 49152",
+        "the threads of a block share take 160000 bytes, more than the limit of 98304",
     ),
     "a condition that kernels compute": (
         "fun((x : 8.f32), snd((0_index, x) |> while(fun(s, fst(s) < 3_index), "

@@ -2,18 +2,18 @@
 
 All threads execute the statements of a block in order. Each thread executes its own iterations of
 a thread loop; a statement outside of such loops is executed by the first thread alone if it
-stores, and by every thread if it only reads. There is a barrier between two statements that read
-or store.
+stores, and by every thread if it only reads. `barriers.py` has inserted the barriers between them.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import gpu, memref, scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
+from riselang.lowering.gpu.barriers import READING_OPS, STORING_OPS
 from riselang.lowering.gpu.mapping import (
     GpuIds,
     format_mapping,
@@ -39,26 +39,12 @@ def distribute_block(block: Block, ids: GpuIds) -> None:
 
 
 def _distribute_op(op: Operation, ids: GpuIds) -> None:
-    block = op.parent
-    assert block is not None
     if isinstance(op, scf.ParallelOp):
         _distribute_thread_loops(op, ids)
     elif has_thread_loop(op):
         _distribute_loop_body(op, ids)
-        return
     elif effect_of(op) == STORES:
         _run_in_first_thread(op, ids)
-    elif effect_of(op) == READS and not _is_followed_by_read(op):
-        block.insert_op_after(gpu.BarrierOp(), op)
-
-
-def _is_followed_by_read(op: Operation) -> bool:
-    """Whether the next op with an effect also only reads, so that no barrier is needed."""
-    following = op.next_op
-    while following is not None and effect_of(following) is None:
-        following = following.next_op
-    is_read = following is not None and effect_of(following) == READS
-    return is_read and following is not None and not has_thread_loop(following)
 
 
 def _distribute_loop_body(op: Operation, ids: GpuIds) -> None:
@@ -72,9 +58,6 @@ def _distribute_loop_body(op: Operation, ids: GpuIds) -> None:
 
 
 def _distribute_thread_loops(loop: scf.ParallelOp, ids: GpuIds) -> None:
-    block = loop.parent
-    assert block is not None
-    block.insert_op_after(gpu.BarrierOp(), loop)
     loops = [loop]
     while (inner_loop := _inner_thread_loop(loops[-1])) is not None:
         loops.append(inner_loop)
@@ -121,15 +104,12 @@ def _inner_thread_loop(loop: scf.ParallelOp) -> scf.ParallelOp | None:
 
 
 def _run_in_first_thread(op: Operation, ids: GpuIds) -> None:
-    """Execute an op in the first thread only, and add a barrier after it."""
+    """Execute an op in the first thread only."""
     if any(True for result in op.results for _ in result.uses):
         raise LimitationError(
             "code of a block that stores outside of its thread loops cannot also return a value",
             location_of(op),
         )
-    block = op.parent
-    assert block is not None
-    block.insert_op_after(gpu.BarrierOp(), op)
     _guard(op, ids.is_first_thread())
 
 
@@ -166,12 +146,6 @@ def _op_effect(op: Operation) -> str | None:
     return None if op.name not in STORING_OPS and op.name.startswith(PURE_PREFIXES) else STORES
 
 
-READING_OPS = (
-    "memref.load", "affine.load", "affine.vector_load", "vector.load", "vector.transfer_read",
-)  # fmt: skip
-STORING_OPS = (
-    "memref.store", "affine.store", "affine.vector_store", "vector.store", "vector.transfer_write",
-)  # fmt: skip
 PURE_PREFIXES = (
     "arith.", "math.", "scf.", "gpu.", "vector.", "memref.alloc", "memref.dealloc", "memref.cast",
     "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.",

@@ -17,17 +17,21 @@ from xdsl.dialects.gpu import ModuleOp as GpuModuleOp
 from xdsl.ir import Operation
 
 from riselang.dialects.module import location_of
-from riselang.lowering.gpu.mapping import GLOBAL, is_thread_loop, mapping_of
+from riselang.lowering.gpu.bank_conflicts import padded_shape
+from riselang.lowering.gpu.mapping import GLOBAL, Launch, is_thread_loop, mapping_of
+from riselang.lowering.gpu.privatization import PRIVATE, privatize
 from riselang.lowering.temporaries import allocation_bytes
 from riselang.support.errors import LimitationError
 
-MAX_SHARED_BYTES = 48 << 10
+SHARED_ALIGNMENT = 64
 MAX_THREAD_BYTES = 256 << 10
 SHARED_MEMORY_SPACE = IntegerAttr(3, i64)
 """The memory space of shared memory."""
 
 
-def assign_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
+def assign_memory(
+    kernel: FuncOp, module: GpuModuleOp, launch: Launch, *, max_shared_bytes: int
+) -> None:
     """Move the temporaries of a kernel, before its loops are distributed, to their memory."""
     used_bytes = {True: 0, False: 0}
     for op in list(kernel.walk()):
@@ -36,9 +40,13 @@ def assign_memory(kernel: FuncOp, module: GpuModuleOp, *, threads: int) -> None:
             op.erase()
     for op in list(kernel.walk()):
         if isinstance(op, memref.AllocaOp | memref.AllocOp):
-            is_shared = threads > 1 and not _is_in_thread(op)
+            if launch.threads > 1 and not _is_in_thread(op):
+                op = privatize(op, launch)
+            is_shared = (
+                launch.threads > 1 and not _is_in_thread(op) and PRIVATE not in op.attributes
+            )
             used_bytes[is_shared] += allocation_bytes(op)
-            max_bytes = MAX_SHARED_BYTES if is_shared else MAX_THREAD_BYTES
+            max_bytes = max_shared_bytes if is_shared else MAX_THREAD_BYTES
             if used_bytes[is_shared] > max_bytes:
                 owner = "the threads of a block share" if is_shared else "a thread has"
                 raise LimitationError(
@@ -67,7 +75,10 @@ def _move_temporary(
     first = kernel.body.block.first_op
     assert first is not None
     if is_shared:
+        type = MemRefType(type.element_type, padded_shape(op))
         new_ops = _allocate_shared(type, module, kernel.sym_name.data)
+        if all(use.operation.name in ACCESSES for use in op.memref.uses):
+            new_ops = new_ops[:1]
     else:
         new_ops = [memref.AllocaOp.get(type.element_type, 64, list(type.get_shape()))]
     kernel.body.block.insert_ops_before(new_ops, first)
@@ -76,13 +87,28 @@ def _move_temporary(
     op.erase()
 
 
+ACCESSES = ("memref.load", "memref.store", "vector.load", "vector.store")
+"""Ops that accept memory of any space; LLVM derives the alignment only of a known space."""
+
+
+SHARED = "_shared_"
+"""Between the name of a kernel and the number of a buffer in shared memory."""
+
+
+def kernel_of_shared(name: str) -> str:
+    """Return the kernel of a buffer in shared memory."""
+    return name.rpartition(SHARED)[0]
+
+
 def _allocate_shared(type: MemRefType, module: GpuModuleOp, kernel: str) -> list[Operation]:
     """Allocate shared memory, and cast it to the default memory space."""
     count = sum(1 for op in module.body.block.ops if isinstance(op, memref.GlobalOp))
-    name = f"{kernel}_shared_{count}"
+    name = f"{kernel}{SHARED}{count}"
     near = MemRefType(type.element_type, type.get_shape(), NoneAttr(), SHARED_MEMORY_SPACE)
     module.body.block.add_op(
-        memref.GlobalOp.get(StringAttr(name), near, UnitAttr(), StringAttr("private"), alignment=64)
+        memref.GlobalOp.get(
+            StringAttr(name), near, UnitAttr(), StringAttr("private"), alignment=SHARED_ALIGNMENT
+        )
     )
     get_global = memref.GetGlobalOp(SymbolRefAttr(name), near)
     return [get_global, memref.MemorySpaceCastOp(get_global.memref, type)]

@@ -19,17 +19,20 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IndexType,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
     i32,
+    i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from riselang.dialects.module import functions, location_of
+from riselang.lowering.gpu.barriers import insert_barriers
 from riselang.lowering.gpu.blocks import distribute_block, effect_of
 from riselang.lowering.gpu.kernel_memory import assign_memory
 from riselang.lowering.gpu.mapping import (
@@ -49,6 +52,8 @@ from riselang.support.recursion import with_deep_stack
 KERNELS = "kernels"
 PASSED_SCALAR = "rise.passed"
 """Marks a load, to be repeated in each kernel, of a scalar that another kernel computed."""
+ALIGNMENT = 16
+"""The alignment of each buffer in bytes: that of the widest load of a thread."""
 HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
 """Prefixes of the names of ops that stay on the host."""
 
@@ -59,6 +64,9 @@ class OutlineGpuKernelsPass(ModulePass):
 
     name = "outline-gpu-kernels"
 
+    shared_bytes: int = 48 << 10
+    """The maximum bytes of shared memory of a block."""
+
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = gpu.ModuleOp(StringAttr(KERNELS), Region(Block()))  # type: ignore[arg-type]
@@ -66,7 +74,8 @@ class OutlineGpuKernelsPass(ModulePass):
         for function in functions(op):
             if function.sym_visibility is None or function.sym_visibility.data != "private":
                 _check_static_sizes(function)
-                _Outliner(function.sym_name.data, kernels).outline_block(function.body.block)
+                outliner = _Outliner(function.sym_name.data, kernels, self.shared_bytes)
+                outliner.outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
         op.attributes["gpu.container_module"] = UnitAttr()
         op.body.block.add_op(kernels)
@@ -105,6 +114,7 @@ class _Outliner:
 
     function: str
     kernels: gpu.ModuleOp
+    shared_bytes: int
     count: int = field(default=0)
 
     def outline_block(self, block: Block) -> None:
@@ -149,7 +159,9 @@ class _Outliner:
         launch = launch_dimensions(loops)
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
-        assign_memory(kernel, self.kernels, threads=1 if _is_global(loops) else launch.threads)
+        block_launch = Launch() if _is_global(loops) else launch
+        assign_memory(kernel, self.kernels, block_launch, max_shared_bytes=self.shared_bytes)
+        insert_barriers(kernel, block_launch)
         ids = GpuIds(kernel.body.block, launch)
         if _is_global(loops):
             ids.distribute_loop(loops[0])
@@ -162,11 +174,7 @@ class _Outliner:
 
 
 def _clean_up(kernel: gpu.FuncOp) -> None:
-    """Erase unused arithmetic, and a barrier at the end."""
-    last = kernel.body.block.last_op
-    assert last is not None
-    if isinstance(last.prev_op, gpu.BarrierOp):
-        _erase(last.prev_op)
+    """Erase unused arithmetic."""
     for op in list(kernel.walk(reverse=True)):
         if op.name.startswith("arith.") and not any(result.uses for result in op.results):
             _erase(op)
@@ -285,9 +293,11 @@ def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list
     arguments: list[SSAValue] = []
     copied: list[Operation] = []
     kernel_ops = {inner for op in ops for inner in op.walk()}
+    inner_blocks = {block for op in kernel_ops for region in op.regions for block in region.blocks}
     for op in (inner for each in ops for inner in each.walk()):
         for operand in op.operands:
-            _record_need(operand, kernel_ops, arguments, copied)
+            if operand.owner not in kernel_ops and operand.owner not in inner_blocks:
+                _record_need(operand, arguments, copied)
     empty = [value for value in arguments if _is_empty(value)]
     arguments = [value for value in arguments if value not in empty]
     body = Block(arg_types=[value.type for value in arguments])
@@ -314,34 +324,32 @@ def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list
     body.add_op(gpu.ReturnOp([]))
     types = [value.type for value in arguments]
     kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
-    kernel.attributes["arg_attrs"] = ArrayAttr(map(_noalias_attributes, arguments))
+    kernel.attributes["arg_attrs"] = ArrayAttr(map(_argument_attributes, arguments))
     return kernel, arguments
 
 
-def _noalias_attributes(value: SSAValue) -> DictionaryAttr:
-    """Mark a buffer that overlaps no other argument: a temporary or a result."""
-    return DictionaryAttr({"llvm.noalias": UnitAttr()} if is_noalias(value) else {})
+def _argument_attributes(value: SSAValue) -> DictionaryAttr:
+    """Return the alignment of a buffer; mark one that overlaps no other: temporaries, results."""
+    if not isinstance(value.type, MemRefType):
+        return DictionaryAttr({})
+    noalias = {"llvm.noalias": UnitAttr()} if is_noalias(value) else {}
+    return DictionaryAttr({**noalias, "llvm.align": IntegerAttr(ALIGNMENT, i64)})
 
 
 def _is_empty(value: SSAValue) -> bool:
     return isinstance(value.type, MemRefType) and 0 in value.type.get_shape()
 
 
-def _record_need(
-    value: SSAValue, kernel_ops: set[Operation], arguments: list[SSAValue], copied: list[Operation]
-) -> None:
+def _record_need(value: SSAValue, arguments: list[SSAValue], copied: list[Operation]) -> None:
     """Record how a kernel gets a value from outside: it is recomputed, or passed."""
     owner = value.owner
-    if isinstance(owner, Block):
-        is_inside = any(owner in region.blocks for op in kernel_ops for region in op.regions)
-        if not is_inside and value not in arguments:
-            arguments.append(value)
+    if isinstance(owner, Operation) and owner in copied:
         return
-    if owner in kernel_ops or owner in copied:
-        return
-    if owner.name.startswith("arith.") or PASSED_SCALAR in owner.attributes:
+    if isinstance(owner, Operation) and (
+        owner.name.startswith("arith.") or PASSED_SCALAR in owner.attributes
+    ):
         for operand in owner.operands:
-            _record_need(operand, kernel_ops, arguments, copied)
+            _record_need(operand, arguments, copied)
         copied.append(owner)
     elif value not in arguments:
         arguments.append(value)

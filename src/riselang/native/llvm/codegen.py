@@ -23,7 +23,7 @@ from riselang.support.profiling import time_span
 
 DEBUG_LINE_SECTION = b".debug_line"
 """The section that every object with debug info has."""
-PTX_TRIPLE, PTX_VERSION = "nvptx64-nvidia-cuda", "+ptx70"
+PTX_TRIPLE = "nvptx64-nvidia-cuda"
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not thread-safe."""
 
@@ -198,12 +198,12 @@ def object_code(ir: str, effort: str = "default", target: Target | None = None) 
             return bytes(machine.emit_object(module))
 
 
-def ptx(ir: str, chip: str, effort: str = "default") -> str:
-    """Compile kernels to PTX, which the NVIDIA driver compiles to machine code."""
+def ptx(ir: str, chip: str, version: str, effort: str = "default") -> str:
+    """Compile kernels to a version of PTX, which the NVIDIA driver compiles to machine code."""
     with _exclusive_access():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
-        target = Target(PTX_TRIPLE, chip, PTX_VERSION)
+        target = Target(PTX_TRIPLE, chip, version)
         module, machine = _compile_module(ir, target, effort, jit=False)
         with time_span("LLVM"), time_span("emit"):
             return str(machine.emit_assembly(module))

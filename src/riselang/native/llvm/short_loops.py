@@ -14,6 +14,8 @@ from dataclasses import dataclass
 MAX_ITERATIONS = 32
 MAX_LINES = {"fast": 64, "default": 256, "max": 256}
 """The maximum number of lines of a loop after unrolling, with the loops in it, for each effort."""
+MAX_GPU_LINES = 4096
+"""The maximum on GPUs, where an array whose elements have constant indices is kept in registers."""
 
 _LABEL = re.compile(r"^([\w.$-]+):")
 _PHI = re.compile(r"^  %(\S+) = phi i64 \[ (\S+), %\S+ \], \[ (\S+), %\S+ \]")
@@ -41,12 +43,12 @@ class _LoopHeader:
         return max(0, -(-(self.bound - self.start) // step))
 
 
-def mark_short_loops(ir: str, effort: str = "default") -> str:
+def mark_short_loops(ir: str, effort: str = "default", *, for_gpu: bool = False) -> str:
     """Return the module with metadata that makes LLVM unroll its short loops."""
     if not _BOUND_ANYWHERE.search(ir):
         return ir
     lines = ir.split("\n")
-    marked = _short_loops(lines, MAX_LINES[effort])
+    marked = _short_loops(lines, MAX_GPU_LINES if for_gpu else MAX_LINES[effort])
     if not marked:
         return ir
     first = 1 + max((int(number) for number in _METADATA.findall(ir)), default=-1)
