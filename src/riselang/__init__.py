@@ -21,7 +21,9 @@ from riselang.version import __version__ as __version__
 if TYPE_CHECKING:
     from riselang import debug as debug
     from riselang import numpy as numpy
+    from riselang.api.derivatives import grad, jvp, value_and_grad, vjp
     from riselang.api.entry import build, load, loads
+    from riselang.api.jacobians import hessian, jacobian
     from riselang.api.jit import Jitted, jit
     from riselang.api.lowered import Lowered
     from riselang.api.specs import Array, T, dtype_variable
@@ -167,6 +169,8 @@ if TYPE_CHECKING:
         "from_tensorflow",
         "from_torch",
         "full",
+        "grad",
+        "hessian",
         "histogram",
         "i1",
         "i8",
@@ -176,7 +180,9 @@ if TYPE_CHECKING:
         "if_",
         "imag",
         "index",
+        "jacobian",
         "jit",
+        "jvp",
         "literal",
         "load",
         "load_model",
@@ -205,6 +211,8 @@ if TYPE_CHECKING:
         "u16",
         "u32",
         "u64",
+        "value_and_grad",
+        "vjp",
         "vmap",
         "where",
         "zeros",
@@ -216,7 +224,9 @@ _PATTERNS = "riselang.dsl.patterns"
 _NAME_MODULES = {
     name: module
     for module, names in {
+        "riselang.api.derivatives": "grad jvp value_and_grad vjp",
         "riselang.api.entry": "build load loads",
+        "riselang.api.jacobians": "hessian jacobian",
         "riselang.api.jit": "Jitted jit",
         "riselang.api.lowered": "Lowered",
         "riselang.api.specs": "Array T dtype_variable",

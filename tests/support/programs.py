@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import RiseType, result_types
+from riselang.dialects.rise.types import RiseType, ScalarType, result_types
 from riselang.term.nodes import Apply, Bound, Free, Lambda, Scalar, Term, operation_type
 from support.choices import Choices
 from support.generation.generator import ROOM, Generator
@@ -31,13 +32,22 @@ class Program:
         return result_types(self.term.type, self.results)
 
 
-def seeded_program(seed: int, *, compiled: bool = False, may_fail: bool = False) -> Program:
+def seeded_program(
+    seed: int,
+    *,
+    compiled: bool = False,
+    may_fail: bool = False,
+    scalars: Sequence[ScalarType] = (),
+) -> Program:
     """A program, of `compiled` patterns only or of all of them.
 
-    One that `may_fail` may use checkIdx on numbers that are out of range.
+    One that `may_fail` may use checkIdx on numbers that are out of range. The inputs and results
+    have `scalars` of all types, or only of the given ones.
     """
     choices = Choices(seed)
     generator = Generator(choices, compiled)
+    if scalars:
+        generator.types.use_only(*scalars)
     count = choices.weighted([(6, 1), (2, 2), (1, 3)])
     types = [generator.types.data(ROOM // count) for _ in range(count)]
     if may_fail:

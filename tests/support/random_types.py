@@ -56,9 +56,14 @@ class RandomTypes:
                  "u8", "u32", "u16", "u64")  # fmt: skip
         count = 1 + choices.below(3)
         self.palette = [SCALARS[choices.of(names)] for _ in range(count)]
+        self.is_mixed = True
+
+    def use_only(self, *palette: ScalarType) -> None:
+        """Draw all scalars from these types."""
+        self.palette, self.is_mixed = list(palette), False
 
     def scalar(self) -> ScalarType:
-        if self.choices.one_in(8):
+        if self.is_mixed and self.choices.one_in(8):
             return self.choices.of(tuple(SCALARS.values()))
         return self.choices.of(self.palette)
 

@@ -11,6 +11,7 @@ from recursion_survey import SOURCES, Function, calls_through_c, functions_of, r
 TREES = frozenset({"Term", "Node", "Syntax", "Operation", "Block", "SSAValue"})
 """What programs are made of."""
 INSIDE = {
+    "autodiff/": "autodiff/differentiation.py reverse_term",
     "dialects/module.py": "dialects/module.py parse_with_positions",
     "interpreter/evaluate.py": "interpreter/evaluate.py run_term",
     "lowering/": "lowering/passes/convert_rise_to_imperative.py convert_module",

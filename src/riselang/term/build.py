@@ -224,7 +224,37 @@ class Uses:
     """The computed values that are used in a scope inside the one where they were created."""
 
 
-def count_uses(root: Node) -> Uses:
+def outer_values(root: Function) -> list[Node]:
+    """Return the data of enclosing scopes that a function reads."""
+    inside = {root.inner: True}
+
+    def is_inside(scope: Scope | None) -> bool:
+        chain: list[Scope] = []
+        while scope is not None and scope not in inside:
+            chain.append(scope)
+            scope = scope.parent
+        result = scope is not None and inside[scope]
+        inside.update(dict.fromkeys(chain, result))
+        return result
+
+    values: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = [root.body]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        is_data = not isinstance(node.type, FunType | DepFunType) and not isinstance(node, Constant)
+        if is_data and node.scope is not None and not is_inside(node.scope):
+            values[node] = None
+        else:
+            stack.extend(node.children)
+    return list(values)
+
+
+def count_uses(root: Node, given: Collection[Node] = ()) -> Uses:
+    """Count the uses of all nodes below a root; nodes below those that are given do not count."""
     counts: dict[Node, int] = {}
     inside: set[Node] = set()
     stack: list[tuple[Node, Scope | None]] = [(root, root.scope)]
@@ -234,7 +264,7 @@ def count_uses(root: Node) -> Uses:
         if node.scope is not scope and _is_computed(node):
             inside.add(node)
             scope = node.scope
-        if count == 1:
+        if count == 1 and node not in given:
             if isinstance(node, Function | DependentFunction):
                 scope = node.inner
             for child in node.children:

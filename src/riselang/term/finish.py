@@ -83,6 +83,30 @@ def finish(
     return finisher.lets(shared.get(root.scope, []), 0, root, 0)
 
 
+@with_deep_stack
+def finish_open(root: build.Function, inference: Inference) -> tuple[Term, list[build.Node]]:
+    """Turn a function inside a program into a closed term, whose first parameters are the values of
+    enclosing scopes that it reads; also return these values."""
+    outer = build.outer_values(root)
+    uses = build.count_uses(root, set(outer))
+    constants = [node for node in uses.counts if isinstance(node, build.Constant)]
+    _default_floats(constants, inference)
+    for constant in constants:
+        _set_default_type(constant, inference)
+    if any(map(_is_complex, uses.counts)):
+        raise LimitationError(
+            "complex numbers have no derivatives; use their real and imaginary parts", root.location
+        )
+    finisher = _Finisher(inference, build.shared_nodes(uses), stores_once=False)
+    for level, node in enumerate(outer):
+        finisher.levels[node] = level
+    term = finisher.term(root, len(outer))
+    for node in reversed(outer):
+        name = node.name if isinstance(node, build.Variable) else node.label or SHARED_NAME
+        term = Lambda(name, finisher.type(node), term, root.location)
+    return term, outer
+
+
 def default_floats(root: build.Node, solver: Inference) -> None:
     """Give each number with a fraction whose type nothing determines the type f32."""
     nodes = build.count_uses(root).counts

@@ -1,0 +1,395 @@
+"""Cotangents of arrays that are not computed yet: tensor contractions over labeled axes.
+
+The cotangent of a matrix operand of a multiplication is a sum over an axis that belongs to an outer
+loop of the program. A *nest* records such a value by its axes, the axes that are summed, and the
+arrays that its elements are computed from. So a sum can become the innermost loop whatever the
+order of the loops in the source, and the transposition of a nest exchanges its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from riselang.autodiff.building import Builder, nest_type, scalar_of
+from riselang.autodiff.loops import Label, Loop
+from riselang.dialects.rise.pattern_registry import SIZE_OF
+from riselang.dialects.rise.types import ArrayType, RiseType, idx, index
+from riselang.nat import Nat
+from riselang.term import build
+from riselang.term.build import Node
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """An array that a nest reads: `variable` is its element at these labels."""
+
+    variable: Node
+    array: Node
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """An array with an axis for each label; each element is the sum of `body` over `summed`."""
+
+    labels: tuple[Label, ...]
+    body: Node
+    reads: tuple[Read, ...]
+    summed: tuple[Label, ...] = ()
+
+    @property
+    def lengths(self) -> list[Nat]:
+        return [label.length for label in self.labels]
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """An array of zeros, to which each iteration of some loops adds a value at an index."""
+
+    loops: tuple[Label, ...]
+    indices: tuple[Nest, ...]
+    """For each of the first axes of the array, its index in each iteration."""
+    bounds: tuple[Nat, ...]
+    """The lengths of these axes."""
+    value: Nest
+    """The values; its first labels are the loops."""
+
+
+Contribution = Nest | Sparse
+
+
+def nest_of(builder: Builder, node: Node) -> Nest:
+    """Return an array, or a scalar, as a nest."""
+    labels: list[Label] = []
+    type: RiseType = node.type
+    while isinstance(type, ArrayType):
+        labels.append(Label(type.length))
+        type = type.element
+    return nest_at(builder, node, tuple(labels))
+
+
+def nest_at(builder: Builder, node: Node, labels: tuple[Label, ...]) -> Nest:
+    """Return an array as a nest with these labels."""
+    if not labels and isinstance(node, build.Constant):
+        return Nest((), node, ())
+    type: RiseType = node.type
+    for _ in labels:
+        assert isinstance(type, ArrayType)
+        type = type.element
+    variable = builder.variable(type, "x")
+    return Nest(labels, variable, (Read(variable, node, labels),))
+
+
+class Nests:
+    """Operations on nests, which create nodes in the current scope of a builder."""
+
+    def __init__(self, builder: Builder):
+        self.builder = builder
+        self._permuted: dict[tuple[Node, tuple[int, ...]], Node] = {}
+        self._products: dict[tuple[Loop | Node, ...], Node] = {}
+
+    # Computing a nest
+
+    def dense(self, value: Contribution) -> Node:
+        """Return the array that a contribution describes."""
+        if isinstance(value, Sparse):
+            return self.scatter(value, None)
+        if not value.summed and len(value.reads) == 1:
+            (read,) = value.reads
+            if value.body is read.variable and read.labels == value.labels:
+                return read.array
+        order = (*value.labels, *value.summed)
+        nodes = {each: self._reorder(each, order) for each in value.reads}
+        return self._level(value, order, nodes)
+
+    def as_dense_nest(self, value: Contribution) -> Nest:
+        """Return a contribution as a nest whose elements are stored or cheap."""
+        if isinstance(value, Nest) and not value.summed:
+            return value
+        return nest_of(self.builder, self.dense(value))
+
+    def _reorder(self, read: Read, order: Sequence[Label]) -> Node:
+        wanted = [label for label in order if label in read.labels]
+        return self.permute(read.array, tuple(read.labels.index(label) for label in wanted))
+
+    def permute(self, node: Node, axes: tuple[int, ...]) -> Node:
+        """Transpose an array so that its axes are in this order."""
+        if axes == tuple(range(len(axes))):
+            return node
+        key = (node, axes)
+        if key not in self._permuted:
+            current = list(range(len(axes)))
+            result = node
+            for position, axis in enumerate(axes):
+                for depth in reversed(range(position, current.index(axis))):
+                    result = self.builder.map_at(depth, self.builder.transpose, result)
+                    current[depth], current[depth + 1] = current[depth + 1], current[depth]
+            self._permuted[key] = result
+        return self._permuted[key]
+
+    def _level(
+        self, nest: Nest, order: Sequence[Label], nodes: Mapping[Read, Node], depth: int = 0
+    ) -> Node:
+        """Build the loops from the one at this depth on."""
+        if depth == len(order):
+            return substitute(
+                self.builder, nest.body, {read.variable: node for read, node in nodes.items()}
+            )
+        label = order[depth]
+        is_sum = depth >= len(nest.labels)
+        if is_sum and not any(label in read.labels for read in nest.reads):
+            return self._repeat_sum(self._level(nest, order, nodes, depth + 1), label.length)
+        loop = Loop(self.builder, label.length)
+        inner = {
+            read: loop.element(node) if label in read.labels else node
+            for read, node in nodes.items()
+        }
+        with self.builder.in_scope(loop.scope):
+            body = self._level(nest, order, inner, depth + 1)
+        xs = loop.map(body)
+        return self.builder.sum(xs) if is_sum else xs
+
+    def _repeat_sum(self, value: Node, length: Nat) -> Node:
+        """Add a number to itself."""
+        builder = self.builder
+        if length.is_constant:
+            factor = builder.number(length.constant, scalar_of(value.type))
+            return builder.multiply(value, factor)
+        return builder.sum(builder.generate(length, lambda _: value))
+
+    def scatter(self, sparse: Sparse, start: Node | None) -> Node:
+        """Add the values of a sparse array to a dense one, or to zeros."""
+        builder = self.builder
+        values, depth = self.dense(sparse.value), len(sparse.loops)
+        if start is None:
+            inner = sparse.value.lengths[depth:]
+            type = scalar_of(values.type)
+            start = builder.zeros(nest_type([*sparse.bounds, *inner], type))
+        if product(sparse.bounds) == Nat.const(0):
+            return start
+        indices = self._linear_indices(sparse)
+        for _ in range(depth - 1):
+            values = builder.join(values)
+        if not depth:
+            values, indices = builder.singleton(values), builder.singleton(indices)
+        for _ in sparse.bounds[1:]:
+            start = builder.join(start)
+        result = builder.scatter_add(indices, start, values)
+        for axis in reversed(range(1, len(sparse.bounds))):
+            result = builder.split(sparse.bounds[axis], product(sparse.bounds[:axis]), result)
+        return result
+
+    def _linear_indices(self, sparse: Sparse) -> Node:
+        """Return the index of each value in the array whose first axes are joined."""
+        builder = self.builder
+        arrays = [self.dense(each) for each in sparse.indices]
+        for _ in range(len(sparse.loops) - 1):
+            arrays = [builder.join(each) for each in arrays]
+        if len(arrays) == 1:
+            return arrays[0]
+        count = product(sparse.bounds)
+
+        def linear(positions: Sequence[Node]) -> Node:
+            total = builder.from_idx(positions[0])
+            for position, length in zip(positions[1:], sparse.bounds[1:], strict=True):
+                size = self._size(length)
+                total = builder.operation("arith.muli", [total, size], total.type)
+                total = builder.operation(
+                    "arith.addi", [total, builder.from_idx(position)], total.type
+                )
+            return builder.clamp_idx(count, total)
+
+        if not sparse.loops:
+            return linear(arrays)
+        zipped = builder.zip_all(arrays)
+        return builder.map(lambda each: linear(builder.unpack(each, len(arrays))), zipped)
+
+    def _size(self, length: Nat) -> Node:
+        """Return a length as a number."""
+        builder = self.builder
+        if length.is_constant:
+            return builder.number(length.constant, index)
+        return builder.apply(SIZE_OF, [length, idx(length)], builder.indices(length))
+
+    # Sums of contributions
+
+    def total(self, contributions: Sequence[Contribution]) -> Contribution:
+        """Add contributions to one cotangent."""
+        if len(contributions) == 1:
+            return contributions[0]
+        nests = [each for each in contributions if isinstance(each, Nest)]
+        sparse = [each for each in contributions if isinstance(each, Sparse)]
+        total = self._add_nests(nests) if nests else None
+        if not sparse:
+            assert total is not None
+            return total
+        start = None if total is None else self.dense(total)
+        for each in sparse:
+            start = self.scatter(each, start)
+        assert start is not None
+        return nest_of(self.builder, start)
+
+    def combine(self, contributions: Sequence[Contribution]) -> list[Contribution]:
+        """Add the contributions that are computed element by element; keep the others, which may
+        become tensor contractions."""
+        plain = [each for each in contributions if isinstance(each, Nest) and is_plain(each)]
+        others = [each for each in contributions if each not in plain]
+        return [*([self._add_nests(plain)] if plain else []), *others]
+
+    def _add_nests(self, nests: Sequence[Nest]) -> Nest:
+        result = self.as_dense_nest(nests[0])
+        for nest in nests[1:]:
+            other = relabel(self.as_dense_nest(nest), result.labels)
+            body = self.builder.add(result.body, other.body)
+            result = Nest(result.labels, body, (*result.reads, *other.reads))
+        return result
+
+    # Loops
+
+    def enter(self, nest: Nest, loop: Loop) -> Nest:
+        """Return an element of a nest along its first axis, in the scope of a loop."""
+        label, *labels = nest.labels
+        reads: list[Read] = []
+        for read in nest.reads:
+            if label not in read.labels:
+                reads.append(read)
+                continue
+            axis = read.labels.index(label)
+            others = [other for other in range(len(read.labels)) if other != axis]
+            moved = self.permute(read.array, (axis, *others))
+            rest = tuple(read.labels[other] for other in others)
+            reads.append(Read(read.variable, loop.element(moved, "ct"), rest))
+        return Nest(tuple(labels), nest.body, tuple(reads))
+
+    def leave(self, nests: Sequence[Nest], loop: Loop) -> list[Nest]:
+        """Return nests of the scope of a loop outside of it: what they read in each iteration, they
+        read from arrays with the label of the loop."""
+        reduced = [self._split_products(nest, loop) for nest in nests]
+        local = [
+            read.array
+            for nest in reduced
+            for read in nest.reads
+            if read.array.scope is loop.scope and not loop.is_invariant(read.array)
+        ]
+        arrays = dict(zip(local, loop.map_all(local), strict=True))
+        return [
+            replace(
+                nest, reads=tuple(self._read_outside(read, arrays, loop) for read in nest.reads)
+            )
+            for nest in reduced
+        ]
+
+    def _read_outside(self, read: Read, arrays: Mapping[Node, Node], loop: Loop) -> Read:
+        if read.array.scope is not loop.scope:
+            return read
+        if read.array not in arrays:
+            return replace(read, array=loop.hoist(read.array))
+        return Read(read.variable, arrays[read.array], (loop.label, *read.labels))
+
+    def _split_products(self, nest: Nest, loop: Loop) -> Nest:
+        """Read the factors of products that vary in a loop, and those that do not, separately.
+
+        So their sum over the loop is a tensor contraction.
+        """
+        reads: list[Read] = []
+        products: dict[Node, Node] = {}
+        for read in nest.reads:
+            factors = _factors_of(read.array, loop) if not read.labels else []
+            invariant = [each for each in factors if loop.is_invariant(each)]
+            if not invariant:
+                reads.append(read)
+                continue
+            varying = [each for each in factors if each not in invariant]
+            parts = [self._multiply_in(varying, loop)] if varying else []
+            variables: list[Node] = []
+            for node in [*parts, *invariant]:
+                if isinstance(node, build.Constant):
+                    variables.append(node)
+                    continue
+                variables.append(self.builder.variable(node.type, "x"))
+                reads.append(Read(variables[-1], node, ()))
+            products[read.variable] = self._multiply(variables)
+        if not products:
+            return nest
+        kept = {read.variable: read.variable for read in nest.reads}
+        body = substitute(self.builder, nest.body, {**kept, **products})
+        return replace(nest, body=body, reads=tuple(reads))
+
+    def _multiply(self, factors: Sequence[Node]) -> Node:
+        result = factors[0]
+        for factor in factors[1:]:
+            result = self.builder.multiply(result, factor)
+        return result
+
+    def _multiply_in(self, factors: Sequence[Node], loop: Loop) -> Node:
+        """Multiply nodes of the scope of a loop; equal products are one node."""
+        key = (loop, *factors)
+        if key not in self._products:
+            with self.builder.in_scope(loop.scope):
+                self._products[key] = self._multiply(factors)
+        return self._products[key]
+
+
+def _factors_of(node: Node, loop: Loop) -> list[Node]:
+    """Return the factors of a product in the scope of a loop, from left to right."""
+    factors: list[Node] = []
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        is_product = isinstance(current, build.Operation) and current.op == "arith.mulf"
+        if is_product and current.scope is loop.scope:
+            stack.extend(reversed(current.children))
+        else:
+            factors.append(current)
+    return factors
+
+
+def is_plain(nest: Nest) -> bool:
+    """Return whether each element of a nest is computed from one element of each array."""
+    return not nest.summed and all(len(read.labels) == len(nest.labels) for read in nest.reads)
+
+
+def product(lengths: Sequence[Nat]) -> Nat:
+    result = Nat.const(1)
+    for length in lengths:
+        result = result * length
+    return result
+
+
+def relabel(nest: Nest, labels: tuple[Label, ...]) -> Nest:
+    """Return a nest without sums with other labels."""
+    names = dict(zip(nest.labels, labels, strict=True))
+    reads = tuple(
+        replace(read, labels=tuple(names[label] for label in read.labels)) for read in nest.reads
+    )
+    return Nest(labels, nest.body, reads)
+
+
+def substitute(builder: Builder, body: Node, nodes: Mapping[Node, Node]) -> Node:
+    """Copy scalar operations to the current scope, with other nodes for their variables."""
+    copies: dict[Node, Node] = dict(nodes)
+    stack = [body]
+    while stack:
+        node = stack[-1]
+        if node in copies:
+            stack.pop()
+            continue
+        pending = [child for child in node.children if child not in copies]
+        if pending:
+            stack.extend(pending)
+            continue
+        stack.pop()
+        copies[node] = _copy(builder, node, [copies[child] for child in node.children])
+    return copies[body]
+
+
+def _copy(builder: Builder, node: Node, operands: Sequence[Node]) -> Node:
+    if isinstance(node, build.Operation):
+        return builder.operation(node.op, operands, node.type, node.predicate)
+    if isinstance(node, build.Conversion):
+        return build.Conversion(
+            node.type, operands[0], scope=builder.scope, location=builder.location
+        )
+    assert isinstance(node, build.Constant), node
+    return build.Constant(node.type, node.number, scope=builder.scope, location=builder.location)

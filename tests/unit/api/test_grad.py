@@ -1,0 +1,188 @@
+"""`rl.grad` and its relatives: results, composition, conventions, and refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.rewrite.core import Setting
+from riselang.rewrite.strategies.default_schedule import recognized_computations
+
+X = np.array([1.2, 0.7, -0.3, 2.0])
+
+
+def rosenbrock(x: Any) -> Any:
+    after, before = x[1:], x[:-1]
+    return (100.0 * (after - before**2.0) ** 2.0 + (1.0 - before) ** 2.0).sum()
+
+
+def rosenbrock_gradient(x: Any) -> Any:
+    result = np.zeros_like(x)
+    result[1:] += 200 * (x[1:] - x[:-1] ** 2)
+    result[:-1] += -400 * x[:-1] * (x[1:] - x[:-1] ** 2) - 2 * (1 - x[:-1])
+    return result
+
+
+def interpreted(function: Any) -> Any:
+    return rl.jit(function, backend="interpret")
+
+
+def test_gradient_and_value() -> None:
+    value, gradient = rl.value_and_grad(rosenbrock)(X)
+    np.testing.assert_allclose(gradient, rosenbrock_gradient(X), rtol=1e-13)
+    np.testing.assert_allclose(value, 483.8)
+
+
+def test_strict_kernels_compute_the_bits_of_the_interpreter() -> None:
+    def loss(params: Any, x: Any) -> Any:
+        hidden = rl.math.tanh(x @ params["w"] + params["b"])
+        return (hidden * hidden).sum() + hidden.max()
+
+    source = np.random.default_rng(1)
+    params = {"w": source.normal(size=(3, 4)), "b": source.normal(size=4)}
+    gradient, x = rl.grad(loss), source.normal(size=(5, 3))
+    compiled = rl.jit(gradient, float="strict")(params, x)
+    expected = rl.jit(gradient, float="strict", backend="interpret")(params, x)
+    for name in params:
+        assert compiled[name].tobytes() == expected[name].tobytes()
+
+
+def test_vjp_and_jvp() -> None:
+    def both(x: Any, y: Any, ct: Any) -> Any:
+        value, pull_back = rl.vjp(lambda x, y: {"p": x * y, "s": x + y}, x, y)
+        return value, pull_back(ct)
+
+    ct = {"p": np.array([1.0, 2.0]), "s": np.array([0.0, 1.0])}
+    x, y = np.array([3.0, 4.0]), np.array([5.0, 6.0])
+    value, (dx, dy) = interpreted(both)(x, y, ct)
+    np.testing.assert_array_equal(value["p"], x * y)
+    np.testing.assert_array_equal(dx, [5.0, 13.0])
+    np.testing.assert_array_equal(dy, [3.0, 9.0])
+    value, tangent = interpreted(lambda x, t: rl.jvp(rosenbrock, (x,), (t,)))(X, np.ones(4))
+    np.testing.assert_allclose(tangent, rosenbrock_gradient(X).sum(), rtol=1e-12)
+
+
+def test_argnums_and_aux() -> None:
+    gradient = rl.grad(lambda x, y: (x * y, [x + y]), argnums=(0, 1), has_aux=True)
+    (dx, dy), aux = interpreted(gradient)(2.0, 3.0)
+    assert (dx, dy, aux[0]) == (3.0, 2.0, 5.0)
+
+
+def test_second_derivatives() -> None:
+    hessian = interpreted(rl.hessian(rosenbrock))(X)
+    expected = interpreted(rl.jacobian(rl.grad(rosenbrock)))(X)
+    np.testing.assert_allclose(hessian, expected, atol=1e-10)
+    np.testing.assert_allclose(np.diag(hessian), [1450, 910, -490, 200], rtol=1e-12)
+
+    def scanned(x: Any) -> Any:
+        return (x | rl.scan(lambda a, e: a * rl.math.sin(e) + e, 1.0)).sum()
+
+    second = interpreted(rl.hessian(scanned))(X)
+    np.testing.assert_allclose(second, second.T, rtol=1e-12)
+
+
+def test_jacobian_of_a_linear_map() -> None:
+    matrix = np.arange(12.0).reshape(3, 4)
+    result = interpreted(rl.jacobian(lambda x, a: a @ x))(X, matrix)
+    np.testing.assert_array_equal(result, matrix)
+    assert interpreted(rl.jacobian(lambda a, x: a @ x))(matrix, X).shape == (3, 3, 4)
+
+
+def test_composition_with_vmap_and_symbolic_sizes() -> None:
+    rows = np.stack([X, X + 1])
+    result = interpreted(rl.vmap(rl.grad(rosenbrock)))(rows)
+    np.testing.assert_allclose(result, [rosenbrock_gradient(row) for row in rows], rtol=1e-12)
+
+    @rl.jit(sizes="symbolic")
+    def cubes(x: rl.Array["N", rl.f64]):
+        return rl.grad(lambda x: (x * x * x).sum())(x)
+
+    np.testing.assert_allclose(cubes(X), 3 * X * X)
+    np.testing.assert_allclose(cubes(X[:2]), 3 * X[:2] ** 2)
+
+
+def test_values_of_enclosing_functions_are_constants() -> None:
+    def outer(x: Any, y: Any) -> Any:
+        scaled = y * 2.0
+        return x | rl.map(lambda a: rl.grad(lambda b: b * b * scaled.sum() * a)(a))
+
+    result = interpreted(outer)(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    np.testing.assert_allclose(result, [16.0, 64.0])
+
+
+def test_gradient_of_a_matrix_multiplication_is_two_of_them() -> None:
+    def pull_back(a: Any, b: Any, ct: Any) -> Any:
+        return rl.vjp(rl.matmul, a, b)[1](ct)
+
+    def gradient(a: Any, b: Any) -> Any:
+        return rl.grad(lambda a, b: rl.math.tanh(a @ b).sum(), argnums=(0, 1))(a, b)
+
+    a = np.ones((128, 128), np.float32)
+    for function, arguments, count in ((pull_back, (a, a, a), 2), (gradient, (a, a), 3)):
+        term = rl.jit(function).trace(*arguments).term
+        kinds = [str(each) for each in recognized_computations(term, Setting("contract"))]
+        assert sum(kind.startswith("matrix multiplication") for kind in kinds) == count
+
+
+def test_work_of_a_gradient() -> None:
+    def network(params: Any, x: Any) -> Any:
+        for w in params:
+            x = rl.math.tanh(x @ w)
+        return (x * x).sum()
+
+    params = [np.ones((16, 16)) for _ in range(3)]
+    x = np.ones((8, 16))
+    source = rl.jit(network).trace(params, x).cost_analysis().work
+    gradient = rl.jit(rl.value_and_grad(network)).trace(params, x).cost_analysis().work
+    assert source is not None
+    assert gradient is not None
+    counts = [int(str(each.operations)) for each in (source, gradient)]
+    assert counts[1] <= 4 * counts[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (rl.abs, 0.0, 0.0),
+        (lambda x: rl.max(x, 0.0), 0.0, 0.5),
+        (lambda x: rl.where(x > 0.0, x, 0.0), 0.0, 0.0),
+        (lambda x: rl.where(x > 0.0, rl.math.log(x), 0.0), -1.0, 0.0),
+        (lambda x: rl.where(x > 0.0, rl.math.sqrt(x), 0.0), 0.0, 0.0),
+        (lambda x: rl.math.pow(x, 0.0), 0.0, 0.0),
+        (lambda x: rl.math.floor(x), 1.5, 0.0),
+    ],
+)
+def test_conventions(function: Any, x: float, expected: float) -> None:
+    assert interpreted(rl.grad(lambda x: function(x)))(x) == expected
+
+
+def test_maximum_is_shared_by_equal_elements() -> None:
+    gradient = interpreted(rl.grad(lambda x: x.max()))(np.array([1.0, 3.0, 3.0]))
+    np.testing.assert_array_equal(gradient, [0.0, 0.5, 0.5])
+
+
+def refusal(function: Any, *arguments: Any) -> str:
+    with pytest.raises(rl.RiseError) as error:
+        function(*arguments)
+    assert "test_grad.py:" in str(error.value)
+    return str(error.value)
+
+
+def test_refusals() -> None:
+    assert "derivatives exist only with respect to floats" in refusal(
+        rl.grad(rosenbrock), np.arange(4)
+    )
+    assert "a gradient needs a result that is one float" in refusal(rl.grad(lambda x: x * 2.0), X)
+    assert "argnums has 3" in refusal(rl.grad(rosenbrock, argnums=3), X)
+    assert "expected a function" in refusal(rl.grad, 3)
+
+    def doubled(x: Any) -> Any:
+        return rl.while_(lambda s: s < 10.0, lambda s: s * 2.0, x)
+
+    assert "use rl.iterate(k)" in refusal(rl.grad(doubled), 1.5)
+    assert "another structure" in refusal(lambda: rl.jvp(rosenbrock, (X,), ((X, X),)))
+    value, tangent = interpreted(lambda x: rl.jvp(doubled, (x,), (1.0,)))(1.5)
+    assert (value, tangent) == (12.0, 8.0)
