@@ -6,7 +6,7 @@ operand. An operand without a partial does not influence the derivative: the res
 it, or its type is not a float.
 
 At points where a function has no derivative, the conventions are JAX's: the derivative of `abs` at
-0 is 0, and `max` and `min` of equal numbers give one half to each. See
+0 is 1, and `max` and `min` of equal numbers give one half to each. See
 docs/how-to/derivatives.md.
 """
 
@@ -77,10 +77,9 @@ def _over(divisor: Callable[[Builder, Sequence[Node], Node], Node]) -> Partial:
 
 
 def _sign(builder: Builder, x: Node) -> Node:
-    """Return 1 or -1; the number itself if it is a zero or NaN."""
-    zero = _float(builder, 0, x)
-    negative = builder.select(builder.compare("lt", x, zero), _float(builder, -1, x), x)
-    return builder.select(builder.compare("gt", x, zero), _float(builder, 1, x), negative)
+    """Return 1 if a number is at least 0, and -1 otherwise."""
+    is_positive = builder.compare("ge", x, _float(builder, 0, x))
+    return builder.select(is_positive, _float(builder, 1, x), _float(builder, -1, x))
 
 
 def _share(own: int) -> Partial:

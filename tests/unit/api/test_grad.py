@@ -146,7 +146,7 @@ def test_work_of_a_gradient() -> None:
 @pytest.mark.parametrize(
     ("function", "x", "expected"),
     [
-        (rl.abs, 0.0, 0.0),
+        (rl.abs, 0.0, 1.0),
         (lambda x: rl.max(x, 0.0), 0.0, 0.5),
         (lambda x: rl.where(x > 0.0, x, 0.0), 0.0, 0.0),
         (lambda x: rl.where(x > 0.0, rl.math.log(x), 0.0), -1.0, 0.0),
