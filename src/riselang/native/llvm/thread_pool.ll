@@ -9,8 +9,8 @@
 ; list, and a worker joins the first one that is open. A parallel loop inside of another one runs in
 ; the thread that reaches it; a pthread key holds the job that a thread executes.
 ;
-; Threads wait in two steps: they poll for a fraction of a millisecond, and then sleep. After a fork, the process identifier differs from the stored one, and the
-; pool starts again without workers.
+; Threads wait in two steps: they poll for a fraction of a millisecond, and then sleep. After a fork,
+; the process identifier differs from the stored one, and the pool starts again without workers.
 
 %job = type {
   ptr,                                       ; 0: the next job in the list
@@ -31,7 +31,7 @@
 @rise_pool_published = LINKAGE global i64 0            ; the number of jobs that were ever in the list
 @rise_pool_sleeping = LINKAGE global i64 0             ; workers that wait for a job
 @rise_pool_waiting = LINKAGE global i64 0              ; callers that wait for workers
-@rise_pool_owner = LINKAGE global i32 0                ; the process of the pool; -1 while it is initialized
+@rise_pool_owner = LINKAGE global i32 0                ; the process of the pool; negative while it is initialized
 @rise_pool_key = LINKAGE global i32 0
 @rise_pool_mutex = LINKAGE global [16 x i64] zeroinitializer
 @rise_pool_job_arrived = LINKAGE global [16 x i64] zeroinitializer
@@ -63,27 +63,29 @@ declare i64 @sysconf(i32)
 declare i32 @clock_gettime(i32, ptr)
 
 ; Start the pool in this process, unless it was. The first thread of a process or of a forked child
-; that arrives here initializes it, and others wait for it.
+; that arrives here initializes it, and others wait for it. A child may be forked while another thread
+; of its parent initializes the pool.
 define LINKAGE void @rise_pool_prepare() {
 begin:
   %self = call i32 @getpid()
+  %initializing = sub i32 0, %self
   br label %look
 look:
   %owner = load atomic i32, ptr @rise_pool_owner acquire, align 4
   %known = icmp eq i32 %owner, %self
   br i1 %known, label %done, label %other
 other:
-  %busy = icmp eq i32 %owner, -1
+  %busy = icmp eq i32 %owner, %initializing
   br i1 %busy, label %wait, label %try
 wait:
   call i32 @sched_yield()
   br label %look
 try:
-  %tried = cmpxchg ptr @rise_pool_owner, i32 %owner, i32 -1 acquire monotonic
+  %tried = cmpxchg ptr @rise_pool_owner, i32 %owner, i32 %initializing acquire monotonic
   %won = extractvalue { i32, i1 } %tried, 1
   br i1 %won, label %start, label %look
 start:
-  %first = icmp eq i32 %owner, 0
+  %first = icmp sle i32 %owner, 0
   br i1 %first, label %key, label %reset
 key:
   call i32 @pthread_key_create(ptr @rise_pool_key, ptr null)
