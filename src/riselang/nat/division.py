@@ -128,7 +128,7 @@ def _divide_without_mods(dividend: Nat, divisor: Nat) -> Nat | None:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _symbolic_remainder(dividend: Nat, divisor: Nat) -> Nat:
-    # A product of mods, such as (x mod m) * (y mod m), loses one in each round.
+    # A product of mods, such as (x mod m) * (y mod m), loses one of them in each iteration.
     while (simpler := _drop_inner_mods(dividend, divisor)) != dividend:
         dividend = simpler
     _, residue = split_multiple(dividend, divisor)
