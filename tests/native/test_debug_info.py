@@ -169,7 +169,7 @@ def test_the_code_is_the_same(function: Callable[..., object], loops: str) -> No
 
 
 @pytest.mark.parametrize("function", [scaled, divided])
-def test_kernels_run_with_it(function: Callable[..., object]) -> None:
+def test_kernels_run_with_it(function: Callable[..., Any]) -> None:
     x = np.arange(100, dtype=np.float32 if function is scaled else np.int32)
     expected = rl.jit(function, debug_info=False)(x)
     assert np.array_equal(rl.jit(function, debug_info=True)(x), expected)

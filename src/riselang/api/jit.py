@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from riselang.api.float_checks import enable_checks
 from riselang.api.jit_kernel import JitSettings
@@ -14,11 +14,15 @@ from riselang.api.lowered import resolve_strategy
 from riselang.api.options import CompileOptions
 from riselang.api.polymorphic import PolymorphicFunction
 from riselang.api.signature import read_signature
+from riselang.dsl.symbolic_values import Value
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import default_options
 from riselang.support.errors import UserError
 from riselang.support.tracebacks import with_short_tracebacks
+
+if TYPE_CHECKING:
+    from riselang.api.jit_types import JitDecorator, JittedFunction, NumPyArray, Structure
 
 BACKENDS = ("compile", "interpret")
 SIZES = ("specialise", "symbolic", "auto")
@@ -26,21 +30,51 @@ SIZES = ("specialise", "symbolic", "auto")
 
 @overload
 def jit(
-    function: Callable[..., Any],
     *,
     sizes: str = ...,
     static: str | Sequence[str] = ...,
     **options: Unpack[CompileOptions],
-) -> Jitted: ...
+) -> JitDecorator: ...
 
 
 @overload
 def jit(
+    function: Callable[..., Value],
     *,
     sizes: str = ...,
     static: str | Sequence[str] = ...,
     **options: Unpack[CompileOptions],
-) -> Callable[[Callable[..., Any]], Jitted]: ...
+) -> JittedFunction[Value, NumPyArray]: ...
+
+
+@overload
+def jit(
+    function: Callable[..., tuple[Value, Value]],
+    *,
+    sizes: str = ...,
+    static: str | Sequence[str] = ...,
+    **options: Unpack[CompileOptions],
+) -> JittedFunction[tuple[Value, Value], tuple[NumPyArray, NumPyArray]]: ...
+
+
+@overload
+def jit(
+    function: Callable[..., tuple[Value, ...]],
+    *,
+    sizes: str = ...,
+    static: str | Sequence[str] = ...,
+    **options: Unpack[CompileOptions],
+) -> JittedFunction[tuple[Value, ...], tuple[NumPyArray, ...]]: ...
+
+
+@overload
+def jit(
+    function: Callable[..., Structure],
+    *,
+    sizes: str = ...,
+    static: str | Sequence[str] = ...,
+    **options: Unpack[CompileOptions],
+) -> JittedFunction[Structure, Structure]: ...
 
 
 @with_short_tracebacks

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ForwardRef, get_args, get_origin
 
 import numpy as np
 
@@ -31,31 +32,36 @@ class ArraySpec:
 
 
 if TYPE_CHECKING:
-    # In the body of a traced function a parameter is a symbolic value.
-    from riselang.dsl.symbolic_values import Value as _Parameter
+    # In the body of a traced function, a parameter is a symbolic value.
+    from riselang.dsl.symbolic_values import Value as Array
 else:
-    _Parameter = object
+
+    class Array:
+        """`Array["N", 4, f32]` is the type of arrays of shape (N, 4).
+
+        Type checkers also accept `Annotated[Array, "N", 4, f32]`.
+        """
+
+        def __class_getitem__(cls, parameters: Any) -> ArraySpec:
+            return read_array_type(parameters if isinstance(parameters, tuple) else (parameters,))
 
 
-class Array(_Parameter):
-    """`Array["N", 4, f32]` is the type of arrays of shape (N, 4)."""
-
-    def __class_getitem__(cls, parameters: Any) -> ArraySpec:
-        parts = parameters if isinstance(parameters, tuple) else (parameters,)
-        *lengths, element = parts
-        if isinstance(element, ArraySpec):
-            type: RiseType = element.type
-        elif isinstance(element, ScalarType | TypeVariable):
-            type = element
-        else:
-            raise UserError(
-                f"Array[...] must end in a scalar type such as rl.f32, or in rl.T, but found "
-                f"{element!r}",
-                user_location(),
-            )
-        for length in reversed(lengths):
-            type = array(as_size(length, "Array[...]"), type)
-        return ArraySpec(type)
+def read_array_type(parameters: Sequence[Any]) -> ArraySpec:
+    """Return the type of an array, given its lengths and the type of its elements."""
+    *lengths, element = parameters
+    if isinstance(element, ArraySpec):
+        type: RiseType = element.type
+    elif isinstance(element, ScalarType | TypeVariable):
+        type = element
+    else:
+        raise UserError(
+            f"Array[...] must end in a scalar type such as rl.f32, or in rl.T, but found "
+            f"{element!r}",
+            user_location(),
+        )
+    for length in reversed(lengths):
+        type = array(as_size(length, "Array[...]"), type)
+    return ArraySpec(type)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,8 @@ class StructureSpec:
 Spec = RiseType | StructureSpec | None
 """What an annotation requires of an argument: a type, parts of a structure, or nothing."""
 UNCONSTRAINED: tuple[Any, ...] = (
-    inspect.Parameter.empty, Any, object, int, float, bool, tuple, list, dict, np.ndarray, None,
+    Array, inspect.Parameter.empty, Any, object, int, float, bool, tuple, list, dict, np.ndarray,
+    None,
 )  # fmt: skip
 """Annotations that document a parameter; the type of the argument is that of the call."""
 
@@ -85,6 +92,10 @@ def annotation_spec(
     if isinstance(annotation, ScalarType | TypeVariable):
         return annotation
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        kind, *metadata = arguments
+        described = read_array_type(metadata) if kind is Array else kind
+        return annotation_spec(described, name, function, location)
     if origin is tuple and Ellipsis not in arguments:
         specs = [annotation_spec(each, name, function, location) for each in arguments]
         return StructureSpec(dict(enumerate(specs)))
@@ -109,7 +120,10 @@ def _record_spec(
 ) -> StructureSpec:
     """Return the types of the fields of a dataclass, a named tuple or a typed dictionary."""
     try:
-        hints = inspect.get_annotations(annotation, eval_str=True)
+        hints = {
+            field: _evaluate_hint(hint, annotation)
+            for field, hint in inspect.get_annotations(annotation, eval_str=True).items()
+        }
     except NameError as error:
         raise UserError(
             f"the annotations of {annotation.__name__} cannot be read: {error}", location
@@ -126,6 +140,13 @@ def _record_spec(
             if field not in static
         }
     )
+
+
+def _evaluate_hint(hint: Any, record: type) -> Any:
+    """Return the annotation of a field; a named tuple keeps those that are text as references."""
+    if not isinstance(hint, ForwardRef):
+        return hint
+    return eval(hint.__forward_arg__, vars(sys.modules[record.__module__]))
 
 
 def is_concrete(spec: Spec) -> bool:
@@ -175,4 +196,4 @@ def array_spec(lengths: Sequence[int | str], dtype: str) -> ArraySpec:
     """Return the type of arrays of these lengths, whose elements have the NumPy dtype `dtype`."""
     if dtype not in DTYPES:
         raise UserError(f"arrays of {dtype} cannot be passed")
-    return Array.__class_getitem__((*lengths, DTYPES[dtype]))
+    return read_array_type((*lengths, DTYPES[dtype]))

@@ -46,7 +46,8 @@ class Filtered(NamedTuple):
 @helper(2)
 def filter(predicate: Any, xs: Any) -> Filtered:
     """Select the elements for which a function returns true, in order."""
-    return compress(_apply(MAP, predicate, xs), xs)
+    selected: Any = compress(_apply(MAP, predicate, xs), xs)
+    return selected
 
 
 @helper(2)

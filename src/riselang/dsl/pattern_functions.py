@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
@@ -24,6 +25,13 @@ from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalar_ops import OVERLOADS, overload_arity
+
+_One = Callable[[Value], object]
+_Two = Callable[[Value, Value], object]
+_Three = Callable[[Value, Value, Value], object]
+_Four = Callable[[Value, Value, Value, Value], object]
+Given = _One | _Two | _Three | _Four | object
+"""Anything; type checkers infer the parameter types of a lambda from it."""
 
 
 class PatternFunction:
@@ -59,8 +67,9 @@ class PatternFunction:
         return self.spec.arity - len(self._arguments)
 
     def __call__(
-        self, *arguments: Any, to: str | None = None, order: str | None = None, **inferred: Any
-    ) -> Any:
+        self, *arguments: Given, to: str | None = None, order: str | None = None, **inferred: Any
+    ) -> Value:
+        """Return the result, or the pattern with these arguments, which is a value, too."""
         if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
             raise UserError(
                 f"{self.spec.name}: to={to!r} is not supported; loops accept 'affine' or 'scf'",
@@ -85,7 +94,8 @@ class PatternFunction:
         if inferred:
             known = {**known, **self._convert_inferred_sizes(inferred)}
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
-            return PatternFunction(self.spec, sizes, given, to, known, order)
+            partial: Any = PatternFunction(self.spec, sizes, given, to, known, order)
+            return partial
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
         return Value(permit_order(apply_pattern(self.spec, parameters, given, to), order))
 
@@ -149,7 +159,7 @@ class PatternFunction:
             )
         return value
 
-    def __ror__(self, value: Any) -> Any:
+    def __ror__(self, value: Any) -> Value:
         """`array | pattern` applies a pattern to a captured array or a list."""
         return self(value)
 
@@ -160,7 +170,7 @@ class PatternFunction:
 class ZipFunction(PatternFunction):
     """`zip` of two or more arrays: `zip(x, y, z)` is `zip(x, zip(y, z))`."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: Given, **options: Any) -> Value:
         if self.arity == ZIP.arity and len(arguments) > ZIP.arity:
             first, *remaining = arguments
             return self(first, self(*remaining), **options)
@@ -204,7 +214,8 @@ class Helper:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: Given, **keywords: Any) -> Value:
+        """Return the result, or the helper with these arguments, which is a value, too."""
         if keywords:
             raise UserError(
                 f"{self.__name__} takes no keyword arguments, but got {', '.join(keywords)}; "
@@ -220,11 +231,12 @@ class Helper:
         if len(arguments) == self._arity:
             return self._function(*arguments)
         rest = self._arity - len(arguments)
-        return Helper(
+        partial: Any = Helper(
             _set_name(self.__name__, lambda *more: self._function(*arguments, *more)), rest
         )
+        return partial
 
-    def __ror__(self, value: Any) -> Any:
+    def __ror__(self, value: Any) -> Value:
         return self(value)
 
     @property
@@ -235,6 +247,14 @@ class Helper:
 def _set_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     function.__name__ = name
     return function
+
+
+class ScalarFunctions(SimpleNamespace):
+    """Functions on scalars, by name."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> ScalarFunction: ...
 
 
 def helper(arity: int) -> Callable[[Callable[..., Any]], Helper]:

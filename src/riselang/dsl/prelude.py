@@ -5,11 +5,10 @@ Many names here shadow Python's builtins on purpose, so this module contains onl
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from riselang.dialects.rise.types import ScalarType
-from riselang.dsl.pattern_functions import helper, scalar_function
+from riselang.dsl.pattern_functions import ScalarFunctions, helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
 from riselang.dsl.symbolic_values import (
     Value,
@@ -27,7 +26,7 @@ from riselang.term.scalar_ops import OVERLOADS
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
 max, min, abs = (scalar_function(name) for name in ("max", "min", "abs"))
 popcount, clz = (scalar_function(name) for name in ("popcount", "clz"))
-math = SimpleNamespace(
+math = ScalarFunctions(
     **{
         name: scalar_function(name)
         for name, overload in OVERLOADS.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,10 +81,18 @@ class Value(ArrayMethods, UnsupportedOperations):
     def __repr__(self) -> str:
         return f"<value of type {type_text(self.type)}>"
 
-    def __or__(self, other: Any) -> Any:
+    if TYPE_CHECKING:
+        # Partially applied patterns are values for type checkers.
+        def __call__(self, *arguments: Any) -> Value: ...
+
+        @classmethod
+        def __class_getitem__(cls, parameters: Any) -> Any: ...
+
+    def __or__(self, other: Any) -> Value:
         """`xs | f` applies a function; on integers it is the bitwise or."""
         if callable(other):
-            return other(self)
+            function: Any = other
+            return function(self)
         return build_binary("bitor", "|", self, other)
 
     def __len__(self) -> int:

@@ -107,7 +107,7 @@ def test_a_planned_function_rejects_buffers_that_overlap() -> None:
 
 def test_programs_and_python_functions_take_polyhedral_loops() -> None:
     @rl.jit(loops="polyhedral", float="strict")
-    def double(x: rl.Array[8, 16, rl.f32]) -> object:
+    def double(x: rl.Array[8, 16, rl.f32]) -> rl.Array:
         return x | rl.map(rl.map(lambda a: a + a))
 
     x = np.arange(128, dtype=np.float32).reshape(8, 16)

@@ -1,0 +1,1 @@
+"""A package that uses riselang; type checkers see all types of its programs."""
