@@ -21,6 +21,13 @@ BINARY_OUTPUTS = ("obj", "shared")
 CODE_OUTPUTS = ("header", *BINARY_OUTPUTS)
 """Outputs that are generated from machine code."""
 
+OUTPUT_TEXTS = {
+    "obj": "an object file; link it to a C program, whose header '--emit header' writes",
+    "header": "a C header",
+    "shared": "a shared library; load it with 'rl.load', or link it to a C program",
+}
+"""What each output is, and how it is used."""
+
 
 def add_compile_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="obj")
@@ -42,6 +49,8 @@ def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
         sys.stdout.write(data.decode())
         return
     write_file(options.output, data)
+    output = OUTPUT_TEXTS.get(options.emit, f"the stage '{options.emit}'")
+    print(f"wrote '{options.output}': {output}", file=sys.stderr)
 
 
 def _emit(options: argparse.Namespace, source: SourceFile, sizes: Mapping[str, int]) -> bytes:

@@ -21,11 +21,13 @@ from riselang.tools.benchcmp import add_benchcmp_options, benchcmp
 from riselang.tools.c_files import add_c_options, compile_c_file
 from riselang.tools.cache import add_cache_options, manage_cache
 from riselang.tools.compiling import add_compile_options, compile_file
+from riselang.tools.completion import add_completion_options, completion_script
 from riselang.tools.doctor import add_doctor_options, doctor
 from riselang.tools.exits import run_tool
 from riselang.tools.file_reading import read_bytes
 from riselang.tools.importing import add_import_options
 from riselang.tools.lsp import add_lsp_options, run_language_server
+from riselang.tools.new_project import add_new_options, make_project
 from riselang.tools.options import (
     STAGES,
     add_compiler_options,
@@ -108,6 +110,10 @@ def _commands() -> tuple[_Command, ...]:
                  (add_cache_options,)),
         _Command("lsp", run_language_server, "run the language server, which editors start",
                  (add_lsp_options,)),
+        _Command("new", make_project, "make a project with a kernel, a test and a benchmark",
+                 (add_new_options,)),
+        _Command("completion", _complete, "print a completion script for a shell",
+                 (add_completion_options,)),
         _Command("doctor", doctor, "check the installation", (add_doctor_options,)),
     )  # fmt: skip
 
@@ -125,6 +131,10 @@ def make_parser() -> argparse.ArgumentParser:
         for add_options in adders:
             add_options(command)
     return parser
+
+
+def _complete(options: argparse.Namespace) -> None:
+    print(completion_script(options.shell, make_parser()), end="")
 
 
 def _add_format_options(command: argparse.ArgumentParser) -> None:
