@@ -152,7 +152,7 @@ def _jit(program: Callable[..., Any], arrays: list[Any]) -> Any:
         else TYPES[array.dtype.name]
         for name, array in zip(names, arrays, strict=True)
     }
-    return rl.jit(call, float="strict", backend=BACKEND)
+    return rl.jit(call, float="strict", backend=BACKEND, effort="fast")
 
 
 def _wrap(result: Any) -> Any:

@@ -167,7 +167,7 @@ path = os.path.join(os.environ["RISE_CACHE_DIR"], "saved.kernel")
 lowered.compile().save(path)
 saved = open(path, "rb").read()
 assert np.array_equal(rl.load(path)(x, indices), 3 * x + 1)
-start = len(b"riselang program 1\\n") + 32
+start = len(b"riselang program 2\\n") + 32
 for number in range(200):
     content = bytearray(saved[start:])
     if number % 4 == 0:

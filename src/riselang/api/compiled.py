@@ -251,7 +251,7 @@ class Compiled:
         """Write a file that `rl.load` reads in another process, without the source.
 
         The file contains the machine code for this machine and the program as RISE IR, which is
-        recompiled on a different machine.
+        recompiled on a different machine, and the arrays that the program captures.
         """
         if self.origin is None:
             raise UserError("this program was loaded from a file already; copy that file")
@@ -260,17 +260,11 @@ class Compiled:
                 f"{self.function.name} contains rl.debug.print or rl.debug.callback, which call "
                 "Python functions of this process; remove them to save the program"
             )
-        if self.interface.captured:
-            count = format_count(len(self.interface.captured), "array")
-            raise UserError(
-                f"{self.function.name} captures {count}, which a file does not contain; "
-                "pass arrays as arguments to save the program"
-            )
         if not str(path).endswith(SUFFIX):
             raise UserError(f"expected a file name that ends in {SUFFIX}, but found {path}")
         from riselang.api.save_compiled import save
 
-        save(self.function.name, self.groups, self.origin.compilation, path)
+        save(self.function.name, self.groups, self.origin.compilation, self.interface, path)
 
     def _repr_html_(self) -> str:
         rows = [

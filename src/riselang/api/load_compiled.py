@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from riselang.api.compiled import Compiled
 from riselang.api.save_compiled import MAGIC
 from riselang.compiler.compilation import Compilation
 from riselang.dialects.module import parse_module, verify_module
+from riselang.dsl.captures import dtype_by_name
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
+from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Artifact
 from riselang.runtime.sealing import as_value_errors, check_json_type
 from riselang.support.config import Options
 from riselang.support.errors import UserError
+from riselang.support.structures import Interface
 
 
 def load_saved(data: bytes, name: str) -> Compiled:
@@ -39,6 +45,7 @@ def load_saved(data: bytes, name: str) -> Compiled:
 
 def _load_compiled(facts: Any, code: bytes, name: str) -> Compiled:
     function = check_json_type(facts["name"], str)
+    interface, code = _read_interface(facts, code)
     artifact = Artifact.from_bytes(code)
     if facts["target"] != asdict(llvm.host()):
         artifact = _read_compilation(facts, name).artifact
@@ -49,7 +56,31 @@ def _load_compiled(facts: Any, code: bytes, name: str) -> Compiled:
         lambda each: _read_compilation(facts, name).source.terms(each)
     )
     groups = tuple(check_json_type(each, int) for each in facts["groups"])
-    return Compiled(functions[function], groups)
+    return Compiled(functions[function], groups, interface=interface)
+
+
+def _read_interface(facts: Any, code: bytes) -> tuple[Interface, bytes]:
+    """Return how the program is called, and the code after the captured arrays."""
+    captured: list[Array] = []
+    for name, shape in facts["captured"]:
+        dtype = dtype_by_name(check_json_type(name, str))
+        lengths = [check_json_type(length, int) for length in shape]
+        size = prod(lengths)
+        if min(lengths, default=0) < 0 or size * dtype.itemsize > len(code):
+            raise ValueError("captured arrays that are too long")
+        captured.append(np.frombuffer(code, dtype, size).reshape(lengths))
+        code = code[size * dtype.itemsize :]
+    inputs, results = (
+        tuple(check_json_type(each, bool) for each in flags) for flags in facts["complex"]
+    )
+    messages = tuple(
+        (check_json_type(location, str), check_json_type(text, str))
+        for location, text in facts["messages"]
+    )
+    interface = Interface(
+        captured=tuple(captured), complex_inputs=inputs, complex_results=results, messages=messages
+    )
+    return interface, code
 
 
 def _read_compilation(facts: Any, name: str) -> Compilation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,13 +80,33 @@ def test_captured_arrays_are_constants() -> None:
     WEIGHTS[0] = 100
     assert weighted(X).tolist() == [0, 2, 8]
     assert np.array_equal(weighted(np.ones(3, np.float32)), [1, 2, 4])  # also for other calls
-    with pytest.raises(rl.UserError, match="captures 1 array, which a file does not contain"):
-        weighted.lower(X).compile().save("weighted.kernel")
     rows = rl.jit(
         lambda y: [[1, 2, 3], [4, 5, 6]] | rl.map(lambda row: rl.zip(row, y) | rl.map(rl.mult))
     )
     assert rows(X).dtype == np.float32
     assert rl.jit(weighted, backend="interpret")(X).tolist() == [0, 2, 8]
+
+
+def test_captured_arrays_are_saved_with_a_program(tmp_path: Path) -> None:
+    matrix, factors = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1j, 2], np.complex64)
+
+    @rl.jit
+    def program(x, z):
+        rl.check(x[0] >= 0, "the first element is negative")
+        return matrix @ x, z * factors, x * [1, 2, 3]
+
+    z = np.array([1, 1j], np.complex64)
+    program.lower(X, z).compile().save(tmp_path / "program.kernel")
+    matrix[:] = 0
+    loaded: Any = rl.load(tmp_path / "program.kernel")
+    for result, expected in zip(loaded(X, z), ([5, 14], [1j, 2j], [0, 2, 6]), strict=True):
+        assert result.tolist() == expected
+    with pytest.raises(rl.CheckError, match="the first element is negative"):
+        loaded(X - 1, z)
+    data = (tmp_path / "program.kernel").read_bytes()
+    (tmp_path / "damaged.kernel").write_bytes(data[:-9])
+    with pytest.raises(rl.UserError, match="is damaged"):
+        rl.load(tmp_path / "damaged.kernel")
 
 
 def test_values_that_leave_their_function() -> None:

@@ -16,7 +16,7 @@ from riselang.dsl.arrays.shapes import (
 )
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
-from riselang.dsl.symbolic_values import Value
+from riselang.dsl.symbolic_values import Value, capture_arrays
 from riselang.dsl.tracing import type_text
 
 ADD, MULT = scalar_function("add"), scalar_function("mult")
@@ -39,6 +39,7 @@ def multiply_matrices(a: Value, b: Value) -> Value:
 
 def matmul(a: Any, b: Any) -> Value:
     """Multiply vectors, matrices, or arrays of matrices: `a @ b`."""
+    a, b = capture_arrays((a, b))
     a, b = as_array("'@'", a), as_array("'@'", b)
     check_equal_types("@", (a, b))
     ranks = min(rank_of(a), 2), min(rank_of(b), 2)
