@@ -13,9 +13,9 @@ from support.fuzzing import Ran, seeds
 from support.programs import Program, seeded_program
 from support.work import check_work
 
-COPIES = Work(0, 2048)
-"""Copies of small arrays that the measure of the source does not foresee, such as those of a let
-that binds a generated view, and indices that are loaded for each scalar of a row."""
+COPIES = Work(0, 64)
+"""Copies of a few scalars that the measure of the source does not foresee, such as those of the
+results of chunks."""
 
 
 @seeds(120, nightly=600, fuzzed=10_000, batch=30)

@@ -2,7 +2,8 @@
 
 It is counted at the affine stage, where each operation and access is explicit. An operation or a
 load whose operands do not change in a loop counts once, before the loop: LLVM moves it there. A
-load does not move out of a loop that writes to its buffer.
+load does not move out of a loop that writes to its buffer. An operation or a load that is repeated
+counts once, too, unless its buffer is written in between.
 """
 
 from __future__ import annotations
@@ -86,6 +87,18 @@ class _Loop:
     """The buffers that the loop writes."""
 
 
+@dataclass(frozen=True)
+class _Computation:
+    """What an op without effects computes; equal ones have equal results."""
+
+    op: str
+    operands: tuple[SSAValue, ...]
+    attributes: tuple[tuple[str, Attribute], ...]
+    type: Attribute
+    buffers: frozenset[SSAValue]
+    """The buffers that it reads."""
+
+
 class _LoopCounter:
     """Counts the work of a function; each op counts in the outermost loop it can move to."""
 
@@ -95,18 +108,29 @@ class _LoopCounter:
         self._depths: dict[SSAValue, int] = {}
         """The number of loops in which a value changes, counted from the outermost."""
         self._buffers: dict[SSAValue, frozenset[SSAValue]] = {}
+        self._available: dict[_Computation, SSAValue] = {}
+        """The results of the ops before the current one that need not be computed again."""
+        self._equals: dict[SSAValue, SSAValue] = {}
+        """The result of an earlier op for the result of an equal one."""
 
     def count(self, block: Block) -> Work:
         for argument in block.args:
             self._depths[argument] = len(self._loops)
-        return sum([self._op_work(op) for op in block.ops], NO_WORK)
+        outer, self._available = self._available, dict(self._available)
+        work = sum([self._op_work(op) for op in block.ops], NO_WORK)
+        self._available = outer
+        return work
 
     def _op_work(self, op: Operation) -> Work:
+        written = self._written_roots(op)
+        self._forget_loads(written)
         if isinstance(op, LOOP_OPS):
-            work = self._loop_work(op)
+            work = self._loop_work(op, written)
         elif op.regions:
             # The first branch of a conditional is not the exception.
             work = sum([self.count(block) for block in op.regions[0].blocks], NO_WORK)
+        elif self._is_available(op):
+            return NO_WORK
         else:
             depth = self._depth(op)
             for result in op.results:
@@ -116,8 +140,31 @@ class _LoopCounter:
             self._depths[result] = len(self._loops)
         return work
 
-    def _loop_work(self, op: Operation) -> Work:
-        written = frozenset(each for buffer in _written(op) for each in self._roots(buffer))
+    def _written_roots(self, op: Operation) -> frozenset[SSAValue]:
+        return frozenset(each for buffer in _written(op) for each in self._roots(buffer))
+
+    def _forget_loads(self, written: frozenset[SSAValue]) -> None:
+        if written:
+            self._available = {
+                computation: value
+                for computation, value in self._available.items()
+                if written.isdisjoint(computation.buffers)
+            }
+
+    def _is_available(self, op: Operation) -> bool:
+        """Whether an op repeats an earlier one; if not, its result is available from now on."""
+        if not _is_movable(op) or len(op.results) != 1:
+            return False
+        operands = tuple(self._equals.get(operand, operand) for operand in op.operands)
+        attributes = (*op.properties.items(), *op.attributes.items())
+        buffers = frozenset(each for operand in op.operands for each in self._roots(operand))
+        computation = _Computation(op.name, operands, attributes, op.results[0].type, buffers)
+        value = self._available.setdefault(computation, op.results[0])
+        self._equals[op.results[0]] = value
+        self._depths[op.results[0]] = self._depths.get(value, len(self._loops))
+        return value is not op.results[0]
+
+    def _loop_work(self, op: Operation, written: frozenset[SSAValue]) -> Work:
         self._loops.append(_Loop(trip_count(op), has_known_trip_count(op), written))
         work = sum([self.count(block) for region in op.regions for block in region.blocks], NO_WORK)
         self._loops.pop()

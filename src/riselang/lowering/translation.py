@@ -22,7 +22,7 @@ from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import unwrap_type
-from riselang.dialects.rise.pattern_registry import FST, SND, TUPLE
+from riselang.dialects.rise.pattern_registry import TUPLE
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
@@ -38,13 +38,13 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
+from riselang.lowering.binding import is_in_buffer, repeats_elements
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.loop_emitter import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.lowering.runtime_checks import CheckLocations, Checks
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.support.errors import LimitationError
-from riselang.term.cost import byte_size
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -67,13 +67,6 @@ from riselang.term.view_inverses import is_view
 
 MAX_REGISTER_ELEMENTS, MAX_GPU_REGISTER_ELEMENTS = 32, 64
 """Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""
-BUFFERED_PATTERNS = frozenset((
-    "reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "iterate", "iterateSeq", "while",
-    "toMem", "circularBuffer", "rotateValues",
-))  # fmt: skip
-"""Patterns whose arrays are in buffers of their own when they are read."""
-SELECTIONS = ("at", "sliceAt", "fst", "snd")
-"""Patterns that select a part of their last argument."""
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering emits; `temporaries.py` moves them."""
 
@@ -378,10 +371,10 @@ class Translation:
         if isinstance(head, Pattern) and head.spec is TUPLE and len(arguments) == 2:
             parts = [self.bind(Delayed(part, lazy.environment)) for part in arguments]
             return self.apply(Partial(head, ()), parts)
-        if isinstance(head, Pattern) and _repeats_elements(head, arguments):
+        if isinstance(head, Pattern) and repeats_elements(head, arguments):
             *others, source = (Delayed(part, lazy.environment) for part in arguments)
             return self.apply(Partial(head, ()), [*others, self.bind(source)])
-        if not contains_array(lazy.term.type) or _is_in_buffer(lazy.term):
+        if not contains_array(lazy.term.type) or is_in_buffer(lazy.term):
             return self.force(lazy)
         return self.materialize(lazy.term.type, lambda target: self.store(lazy, target))
 
@@ -458,31 +451,6 @@ class Translation:
 @lru_cache(maxsize=1 << 10)
 def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
     return MemRefType(leaf.storage, shape)
-
-
-def _is_in_buffer(term: Term) -> bool:
-    """Whether a value that is read is in a buffer, or a part of such a value at any index."""
-    head, arguments = spine(term)
-    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
-        return is_view(term)
-    if head.spec.name in SELECTIONS:
-        pair, parts = spine(arguments[-1])
-        is_pair = isinstance(pair, Pattern) and pair.spec is TUPLE and len(parts) == 2
-        if is_pair and head.spec in (FST, SND):
-            return _is_in_buffer(parts[0 if head.spec is FST else 1])
-        return _is_in_buffer(arguments[-1])
-    return head.spec.name in BUFFERED_PATTERNS or is_view(term)
-
-
-def _repeats_elements(view: Pattern, arguments: Sequence[Term]) -> bool:
-    """Whether a view has more elements than its argument, such as windows that overlap."""
-    if view.spec.role is not Role.VIEW or len(arguments) != view.spec.arity or not arguments:
-        return False
-    source, result = arguments[-1].type, uncurry(view.type)[1]
-    if not isinstance(source, ArrayType) or not isinstance(result, ArrayType):
-        return False
-    sizes = [byte_size([type]) for type in (source, result)]
-    return all(size.is_constant for size in sizes) and sizes[0].constant < sizes[1].constant
 
 
 def _is_loop(term: Term) -> bool:

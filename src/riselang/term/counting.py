@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from riselang.dialects.rise.pattern_registry import GATHER, GENERATE, MAP
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import FunType, RiseType, contains_array, uncurry
 from riselang.nat import Nat
@@ -25,6 +26,7 @@ from riselang.term.nodes import (
     Term,
     spine,
 )
+from riselang.term.substitution import mentions
 from riselang.term.view_inverses import INVERSES
 
 Count = int | Nat
@@ -41,8 +43,15 @@ class Data(Enum):
     """Where data is."""
 
     MEMORY = "in memory, as part of an input or of another array"
-    COMPUTED = "in memory, as an array that was computed"
+    GATHERED = "in memory, at indices that are loaded"
+    BUFFER = "in memory, in a buffer of the function that computes it"
+    COMPUTED = "in memory, as an array that was computed where it is needed"
     REGISTER = "in a register"
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a scalar must be loaded, and an array copied to where it is needed."""
+        return self in (Data.MEMORY, Data.GATHERED, Data.BUFFER)
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,8 @@ class Counter:
         self.is_exact = True
         self.times: Count = 1
         """How many times the current term is evaluated."""
+        self.buffer_count = 0
+        """How many patterns with buffers or accumulators of their own were evaluated."""
 
     def count(self, program: Term) -> Value:
         """Evaluate a program, and return where its result is."""
@@ -77,7 +88,7 @@ class Counter:
                 # A part of a program may mention variables from outside, which are unknown.
                 return scope[index] if index < len(scope) else Data.MEMORY
             case Lambda(_, _, body):
-                return _Function(lambda value: self._evaluate(body, (value, *scope)))
+                return _Function(lambda value: self._evaluate(body, (_bind(value, body), *scope)))
             case Apply():
                 head, arguments = spine(term)
                 values = [self._evaluate(argument, scope) for argument in arguments]
@@ -126,6 +137,7 @@ class Counter:
         if pattern.spec.name not in PAIR_PATTERNS:
             arguments = tuple(map(self._load, arguments, inputs))
         self.count_pattern(pattern, arguments)
+        self.buffer_count += self.has_own_buffer(pattern)
         self.is_exact = self.is_exact and not pattern.spec.depends_on_data
         outer, self.times = self.times, self.times * self.applications(pattern)
         elements = [
@@ -138,13 +150,19 @@ class Counter:
             return _view_location(pattern, arguments)
         if not contains_array(output):
             return Data.REGISTER
-        is_copied = self.has_own_buffer(pattern) or Data.MEMORY in elements
-        return Data.MEMORY if is_copied else Data.COMPUTED
+        if self.has_own_buffer(pattern):
+            return Data.BUFFER
+        if pattern.spec in (MAP, GENERATE) and not {Data.MEMORY, Data.GATHERED}.isdisjoint(
+            elements
+        ):
+            # The elements are views, which are not stored.
+            return Data.GATHERED if Data.GATHERED in elements else Data.MEMORY
+        return Data.COMPUTED
 
     def _load(self, argument: Value, type: RiseType) -> Value:
         """Load an argument of a pattern that is a scalar in memory."""
         is_array = isinstance(type, FunType) or contains_array(type)
-        if argument is not Data.MEMORY or is_array:
+        if is_array or not isinstance(argument, Data) or not argument.is_loaded:
             return argument
         self.count_load(type)
         return Data.REGISTER
@@ -157,7 +175,11 @@ class Counter:
         carries = pattern.spec.accumulates and pattern.spec.name != "scatterWith"
         if carries or pattern.spec.name in INDEX_FUNCTIONS:
             parameters[0] = _location(inputs[0])
+        buffer_count = self.buffer_count
         result = _apply_function(function, parameters)
+        if result in (Data.MEMORY, Data.GATHERED) and self.buffer_count > buffer_count:
+            # A view at indices that take a loop to compute is stored, not computed repeatedly.
+            result = Data.BUFFER
         self.count_application(pattern, output, result)
         return result if contains_array(output) else Data.COMPUTED
 
@@ -178,6 +200,25 @@ def _apply_function(function: Value, arguments: Sequence[Value]) -> Value:
     return function
 
 
+def _bind(value: Value, body: Term) -> Value:
+    """The value of a variable in the body of its lambda; if used again, it is in a buffer."""
+    return Data.BUFFER if value is Data.COMPUTED and not _is_used_once(body) else value
+
+
+def _is_used_once(body: Term) -> bool:
+    """Whether the body of a lambda mentions its variable once, and not in a nested function."""
+    uses, stack = 0, [body]
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Bound):
+            uses += term.index == 0
+        elif isinstance(term, Lambda):
+            uses += 2 * mentions(term, 0)
+        else:
+            stack.extend(term.children)
+    return uses == 1
+
+
 def _location(type: RiseType) -> Data:
     """Where a parameter or an accumulator is."""
     return Data.MEMORY if contains_array(type) else Data.REGISTER
@@ -188,8 +229,12 @@ def _view_location(view: Pattern, arguments: Sequence[Value]) -> Data:
     locations = {argument for argument in arguments if isinstance(argument, Data)}
     if locations == {Data.REGISTER}:
         return Data.REGISTER
-    is_computed = locations == {Data.COMPUTED} and view.spec.name in STORABLE_VIEWS
-    return Data.COMPUTED if is_computed else Data.MEMORY
+    if locations == {Data.COMPUTED}:
+        return Data.COMPUTED if view.spec.name in STORABLE_VIEWS else Data.BUFFER
+    if Data.BUFFER in locations:
+        return Data.BUFFER
+    is_gathered = view.spec is GATHER or Data.GATHERED in locations
+    return Data.GATHERED if is_gathered else Data.MEMORY
 
 
 def as_count(count: Nat) -> Count:

@@ -82,6 +82,16 @@ def is_pair(value: build.Application) -> bool:
     return is_tuple and len(value.arguments) == 2
 
 
+def _selected_part(function: build.Node, arguments: Sequence[build.Node]) -> build.Node | None:
+    """The component of a pair that an application of fst or snd selects, if the pair is known."""
+    if not isinstance(function, build.PatternUse) or function.spec not in (FST, SND):
+        return None
+    if len(arguments) != 1 or not isinstance(arguments[0], build.Application):
+        return None
+    value = arguments[0]
+    return value.arguments[0 if function.spec is FST else 1] if is_pair(value) else None
+
+
 class _NodeBuilder:
     """Turns terms into nodes; a let does not become a node, but labels the node of its value."""
 
@@ -182,6 +192,9 @@ class _NodeBuilder:
         values: list[build.Node] = []
         for argument in arguments:
             values.append(self.node(argument, environment, scope))
+        part = _selected_part(function, values)
+        if part is not None:
+            return part
         return build.Application(term.type, function, values, scope=scope, location=term.location)
 
     def bind_let(
@@ -222,11 +235,12 @@ class _NodeBuilder:
 
     def projection(self, spec: PatternSpec, value: build.Node, scope: build.Scope) -> build.Node:
         assert isinstance(value.type, TupleType)
-        if isinstance(value, build.Application) and is_pair(value):
-            return value.arguments[0 if spec is FST else 1]
         first, second = components(value.type)
         arguments: dict[str, Argument] = dict(zip(spec.parameters, (first, second), strict=True))
         pattern = build.PatternUse(spec.instantiate(arguments), spec, arguments, scope=scope)
+        part = _selected_part(pattern, [value])
+        if part is not None:
+            return part
         type = first if spec is FST else second
         return build.Application(type, pattern, [value], scope=scope)
 

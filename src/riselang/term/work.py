@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from riselang.dialects.rise.pattern_registry import (
     CHUNK_LENGTH,
@@ -19,6 +20,7 @@ from riselang.dialects.rise.pattern_registry import (
     REDUCE_PAR,
     SORT,
     TO_MEM,
+    TRANSPOSE,
     WHILE,
 )
 from riselang.dialects.rise.pattern_spec import Role
@@ -167,19 +169,24 @@ class _WorkCounter(Counter):
             self.add_accesses(result, 2 if is_copied else 0)
         elif pattern.spec.role is Role.VALUE and contains_array(result):
             self.add_accesses(result, 2)
+        elif pattern.spec is TRANSPOSE and arguments[0] is Data.GATHERED:
+            # The index of a row is loaded for each of its elements.
+            for lengths, _ in leaves(result):
+                self.add_accesses(array(prod(lengths, start=Nat.const(1)), index))
         for type, count in _indexed_accesses(pattern):
             self.add_accesses(type, count)
 
     def count_application(self, pattern: Pattern, type: RiseType, result: Value) -> None:
         """Count the stores of an element, or those of the accumulator if it contains arrays."""
         is_element = contains_array(uncurry(pattern.type)[1])
-        # The elements of a high-level map or generate that are views are not stored.
+        # The elements of a high-level map or generate that are views are not stored, unless they
+        # are views of buffers that the next element overwrites.
         is_view = pattern.spec in (MAP, GENERATE) and contains_array(type)
-        if pattern.spec.role is Role.VIEW or is_view:
+        if pattern.spec.role is Role.VIEW or (is_view and result is not Data.BUFFER):
             return
-        if is_element:
+        if is_element or contains_array(type):
             self.add_copies(type, result)
-        elif result is Data.MEMORY:
+        elif isinstance(result, Data) and result.is_loaded:
             self.add_accesses(type)
         if pattern.spec.name in SCANS and contains_array(type):
             # Each accumulator is stored in the result, and carried in a buffer.

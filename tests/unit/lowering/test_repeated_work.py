@@ -61,6 +61,22 @@ PROGRAMS: Mapping[str, str] = {
         fun((x : 16.f32) =>
           let w = x |> scan(add, 0.0) |> slide(7, 3);
           (w |> map(reduce(add, 0.0)), w |> map(reduce(max, 0.0))))""",
+    "the function of an iteration, which has a computed argument": """
+        fun((x : 2.7.f32, y : 3.5.f32, z : 7.f32) => x |> iterate(2, reduce(
+          fun(a => fun(b => a)), y |> map(fun(row => z |> scan(add, 0.0))) |> take(2))))""",
+    "a part of a pair that is known": """
+        fun((x : 64.f32, y : f32) => let p = fst(((x, y + 1.0), y)); (fst(p), snd(p)))""",
+    "a view at computed indices that a let binds": """
+        fun((x : 9.f32, i : idx[9]) =>
+          let y = x |> reorder(fun(j => clampIdx(9, fromIdx(i) + fromIdx(j)))) |> reverse;
+          zip(y, y |> reverse) |> map(fun(p => fst(p) * snd(p))))""",
+    "the index of a row in vectors": """
+        fun((x : 8.6.f32, i : 5.idx[8]) =>
+          x |> gather(i) |> map(fun(row => row |> asVector(2))))""",
+    "rows that are all the same and that a let binds": """
+        fun((x : 13.f32, y : 2.f32) =>
+          let rows = generate(fun((i : idx[3]) => x));
+          y |> map(fun(a => a * (rows |> map(reduce(add, 0.0)) |> reduce(max, 0.0)))))""",
     "an empty array": """
         fun((x : 13.f32, y : 0.f32) => x |> map(fun(a => y |> map(fun(b => a + b)))))""",
     "a branch that the sizes decide": """

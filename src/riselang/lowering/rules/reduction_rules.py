@@ -97,8 +97,9 @@ class ReductionRules(MapRules):
                 type, self.reduce_in_registers(pattern, function, arguments[1], elements)
             )
         if is_updated_in_place(pattern, function):
+            computed = (function, *arguments[1:])
             return self.materialize(
-                result_type(pattern), lambda target: self.store_reduce(pattern, arguments, target)
+                result_type(pattern), lambda target: self.store_reduce(pattern, computed, target)
             )
         elements = self.element_reader(arguments[2])
 
@@ -114,7 +115,8 @@ class ReductionRules(MapRules):
         in_place = is_updated_in_place(pattern, function)
         in_registers = is_carried_in_registers(pattern, function, self.max_register_elements)
         if not in_place or not (in_registers or is_readable(target)):
-            self.copy(self.read_data(self.read_reduce(pattern, arguments)), target)
+            value = self.read_reduce(pattern, (function, *arguments[1:]))
+            self.copy(self.read_data(value), target)
             return
         elements = self.element_reader(arguments[2])
         if in_registers:
@@ -190,8 +192,9 @@ class ReductionRules(MapRules):
     def read_iterate(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         if is_iterated_in_place(pattern, function):
+            computed = (function, arguments[1])
             return self.materialize(
-                result_type(pattern), lambda target: self.store_iterate(pattern, arguments, target)
+                result_type(pattern), lambda target: self.store_iterate(pattern, computed, target)
             )
 
         def step(index: SSAValue, value: SSAValue) -> tuple[Value, list[Lazy]]:
@@ -204,7 +207,8 @@ class ReductionRules(MapRules):
         """Store the result of an iteration; if it updates elements in place, in the target."""
         function = self.force(arguments[0])
         if not is_iterated_in_place(pattern, function) or not is_readable(target):
-            self.copy(self.read_data(self.read_iterate(pattern, arguments)), target)
+            value = self.read_iterate(pattern, (function, arguments[1]))
+            self.copy(self.read_data(value), target)
             return
         self.store_unless_stored(arguments[1], target)
         self.emit_loop(

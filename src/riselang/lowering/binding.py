@@ -1,0 +1,65 @@
+"""Which values a let stores in a buffer: not those that are in one, or views of such values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from riselang.dialects.rise.pattern_registry import FST, GENERATE, SND, TUPLE
+from riselang.dialects.rise.pattern_spec import Role
+from riselang.dialects.rise.types import ArrayType, uncurry
+from riselang.term.cost import byte_size
+from riselang.term.nodes import Lambda, Pattern, Term, apply_all, spine
+from riselang.term.view_inverses import is_view
+
+BUFFERED_PATTERNS = frozenset((
+    "reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "iterate", "iterateSeq", "while",
+    "toMem", "circularBuffer", "rotateValues",
+))  # fmt: skip
+"""Patterns whose arrays are in buffers of their own when they are read."""
+SELECTIONS = ("at", "sliceAt", "reorder")
+"""Patterns that select elements of their last argument, at indices that are computed."""
+
+
+def is_in_buffer(term: Term) -> bool:
+    """Whether a value that is read is in buffers, or a view of such values, at any indices."""
+    stack = [term]
+    while stack:
+        current = stack.pop()
+        head, arguments = spine(current)
+        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+            if not is_view(current):
+                return False
+        elif head.spec in (FST, SND):
+            stack.append(_selected_part(head, arguments[0]))
+        elif head.spec.name in SELECTIONS:
+            stack.append(arguments[-1])
+        elif head.spec.role is Role.VIEW:
+            stack.extend(arguments)
+        elif head.spec.name not in BUFFERED_PATTERNS and not _has_views(head, arguments):
+            return False
+    return True
+
+
+def _has_views(head: Pattern, arguments: Sequence[Term]) -> bool:
+    """Whether all elements of a map or a generate are views of variables."""
+    if head.spec is GENERATE and isinstance(arguments[0], Lambda):
+        return is_view(arguments[0].body)
+    return is_view(apply_all(head, arguments))
+
+
+def _selected_part(projection: Pattern, pair: Term) -> Term:
+    """The component that fst or snd selects, or the pair if its components are not known."""
+    head, parts = spine(pair)
+    is_tuple = isinstance(head, Pattern) and head.spec is TUPLE and len(parts) == 2
+    return parts[0 if projection.spec is FST else 1] if is_tuple else pair
+
+
+def repeats_elements(view: Pattern, arguments: Sequence[Term]) -> bool:
+    """Whether a view has more elements than its argument, such as windows that overlap."""
+    if view.spec.role is not Role.VIEW or len(arguments) != view.spec.arity or not arguments:
+        return False
+    source, result = arguments[-1].type, uncurry(view.type)[1]
+    if not isinstance(source, ArrayType) or not isinstance(result, ArrayType):
+        return False
+    sizes = [byte_size([type]) for type in (source, result)]
+    return all(size.is_constant for size in sizes) and sizes[0].constant < sizes[1].constant
