@@ -89,6 +89,7 @@ class Builder:
         self.scope = build.Scope()
         self.location: SourceLocation | None = None
         self._operations: dict[tuple[object, ...], Node] = {}
+        self._stored: dict[Node, Node] = {}
 
     @contextmanager
     def in_scope(self, scope: build.Scope) -> Generator[build.Scope]:
@@ -340,6 +341,14 @@ class Builder:
 
     def clamp_idx(self, bound: Nat, value: Node) -> Node:
         return self.apply(patterns.CLAMP_IDX, [bound, index], value)
+
+    def store(self, value: Node) -> Node:
+        """Store a computed array in memory, since it is read often; equal ones share a node."""
+        if build.is_view_node(value) or not isinstance(value.type, ArrayType):
+            return value
+        if value not in self._stored:
+            self._stored[value] = self.apply(patterns.TO_MEM, ["heap", value.type], value)
+        return self._stored[value]
 
     # Values of every type
 

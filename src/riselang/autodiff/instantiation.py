@@ -70,12 +70,25 @@ def instantiate(builder: Builder, function: Term, arguments: Sequence[Node]) -> 
 class _Instantiation:
     def __init__(self, builder: Builder):
         self._builder = builder
+        self._applications: list[build.Application] = []
         self._nodes: dict[tuple[Term, int, build.Scope], tuple[_Environment, _Value]] = {}
 
     def apply_to_nodes(self, function: Term, arguments: Sequence[Node]) -> Node:
         result = self._apply(self._evaluate(function, None), list(arguments))
         assert isinstance(result, Node)
+        self._drop_needless_stores(result)
         return result
+
+    def _drop_needless_stores(self, root: Node) -> None:
+        """Drop `toMem` from values that have several uses: a let stores them anyway."""
+        counts = build.count_uses(root).counts
+        stores: dict[Node, Node] = {}
+        for node in self._applications:
+            stored = arguments_of(node, patterns.TO_MEM)
+            if stored is not None and counts.get(stored[0], 0) > 1:
+                stores[node] = stored[0]
+        for node in self._applications:
+            node.arguments = [stores.get(each, each) for each in node.arguments]
 
     def _evaluate(self, term: Term, environment: _Environment) -> _Value:
         """Return the value of a term: a function, or a node of the current scope."""
@@ -178,7 +191,10 @@ class _Instantiation:
             pattern.type, pattern.spec, arguments, pattern.to,
             scope=builder.scope, location=builder.location,
         )  # fmt: skip
-        return builder.call(use, nodes)
+        call = builder.call(use, nodes)
+        assert isinstance(call, build.Application)
+        self._applications.append(call)
+        return call
 
     def _node(self, value: _Value, type: RiseType) -> Node:
         """Return a value as a node; a function becomes a lambda."""

@@ -100,14 +100,26 @@ class Nests:
             if value.body is read.variable and read.labels == value.labels:
                 return read.array
         order = (*value.labels, *value.summed)
-        nodes = {each: self._reorder(each, order) for each in value.reads}
-        return self._level(value, order, nodes)
+        reads = tuple(self._store_if_read_often(each, order) for each in value.reads)
+        nodes = {each: self._reorder(each, order) for each in reads}
+        return self._level(replace(value, reads=reads), order, nodes)
+
+    def as_nest(self, value: Contribution) -> Nest:
+        """Return a contribution as a nest."""
+        return value if isinstance(value, Nest) else nest_of(self.builder, self.dense(value))
 
     def as_dense_nest(self, value: Contribution) -> Nest:
         """Return a contribution as a nest whose elements are stored or cheap."""
         if isinstance(value, Nest) and not value.summed:
             return value
-        return nest_of(self.builder, self.dense(value))
+        return nest_of(self.builder, self.builder.store(self.dense(value)))
+
+    def _store_if_read_often(self, read: Read, order: Sequence[Label]) -> Read:
+        """Store an array that a loop reads again in each of its iterations."""
+        others = [each for each in order if each not in read.labels]
+        if not read.labels or all(label.length == Nat.const(1) for label in others):
+            return read
+        return replace(read, array=self.builder.store(read.array))
 
     def _reorder(self, read: Read, order: Sequence[Label]) -> Node:
         wanted = [label for label in order if label in read.labels]

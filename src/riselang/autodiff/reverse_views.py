@@ -69,10 +69,9 @@ def _component(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: L
 @rule(patterns.TRANSPOSE)
 def _transpose(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
     def swap(leaf: Contribution) -> Contribution:
-        if isinstance(leaf, Sparse):
-            leaf = nest_of(reverse.builder, reverse.nests.dense(leaf))
-        first, second, *others = leaf.labels
-        return Nest((second, first, *others), leaf.body, leaf.reads, leaf.summed)
+        nest = reverse.nests.as_nest(leaf)
+        first, second, *others = nest.labels
+        return replace(nest, labels=(second, first, *others))
 
     cotangents.add(entry.operands[0], [None if leaf is None else swap(leaf) for leaf in leaves])
 
@@ -95,9 +94,13 @@ def _view(*specs: PatternSpec) -> Callable[[Transposition], None]:
 @rule(patterns.SPLIT)
 def _split(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
     def join(leaf: Contribution) -> Contribution:
-        if isinstance(leaf, Nest) and not _reads(leaf, leaf.labels[:2]):
-            length = leaf.labels[0].length * leaf.labels[1].length
-            return replace(leaf, labels=(Label(length), *leaf.labels[2:]))
+        if isinstance(leaf, Nest):
+            outer, inner, *others = leaf.labels
+            for label, other in ((outer, inner), (inner, outer)):
+                if label.length == Nat.const(1) and not _reads(leaf, [label]):
+                    return replace(leaf, labels=(other, *others))
+            if not _reads(leaf, [outer, inner]):
+                return replace(leaf, labels=(Label(outer.length * inner.length), *others))
         return nest_of(reverse.builder, reverse.builder.join(reverse.nests.dense(leaf)))
 
     cotangents.add(entry.operands[0], [None if leaf is None else join(leaf) for leaf in leaves])
@@ -229,6 +232,9 @@ def _at(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) 
     for leaf in leaves:
         if leaf is None:
             results.append(None)
+        elif bound == Nat.const(1):
+            nest = reverse.nests.as_nest(leaf)
+            results.append(replace(nest, labels=(Label(bound), *nest.labels)))
         elif isinstance(leaf, Sparse):
             loops = leaf.loops
             outer = Nest(loops, index.body, index.reads)
