@@ -10,6 +10,7 @@ from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
+    SORT,
     TYPE_PARAMETERS,
     ZIP,
 )
@@ -94,10 +95,23 @@ class PatternFunction:
         if inferred:
             known = {**known, **self._convert_inferred_sizes(inferred)}
         if len(given) < self.spec.arity or len(sizes) < len(self.spec.explicit):
+            self._check_functions(given)
             partial: Any = PatternFunction(self.spec, sizes, given, to, known, order)
             return partial
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
         return Value(permit_order(apply_pattern(self.spec, parameters, given, to), order))
+
+    def _check_functions(self, given: Sequence[Any]) -> None:
+        """Reject values where functions are expected, such as the array in `rl.sort(x)`."""
+        inputs, _ = uncurry(self.spec.type)
+        for position, (type, argument) in enumerate(zip(inputs, given, strict=False)):
+            if isinstance(type, FunType) and not callable(argument):
+                advice = "; rl.numpy.sort(x) sorts in ascending order" if self.spec is SORT else ""
+                raise UserError(
+                    f"{self.spec.name}, argument {position + 1}: expected a function, but found "
+                    f"{value_text(argument)}; {self.spec!r}{advice}",
+                    user_location(),
+                )
 
     def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
