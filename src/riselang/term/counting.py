@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from riselang.dialects.rise.pattern_registry import GATHER, GENERATE, MAP
+from riselang.dialects.rise.pattern_registry import GATHER, GENERATE, MAP, TUPLE
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import FunType, RiseType, contains_array, uncurry
 from riselang.nat import Nat
@@ -231,7 +231,9 @@ def _view_location(view: Pattern, arguments: Sequence[Value]) -> Data:
         return Data.REGISTER
     if locations == {Data.COMPUTED}:
         return Data.COMPUTED if view.spec.name in STORABLE_VIEWS else Data.BUFFER
-    if Data.BUFFER in locations:
+    # A pair with a computed component is stored; other views take scalars only as indices.
+    is_stored_pair = view.spec is TUPLE and Data.REGISTER in locations
+    if Data.BUFFER in locations or is_stored_pair:
         return Data.BUFFER
     is_gathered = view.spec is GATHER or Data.GATHERED in locations
     return Data.GATHERED if is_gathered else Data.MEMORY

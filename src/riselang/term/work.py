@@ -235,6 +235,9 @@ def _indexed_accesses(pattern: Pattern) -> Iterator[tuple[RiseType, int]]:
             yield inputs[1], 1
             # Combined arrays are stored before they replace the old ones.
             yield inputs[3], 2 if contains_array(element_of(inputs[3])) else 0
+        case "rotateValues":
+            # A window is stored if its elements are read at indices.
+            yield result, 1
         case _:
             return
 

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     TupleType,
     VectorType,
     contains_array,
+    leaves,
     uncurry,
 )
 from riselang.lowering.layouts import (
@@ -81,6 +82,11 @@ def _gpu_loop_kind(pattern: Pattern) -> LoopKind:
     if "d" not in pattern.spec.parameters:
         return LoopKind(part)
     return LoopKind(f"{part}_{'xyz'[size_argument(pattern, 'd').constant]}")
+
+
+def _is_empty(type: RiseType) -> bool:
+    """Whether a value of this type has no scalars."""
+    return all(any(length == 0 for length in lengths) for lengths, _ in leaves(type))
 
 
 def fits_in_registers(type: RiseType, max_elements: int) -> bool:
@@ -183,7 +189,7 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
 
     def store_reused_element(self, function: Value, value: SSAValue) -> SSAValue:
         """Store an element in a buffer if it is computed and the function uses it repeatedly."""
-        if not isinstance(function, Closure):
+        if not isinstance(function, Closure) or _is_empty(function.function.body.type):
             return value
         body = function.function.body
         if not isinstance(data_type(value), TupleType):
