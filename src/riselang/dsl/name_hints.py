@@ -20,7 +20,6 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "range": "use rl.arange(n)",
     "iota": "use rl.arange(n)",
     "flip": "use x | rl.reverse",
-    "grad": "riselang does not differentiate programs; differentiate with JAX and use rl.from_jax",
     "float32": "use rl.f32",
     "float64": "use rl.f64",
     "int32": "use rl.i32",
