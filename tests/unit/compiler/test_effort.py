@@ -45,9 +45,9 @@ def test_llvm_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[llvm.Effort] = []
     before = llvm._optimize_module
 
-    def noted(ir: str, target: Any, machine: Any, effort: llvm.Effort) -> Any:
+    def noted(ir: str, target: Any, machine: Any, effort: llvm.Effort, library: str) -> Any:
         seen.append(effort)
-        return before(ir, target, machine, effort)
+        return before(ir, target, machine, effort, library)
 
     monkeypatch.setattr(llvm, "_optimize_module", noted)
     for effort in EFFORTS:

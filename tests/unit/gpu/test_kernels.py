@@ -78,7 +78,8 @@ REFUSED: dict[str, tuple[str, type[RiseError], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_gpu_can_do_is_refused(name: str) -> None:
+def test_what_no_gpu_can_do_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_70")
     text, kind, message = REFUSED[name]
     with pytest.raises(kind) as caught:
         kernel(text).lower().as_text("ptx")

@@ -161,8 +161,9 @@ def test_a_kernel_waits_for_pages_in_its_first_call_alone() -> None:
     before = faults()
     for _ in range(20):
         call(a, b, out=out)
-    # Python itself touches some new pages; a packed matrix alone would be 128 of them.
-    assert faults() - before < a.nbytes // 4096
+    # Python and the stacks of threads touch some new pages; if each call waited for the pages of a
+    # packed matrix, there would be 20 times as many as the matrix has.
+    assert faults() - before < 5 * a.nbytes // 4096
     assert np.allclose(out, a @ b)
 
 

@@ -29,8 +29,11 @@ def test_everything_in_a_new_project_runs(
     assert (project / "README.md").read_text().startswith("# my-kernels\n")
     monkeypatch.syspath_prepend(str(project))
     names = ("kernels", "test_kernels", "benchmark")
-    _, tests, benchmark = (importlib.import_module(name) for name in names)
     modules: Any = sys.modules
+    for name in names:
+        # Other tests may have modules of these names.
+        monkeypatch.delitem(modules, name, raising=False)
+    _, tests, benchmark = (importlib.import_module(name) for name in names)
     for name in names:
         monkeypatch.delitem(modules, name)
     tests.test_smooth(10)
