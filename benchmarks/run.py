@@ -27,7 +27,8 @@ RIVALS = (
 )  # fmt: skip
 HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
-    "in_halide", "model_rivals", "c_rivals", "compile_cases", "compile_programs",
+    "in_halide", "model_rivals", "c_rivals", "compile_cases", "compile_programs", "gallery_loops",
+    "gallery_more_loops", "gallery_jax",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 

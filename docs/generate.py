@@ -17,6 +17,7 @@ from pathlib import Path
 from making import (
     commands,
     dialect,
+    gallery,
     grammars,
     pages,
     patterns,
@@ -30,6 +31,7 @@ from making import (
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PICTURES = DOCS / "gallery"
+GALLERY = DOCS / "gallery.md"
 WHOLE = {
     "patterns.md": patterns.reference,
     "dialect.md": dialect.page,
@@ -74,6 +76,9 @@ def generated_with_pictures(path: Path, folder: Path) -> tuple[str, dict[str, pi
 
 def main(names: list[str]) -> None:
     wanted = selected(names)
+    if GALLERY in wanted:
+        for path, data in gallery.results():
+            write(path, data)
     for path in page_paths():
         if path not in wanted:
             continue

@@ -9,25 +9,24 @@ STEP, NOISE, DRIFT = 0.1, 0.5, 0.01
 
 @rl.jit
 def kalman_filter(measurements):
-    def track(series):
-        def update(state, measured):
-            position, speed, pp, ps, ss = state
-            position, pp = position + STEP * speed, pp + STEP * (2 * ps + STEP * ss) + DRIFT
-            ps, ss = ps + STEP * ss, ss + DRIFT
-            gain_p, gain_s = pp / (pp + NOISE), ps / (pp + NOISE)
-            error = measured - position
-            return (
-                position + gain_p * error,
-                speed + gain_s * error,
-                (1 - gain_p) * pp,
-                (1 - gain_p) * ps,
-                ss - gain_s * ps,
-            )
+    def update(state, measured):
+        position, speed, pp, ps, ss = state
+        position, pp = position + STEP * speed, pp + STEP * (2 * ps + STEP * ss) + DRIFT
+        ps, ss = ps + STEP * ss, ss + DRIFT
+        gain_p, gain_s = pp / (pp + NOISE), ps / (pp + NOISE)
+        error = measured - position
+        return (
+            position + gain_p * error,
+            speed + gain_s * error,
+            (1 - gain_p) * pp,
+            (1 - gain_p) * ps,
+            ss - gain_s * ps,
+        )
 
-        position, speed, *_ = series | rl.reduce(update, (0.0, 0.0, 1.0, 0.0, 1.0))
-        return position, speed
-
-    return measurements.T | rl.map(track) | rl.unzip
+    zeros, ones = rl.zeros(measurements.shape[1]), rl.ones(measurements.shape[1])
+    start = (zeros, zeros, ones, zeros, ones)
+    position, speed, *_ = measurements | rl.reduce(update, start)
+    return position, speed
 
 
 def expected(measurements):

@@ -4,15 +4,16 @@ import numpy as np
 
 import riselang as rl
 
+MAX_WEIGHT = 40
+
 
 @rl.jit(static="capacity")
 def knapsack(weights, values, capacity):
-    limits = rl.arange(capacity + 1, dtype=rl.i32)
-
     def add_item(best, item):
         weight, value = item
-        before = best[rl.max(limits - weight, 0)] + value
-        return rl.where(limits >= weight, rl.max(best, before), best)
+        padded = rl.concatenate([rl.full(MAX_WEIGHT, -(2**30), rl.i32), best])
+        start = rl.clamp_idx(MAX_WEIGHT + 1, MAX_WEIGHT - weight)
+        return rl.max(best, value + rl.slice_at(capacity + 1, start, padded))
 
     items = rl.zip(weights, values)
     return rl.reduce(add_item, rl.zeros(capacity + 1, rl.i32), items)
@@ -29,7 +30,7 @@ def expected(weights, values, capacity):
 
 def example_inputs(size=100):
     random = np.random.default_rng(27)
-    weights = random.integers(1, 40, size).astype(np.int32)
+    weights = random.integers(1, MAX_WEIGHT, size).astype(np.int32)
     return weights, random.integers(1, 100, size).astype(np.int32), 20 * size
 
 

@@ -10,7 +10,7 @@ def stream_compaction(signal):
     middle = signal[1:-1]
     is_peak = (middle > signal[:-2]) & (middle > signal[2:]) & (middle > 1.0)
     positions = rl.arange(1, len(signal) - 1)
-    return rl.compress(is_peak, positions), rl.compress(is_peak, middle)
+    return rl.compress(is_peak, rl.zip(positions, middle))
 
 
 def expected(signal):

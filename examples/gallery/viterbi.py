@@ -7,30 +7,26 @@ import riselang as rl
 
 @rl.jit
 def viterbi(start, transitions, emissions):
-    states = start.shape[0]
-
     def advance(score, observed):
-        candidates = score[:, None] + transitions
-        return candidates.max(axis=0) + observed
+        return (score[:, None] + transitions).max(axis=0) + observed
 
-    first = start + emissions[0]
-    scores = emissions[1:] | rl.scan(advance, first)
-    before = rl.concatenate([first[None], scores[:-1]])
-    sources = before | rl.map(lambda score: (score[:, None] + transitions).argmax(axis=0))
+    def go_back(state, score):
+        return (score + transitions[:, rl.clamp_idx(states, state)]).argmax()
+
+    states, first = start.shape[0], start + emissions[0]
+    scores = rl.concatenate([first[None], emissions[1:] | rl.scan(advance, first)])
     last = scores[-1].argmax()
-    path = sources[::-1] | rl.scan(lambda state, source: source[rl.clamp_idx(states, state)], last)
+    path = scores[:-1][::-1] | rl.scan(go_back, last)
     return rl.concatenate([path[::-1], last.reshape(1)])
 
 
 def expected(start, transitions, emissions):
-    score, sources = start + emissions[0], []
+    scores = [start + emissions[0]]
     for observed in emissions[1:]:
-        candidates = score[:, None] + transitions
-        sources.append(candidates.argmax(axis=0))
-        score = candidates.max(axis=0) + observed
-    path = [score.argmax()]
-    for source in reversed(sources):
-        path.append(source[path[-1]])
+        scores.append((scores[-1][:, None] + transitions).max(axis=0) + observed)
+    path = [scores[-1].argmax()]
+    for score in reversed(scores[:-1]):
+        path.append((score + transitions[:, path[-1]]).argmax())
     return np.array(path[::-1])
 
 

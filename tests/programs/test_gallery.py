@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "gallery"))
-
 from harness import NAMES, SMALL_SIZES, load
+
+from making import gallery
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -27,3 +23,9 @@ def test_there_are_forty_programs() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_of_the_page_computes_what_numpy_computes(name: str) -> None:
     load(name).check()
+
+
+@pytest.mark.nightly
+def test_the_page_shows_the_results() -> None:
+    changed = {path: data for path, data in gallery.results() if path.read_bytes() != data}
+    assert not changed, f"run docs/generate.py gallery.md: {[path.name for path in changed]}"
