@@ -31,7 +31,7 @@ from riselang.dsl.arrays.slices import FULL, is_full, resolve_slice, take_slice
 from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, project, select
-from riselang.dsl.tracing import type_text
+from riselang.dsl.tracing import type_text, value_text
 from riselang.nat import Nat
 
 MAX_LITERALS = 32
@@ -54,7 +54,7 @@ def subscript(value: Value, key: Any) -> Value:
 def _component(value: Value, key: Any) -> Value:
     first, *remaining = key if isinstance(key, tuple) else (key,)
     if not isinstance(first, int) or first not in (0, 1):
-        refuse(f"a pair is indexed by 0 or 1, but found {first!r}")
+        refuse(f"a pair is indexed by 0 or 1, but found {value_text(first)}")
     result = project(value, first)
     return subscript(result, tuple(remaining)) if remaining else result
 
@@ -88,7 +88,10 @@ def _axis_count(key: Any) -> int:
 
 def _as_key(key: Any) -> Any:
     """Return a list or NumPy array of integers as literals, or as a captured array if long."""
-    numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
+    try:
+        numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
+    except ValueError:
+        refuse(f"the lists in {value_text(key)} have different lengths, but must have the same")
     if numbers is None or numbers.ndim == 0 or numbers.dtype.kind not in "iu" or not numbers.size:
         return key
     if numbers.size > MAX_LITERALS:
@@ -200,8 +203,8 @@ def _as_integer(key: Any, type: Any) -> int:
         return index(key)
     except TypeError:
         refuse(
-            f"an array is indexed by numbers, slices and arrays of integers, but found {key!r} for "
-            f"{type_text(type)}"
+            "an array is indexed by numbers, slices and arrays of integers, but found "
+            f"{value_text(key)} for {type_text(type)}"
         )
 
 

@@ -265,7 +265,7 @@ def trace_argument(
         expected = trace.inference.function_type(inputs, output)
         raise UserError(
             f"{what}: expected a function of type {type_text(trace.inference.resolve(expected))}, "
-            f"but found {function!r}; {spec!r}",
+            f"but found {value_text(function)}; {spec!r}",
             user_location(),
         )
     if (as_function := getattr(function, "as_function", None)) is not None:

@@ -71,11 +71,8 @@ class PatternFunction:
         self, *arguments: Given, to: str | None = None, order: str | None = None, **inferred: Any
     ) -> Value:
         """Return the result, or the pattern with these arguments, which is a value, too."""
-        if to is not None and (not self.spec.has_target or to not in LOOP_DIALECTS):
-            raise UserError(
-                f"{self.spec.name}: to={to!r} is not supported; loops accept 'affine' or 'scf'",
-                user_location(),
-            )
+        if to is not None:
+            self._check_target(to)
         if order is not None:
             check_order(self.spec, order)
         missing = self.spec.explicit[len(self._sizes) :]
@@ -112,6 +109,14 @@ class PatternFunction:
                     f"{value_text(argument)}; {self.spec!r}{advice}",
                     user_location(),
                 )
+
+    def _check_target(self, to: object) -> None:
+        if not (self.spec.has_target and isinstance(to, str) and to in LOOP_DIALECTS):
+            raise UserError(
+                f"{self.spec.name}: to={value_text(to)} is not supported; loops accept 'affine' or "
+                "'scf'",
+                user_location(),
+            )
 
     def _convert_inferred_sizes(self, inferred: Mapping[str, Any]) -> dict[str, Argument]:
         names = set(self.spec.parameters) - set(self.spec.explicit) - set(TYPE_PARAMETERS)
@@ -165,10 +170,10 @@ class PatternFunction:
         known = KEYWORD_PARAMETERS[name]
         if isinstance(value, Value):
             raise self._missing_sizes_error(f"found {value!r}")
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise UserError(
                 f"{self.spec.name}({name}): expected one of {', '.join(known)}, but found "
-                f"{value!r}",
+                f"{value_text(value)}",
                 user_location(),
             )
         return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from riselang.dialects.rise.pattern_spec import PatternSpec
+from riselang.dsl.tracing import value_text
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 from riselang.term import build
@@ -13,17 +14,18 @@ ASSOCIATIVE = ("add", "mult", "max", "min", "bitand", "bitor", "bitxor", "fma")
 """The operations by which a reduction in any order may combine its accumulator with an element."""
 
 
-def check_order(spec: PatternSpec, order: str) -> None:
+def check_order(spec: PatternSpec, order: object) -> None:
     """Reject an order that a pattern does not take."""
     if spec.name not in REDUCTIONS:
         raise UserError(
-            f"{spec.name}: order={order!r} is not supported; only reductions have an order",
+            f"{spec.name}: order={value_text(order)} is not supported; only reductions "
+            "have an order",
             user_location(),
         )
-    if order != ANY_ORDER:
+    if not isinstance(order, str) or order != ANY_ORDER:
         raise UserError(
-            f'{spec.name}: order must be "any", but is {order!r}; without it, a reduction combines '
-            "its elements from left to right",
+            f'{spec.name}: order must be "any", but is {value_text(order)}; without it, a '
+            "reduction combines its elements from left to right",
             user_location(),
         )
 

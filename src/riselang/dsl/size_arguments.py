@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from riselang.dsl.tracing import known_sizes
+from riselang.dsl.tracing import known_sizes, value_text
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat, NatError, as_nat
 from riselang.support.errors import UserError
@@ -16,7 +16,8 @@ def as_size(size: Any, what: str) -> Nat:
     try:
         found = as_nat(size if isinstance(size, str | Nat) else _as_integer(size))
     except NatError as error:
-        raise UserError(f"{what}: {size!r} is not a size: {error}", user_location()) from None
+        message = f"{what}: {value_text(size)} is not a size: {error}"
+        raise UserError(message, user_location()) from None
     if found.is_constant and found.constant < 0:
         raise UserError(f"{what}: {size!r} is not a size: it is negative", user_location())
     return found.substitute(known_sizes())

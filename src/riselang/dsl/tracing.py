@@ -171,16 +171,12 @@ def broadcast_hint(type: VectorType, scalar: str) -> str:
     return f"rl.vector_from_scalar({_hide_unknowns(str(type.length))}, {scalar})"
 
 
-MAX_PRINTED = 8
-"""The maximum number of elements of an array that a message contains."""
-
-
 def value_text(value: Any) -> str:
-    """Format a Python value for an error message; functions by name, large arrays by shape."""
-    if isinstance(value, np.ndarray) and value.size > MAX_PRINTED:
-        return f"a NumPy array of shape {value.shape}"
+    """Format a Python value for an error message, in one line; functions by name."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
     if not callable(value):
-        return repr(value)
+        return " ".join(repr(value).split())
     name = getattr(value, "__name__", "")
     return "a lambda" if name == "<lambda>" else f"the function {name}" if name else repr(value)
 

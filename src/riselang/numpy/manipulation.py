@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from riselang.dialects.rise.types import f64, i64
@@ -22,6 +23,7 @@ from riselang.dsl.arrays.shapes import (
 )
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, convert, select
+from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import as_type, as_value, promote, result_type
 
 pad, take_along_axis, sort, argsort = (
@@ -187,9 +189,15 @@ def broadcast_arrays(*arrays: Any) -> list[Value]:
     return [repeat_to("broadcast_arrays", array, shape) for array in arrays]
 
 
+def _check_sequence(name: str, arrays: Any) -> Sequence[Any]:
+    if not isinstance(arrays, tuple | list | Value):
+        refuse(f"{name}: expected a sequence of arrays, but found {value_text(arrays)}")
+    return arrays  # type: ignore[return-value]
+
+
 def concatenate(arrays: Any, axis: Any = 0) -> Value:
     """Return the elements of several arrays one after the other along an axis."""
-    return layout.concatenate(promote(*arrays), axis)
+    return layout.concatenate(promote(*_check_sequence("concatenate", arrays)), axis)
 
 
 concat = concatenate
@@ -197,7 +205,7 @@ concat = concatenate
 
 def stack(arrays: Any, axis: int = 0) -> Value:
     """Return the array of these arrays."""
-    return layout.stack(promote(*arrays), axis)
+    return layout.stack(promote(*_check_sequence("stack", arrays)), axis)
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Value, ...]:

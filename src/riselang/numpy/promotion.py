@@ -42,8 +42,8 @@ def as_type(dtype: Any) -> ScalarType:
         return dtype
     try:
         return _types()[np.dtype(dtype)]
-    except (TypeError, KeyError):
-        refuse(f"expected a type such as rl.f32 or numpy.float32, but found {dtype!r}")
+    except (TypeError, ValueError, KeyError):
+        refuse(f"expected a type such as rl.f32 or numpy.float32, but found {value_text(dtype)}")
 
 
 def type_of(value: Any) -> RiseType:
@@ -55,6 +55,8 @@ def type_of(value: Any) -> RiseType:
 def result_type(*operands: Any) -> ScalarType:
     """Return the type to which values, types and Python numbers are promoted."""
     dtypes = [dtype for operand in operands if (dtype := _promotable(operand)) is not None]
+    if not dtypes:
+        refuse("expected numbers or arrays of numbers; the types of these are not known")
     try:
         return _types()[np.result_type(*dtypes)]
     except (TypeError, KeyError):
@@ -122,6 +124,8 @@ def as_value(operand: Any, type: ScalarType | None = None) -> Value:
         return convert(operand, type)
     if isinstance(operand, np.generic):
         operand = operand.item()
+    if not isinstance(operand, bool | int | float):
+        refuse(f"expected a number or an array of numbers, but found {value_text(operand)}")
     wanted = type or result_type(operand)
     if wanted == i1:
         return Value(as_node(bool(operand)))

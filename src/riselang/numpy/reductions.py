@@ -11,7 +11,9 @@ from riselang.dialects.rise.types import i1, i64
 from riselang.dsl.arrays import reductions, selections
 from riselang.dsl.arrays.layout import concatenate
 from riselang.dsl.arrays.shapes import as_array, normalize_axis, rank_of, shape_of
+from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, build_operation, convert
+from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import (
     as_type,
     as_value,
@@ -96,6 +98,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = as_array("diff", x)
     parts = [part for part in (prepend, x, append) if part is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else x
+    if not isinstance(n, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        refuse(f"diff: n is an integer, but found {value_text(n)}")
     for _ in range(n):
         x = selections.along_axis("diff", lambda row: row[1:] - row[:-1], x, axis)
     return x

@@ -50,7 +50,7 @@ def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
         return
     write_file(options.output, data)
     output = OUTPUT_TEXTS.get(options.emit, f"the stage '{options.emit}'")
-    print(f"wrote '{options.output}': {output}", file=sys.stderr)
+    print(f"wrote '{options.output}': {output}")
 
 
 def _emit(options: argparse.Namespace, source: SourceFile, sizes: Mapping[str, int]) -> bytes:

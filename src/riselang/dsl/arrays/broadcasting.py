@@ -88,7 +88,7 @@ def broadcast_shapes(name: str, operands: Sequence[Any]) -> Shape:
 
 def broadcast_lengths(name: str, shapes: Sequence[Shape]) -> Shape:
     """Return the shape to which these are broadcast; axes are aligned from the last."""
-    rank = max(len(shape) for shape in shapes)
+    rank = max((len(shape) for shape in shapes), default=0)
     result: list[Nat] = []
     for axis in range(-rank, 0):
         lengths = [shape[axis] for shape in shapes if len(shape) >= -axis]

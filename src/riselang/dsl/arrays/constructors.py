@@ -15,7 +15,7 @@ from riselang.dsl.arrays.shapes import as_shape, length_value, literal_of
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, as_node, convert, select
-from riselang.dsl.tracing import current_trace
+from riselang.dsl.tracing import current_trace, value_text
 from riselang.nat import Nat
 
 MAX_OFFSET = 1 << 62
@@ -34,6 +34,8 @@ def ones(shape: Any, dtype: ScalarType | None = None) -> Value:
 
 def full(shape: Any, value: Any, dtype: ScalarType | None = None) -> Value:
     """Return an array whose elements are all this value; `shape` is a size or several."""
+    if dtype is not None and not isinstance(dtype, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        refuse(f"full: expected a type such as rl.f32, but found {value_text(dtype)}")
     element = Value(as_node(value, None if isinstance(value, Value) else dtype))
     if dtype is not None and element.type != dtype:
         element = convert(element, dtype)
@@ -62,7 +64,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: ScalarType | None
     first, last = (0, start) if stop is None else (start, stop)
     for number in (first, last, step):
         if isinstance(number, bool) or not isinstance(number, int | float | Nat):
-            refuse(f"arange: expected numbers or sizes such as x.shape[0], but found {number!r}")
+            found = value_text(number)
+            refuse(f"arange: expected numbers or sizes such as x.shape[0], but found {found}")
     if step == 0:
         refuse("arange: the step cannot be 0")
     has_floats = any(isinstance(number, float) for number in (first, last, step))

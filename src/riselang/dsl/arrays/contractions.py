@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 from riselang.dsl import patterns
@@ -24,8 +25,8 @@ from riselang.dsl.arrays.shapes import (
 )
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
-from riselang.dsl.symbolic_values import Value
-from riselang.dsl.tracing import type_text
+from riselang.dsl.symbolic_values import Value, capture_arrays
+from riselang.dsl.tracing import type_text, value_text
 from riselang.nat import Nat
 
 ADD = scalar_function("add")
@@ -38,10 +39,11 @@ SUBSCRIPTS = re.compile(rf"({TERM}(?:,{TERM})*)(?:->({TERM}))?")
 
 def einsum(subscripts: str, *arrays: Any) -> Value:
     """Return a tensor contraction in Einstein's notation: `einsum("ij,jk->ik", A, B)`."""
-    text = subscripts.replace(" ", "")
-    match = SUBSCRIPTS.fullmatch(text)
+    if not isinstance(subscripts, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        refuse(f"einsum: expected text such as 'ij,jk->ik', but found {value_text(subscripts)}")
+    match = SUBSCRIPTS.fullmatch(subscripts.replace(" ", ""))
     if match is None:
-        refuse(f"einsum: {subscripts!r} is not of the form 'ij,jk->ik'")
+        refuse(f"einsum: {value_text(subscripts)} is not of the form 'ij,jk->ik'")
     terms = match[1].split(",")
     if len(terms) != len(arrays):
         refuse(f"einsum: {subscripts!r} has {len(terms)} terms, but there are {len(arrays)} arrays")
@@ -85,6 +87,10 @@ def _kept_labels(
 
 def dot(a: Any, b: Any) -> Value:
     """Contract the last axis of `a` with the last axis of `b`, or its last but one."""
+    a, b = capture_arrays((a, b))
+    for value in (a, b):
+        if not isinstance(value, Value | Number):
+            refuse(f"dot: expected an array or a number, but found {value_text(value)}")
     if rank_of(a) == 0 or rank_of(b) == 0:
         return a * b
     if rank_of(a) <= 2 and rank_of(b) <= 2:

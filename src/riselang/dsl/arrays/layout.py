@@ -247,13 +247,17 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Value:
         return reshape_to(_roll_first(shift, flatten(x)), shape_of(x))
     axes = normalize_axes("roll", axis, rank_of(x))
     shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        refuse(f"roll: {len(shifts)} shifts do not match {len(axes)} axes; pass one for each")
     for position, distance in zip(axes, shifts, strict=True):
         x = map_at(position, partial(_roll_first, distance), x)
     return x
 
 
-def _roll_first(shift: int, x: Value) -> Value:
+def _roll_first(shift: Any, x: Value) -> Value:
     length: Nat = x.type.length  # type: ignore[attr-defined]
+    if not isinstance(shift, int):
+        refuse(f"roll: a shift is an integer, but found {value_text(shift)}")
     distance = shift % length.constant if length.is_constant and length != 0 else shift
     if distance == 0 or length == 0:
         return x

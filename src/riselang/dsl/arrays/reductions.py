@@ -22,7 +22,7 @@ from riselang.dsl.arrays.shapes import (
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import Value, convert
-from riselang.dsl.tracing import type_text
+from riselang.dsl.tracing import type_text, value_text
 
 ADD, MULT, MAX, MIN, OR, AND = (
     scalar_function(name) for name in ("add", "mult", "max", "min", "bitor", "bitand")
@@ -30,12 +30,14 @@ ADD, MULT, MAX, MIN, OR, AND = (
 
 
 def reduce_axes(
-    name: str, reduce_row: Callable[[Value], Any], x: Any, axis: Any, keepdims: bool
+    name: str, reduce_row: Callable[[Value], Any], x: Any, axis: Any, keepdims: Any
 ) -> Value:
     """Apply a function to the elements along some axes, in row-major order."""
     x = as_array(name, x, 0)
     rank = rank_of(x)
     axes = normalize_axes(name, axis, rank)
+    if not isinstance(keepdims, bool | int):
+        refuse(f"{name}: keepdims is True or False, but found {value_text(keepdims)}")
     kept = [number for number in range(rank) if number not in axes]
     if rank == 0 or not axes:
         rows = map_at(rank, lambda element: patterns.generate(lambda _: element, n=1), x)

@@ -36,8 +36,10 @@ def rank_of(value: Any) -> int:
     return len(shape_of(value))
 
 
-def element_type(value: Value) -> RiseType:
+def element_type(value: Any) -> RiseType:
     """Return the type of the elements of an array; that of a scalar is its own."""
+    if not isinstance(value, Value):
+        refuse(f"expected an array, but found {value_text(value)}")
     type = value.type
     while isinstance(type, ArrayType):
         type = type.element
@@ -102,7 +104,7 @@ def normalize_axis(name: str, axis: Any, rank: int) -> int:
             raise TypeError
         number = index(axis)
     except TypeError:
-        refuse(f"{name}: an axis is an integer, but found {axis!r}")
+        refuse(f"{name}: an axis is an integer, but found {value_text(axis)}")
     if not -rank <= number < rank:
         refuse(f"{name}: axis {number} does not exist; the array has {dimensions(rank)}")
     return number % rank
