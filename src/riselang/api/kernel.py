@@ -37,6 +37,7 @@ from riselang.support.forking import hold_forks
 from riselang.support.html import code, table
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
+from riselang.term.mathlib import is_library_name
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.size_substitution import open_term_binder, substitute_sizes, term_names
 from riselang.term.substitution import shift
@@ -366,6 +367,8 @@ class Kernel(ABC):
         types = tuple(substitute(type, sizes, {}) for type in self.types)
         source, results = self.source(types, sizes)
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
+        if is_library_name(name):
+            name = f"{name}_kernel"  # a program may call the function of the math library
         interface = self.interface_of(source)
         return Traced(name, source, results, self.options, self.strategy, interface)
 

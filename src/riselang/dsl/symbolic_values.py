@@ -12,6 +12,7 @@ import numpy as np
 from riselang.dialects.rise.lane_types import lane_type
 from riselang.dialects.rise.pattern_registry import CLAMP_IDX, FROM_IDX, FST, SND
 from riselang.dialects.rise.types import (
+    COMPLEX_TYPES,
     ArrayType,
     IdxType,
     RiseType,
@@ -274,6 +275,7 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
     """Build an operation whose operands and result have the same type."""
     trace = current_trace()
     symbol = symbol or name
+    operands = with_complex_numbers(operands)
     if has_arrays(operands):
         return map_arrays(symbol, partial(build_operation, name, symbol=symbol), operands)
     nodes = _convert_operands(symbol, operands)
@@ -361,6 +363,21 @@ def complex_part(name: str, value: Operand) -> Value:
     return Value(part_node(name, as_node(value)))
 
 
+def with_complex_numbers(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """Convert floats that are combined with a complex number of Python, as in `x * 1j`."""
+    if not any(isinstance(each, complex) for each in operands):
+        return operands
+    return tuple(_as_complex(each) if isinstance(each, Value) else each for each in operands)
+
+
+def _as_complex(value: Value) -> Value:
+    type = value.type
+    while isinstance(type, ArrayType):
+        type = type.element
+    is_part = isinstance(type, ScalarType) and type in COMPLEX_TYPES
+    return convert(value, COMPLEX_TYPES[type]) if is_part else value
+
+
 def make_complex(real: Operand, imaginary: Operand) -> Value:
     """Return complex numbers from their parts: two scalars, or arrays of these."""
     if has_arrays((real, imaginary)):
@@ -370,6 +387,7 @@ def make_complex(real: Operand, imaginary: Operand) -> Value:
 
 def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
+    left, right = with_complex_numbers((left, right))
     if has_arrays((left, right)):
         return map_arrays(symbol, partial(compare, predicate, symbol), (left, right))
     nodes = _convert_operands(symbol, (left, right))

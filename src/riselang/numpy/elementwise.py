@@ -6,16 +6,27 @@ from collections.abc import Callable, Sequence
 from math import log
 from typing import Any
 
-from riselang.dialects.rise.types import ScalarType, bf16, f16, f32, i1, i8, is_float
+from riselang.dialects.rise.types import (
+    COMPLEX_TYPES,
+    ScalarType,
+    bf16,
+    f16,
+    f32,
+    i1,
+    i8,
+    is_float,
+    is_unsigned,
+)
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
 from riselang.dsl.arrays.selections import clip as clip_elements
-from riselang.dsl.arrays.shapes import literal_of
+from riselang.dsl.arrays.shapes import literal_of, scalar_dtype
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import (
     Value,
     build_operation,
     compare,
+    complex_part,
     convert,
     select,
 )
@@ -36,10 +47,17 @@ def _named(name: str, description: str, function: Function) -> Function:
 def _float_function(name: str, scalar_name: str) -> Function:
     """Return a function of floats; integers are converted to f64."""
 
-    def apply(*operands: Any) -> Value:
-        return build_operation(scalar_name, *promote_to_floats(*operands), symbol=name)
+    def apply(x: Any) -> Value:
+        return build_operation(scalar_name, *promote_to_floats(x), symbol=name)
 
     return _named(name, f"Return `{scalar_name}` of each element.", apply)
+
+
+def _function_of_two_floats(name: str) -> Function:
+    def apply(x: Any, y: Any) -> Value:
+        return build_operation(name, *promote_to_floats(x, y))
+
+    return _named(name, f"Return `{name}` of the elements of two arrays.", apply)
 
 
 exp, expm1, log_, log1p, log2, log10, sqrt = (
@@ -49,9 +67,8 @@ exp, expm1, log_, log1p, log2, log10, sqrt = (
 sin, cos, tan, sinh, cosh, tanh = (
     _float_function(name, name) for name in ["sin", "cos", "tan", "sinh", "cosh", "tanh"]
 )
-asin, acos, atan, atan2, copysign = (
-    _float_function(name, name) for name in ["asin", "acos", "atan", "atan2", "copysign"]
-)
+asin, acos, atan = (_float_function(name, name) for name in ["asin", "acos", "atan"])
+atan2, copysign = (_function_of_two_floats(name) for name in ("atan2", "copysign"))
 exp2, cbrt = (_float_function(name, name) for name in ("exp2", "cbrt"))
 
 
@@ -60,7 +77,9 @@ def _rounding(name: str, scalar_name: str) -> Function:
 
     def apply(x: Any) -> Value:
         (value,) = promote(x)
-        return build_operation(scalar_name, value, symbol=name) if _is_float(value) else value
+        if not _is_float(value) and not _is_complex(value):
+            return value
+        return build_operation(scalar_name, value, symbol=name)
 
     return _named(name, f"Return `{scalar_name}` of each float; integers stay as they are.", apply)
 
@@ -72,6 +91,11 @@ round = _rounding("round", "roundeven")
 def _is_float(value: Value) -> bool:
     type = type_of(value)
     return isinstance(type, ScalarType) and is_float(type)
+
+
+def _is_complex(value: Value) -> bool:
+    type = type_of(value)
+    return isinstance(type, ScalarType) and type.is_complex
 
 
 def _binary(name: str, function: Function, description: str) -> Function:
@@ -174,7 +198,9 @@ def pow(x: Any, y: Any) -> Value:
     if isinstance(y, int) and y > 0 and not isinstance(y, bool):
         return as_value(x) ** y
     x, y = promote(x, y)
-    return x**y if _is_float(x) else map_elements("pow", _integer_power, (x, y))
+    if _is_float(x) or _is_complex(x):
+        return x**y
+    return map_elements("pow", _integer_power, (x, y))
 
 
 def _integer_power(base: Value, exponent: Value) -> Value:
@@ -212,7 +238,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Value:
 def absolute(x: Any) -> Value:
     """Return the absolute value of each element."""
     (x,) = promote(x)
-    return x if type_of(x) == i1 else ABS(x)
+    return x if type_of(x) == i1 or is_unsigned(type_of(x)) else ABS(x)
 
 
 def negative(x: Any) -> Value:
@@ -264,13 +290,41 @@ def isnan(x: Any) -> Value:
 def isinf(x: Any) -> Value:
     """Return whether each element is an infinity."""
     (x,) = promote_to_floats(x)
-    return map_elements("isinf", lambda a: ABS(a) == INFINITY, (x,))
+    return map_elements("isinf", lambda a: ABS(a) == INFINITY, (x,))  # also of complex numbers
 
 
 def isfinite(x: Any) -> Value:
     """Return whether each element is a finite number."""
     (x,) = promote_to_floats(x)
     return map_elements("isfinite", lambda a: ABS(a) < INFINITY, (x,))
+
+
+def real(x: Any) -> Value:
+    """Return the real part of each number."""
+    (x,) = promote(x)
+    return complex_part("real", x) if _is_complex(x) else x
+
+
+def imag(x: Any) -> Value:
+    """Return the imaginary part of each number; that of a real number is 0."""
+    (x,) = promote(x)
+    if _is_complex(x):
+        return complex_part("imag", x)
+    return map_elements("imag", lambda a: literal_of(0, type_of(a)), (x,))
+
+
+def conj(x: Any) -> Value:
+    """Return the conjugate of each number; a real number is its own."""
+    (x,) = promote(x)
+    return complex_part("conj", x) if _is_complex(x) else x
+
+
+def angle(x: Any) -> Value:
+    """Return the angle of each number in the complex plane."""
+    (x,) = promote_to_floats(x)
+    if not _is_complex(x):
+        x = convert(x, COMPLEX_TYPES[scalar_dtype("angle", x)])
+    return build_operation("atan2", complex_part("imag", x), complex_part("real", x))
 
 
 def hypot(x: Any, y: Any) -> Value:

@@ -1,7 +1,7 @@
 """Type promotion as in NumPy and the Python array API standard.
 
 Python numbers adapt to the arrays that they are combined with: an integer to any type of numbers,
-and a float to any float.
+a float to any float or complex type, and a complex number to any complex type.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TypeVariable,
+    complex64,
+    complex128,
     f64,
     i1,
     i64,
@@ -33,7 +35,8 @@ from riselang.interpreter.scalar_semantics import numpy_dtype
 
 @cache
 def _types() -> dict[np.dtype[Any], ScalarType]:
-    return {numpy_dtype(type): type for type in SCALARS.values() if type != index_type}
+    types = (*SCALARS.values(), complex64, complex128)
+    return {numpy_dtype(type): type for type in types if type != index_type}
 
 
 def as_type(dtype: Any) -> ScalarType:
@@ -70,14 +73,9 @@ def _promotable(operand: Any) -> Any:
         operand = type_of(operand)
         if isinstance(operand, TypeVariable):
             return None
-    if isinstance(operand, complex) or (isinstance(operand, ScalarType) and operand.is_complex):
-        refuse(
-            f"rl.numpy works on real numbers, but found {_describe(operand)}; use operators, "
-            "rl.math, rl.real(x) and rl.imag(x) on complex numbers"
-        )
     if isinstance(operand, ScalarType):
         return numpy_dtype(operand)
-    if isinstance(operand, bool | int | float):
+    if isinstance(operand, bool | int | float | complex):
         return operand
     if isinstance(operand, np.generic | np.ndarray):
         return operand.dtype
@@ -104,13 +102,13 @@ def promote_to_floats(*operands: Any) -> list[Value]:
 
 def float_type(*operands: Any) -> ScalarType:
     type = result_type(*operands)
-    return type if is_float(type) else f64
+    return type if is_float(type) or type.is_complex else f64
 
 
 def sum_type(value: Any) -> ScalarType:
     """Return the type of a sum: i64 or u64 for integers and Booleans, so that few overflow."""
     type = result_type(value)
-    if is_float(type):
+    if is_float(type) or type.is_complex:
         return type
     return u64 if is_unsigned(type) else i64
 
@@ -131,4 +129,6 @@ def as_value(operand: Any, type: ScalarType | None = None) -> Value:
         return Value(as_node(bool(operand)))
     if isinstance(operand, bool):
         operand = int(operand)
+    if wanted.is_complex:
+        return Value(as_node(complex(operand), wanted))
     return literal_of(float(operand) if is_float(wanted) else operand, wanted)

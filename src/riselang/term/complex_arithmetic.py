@@ -107,10 +107,10 @@ class ComplexArithmetic:
         length = self.apply("mult", large, self.apply("sqrt", square))
         # With an infinite part, the length is infinite, even if the other part is NaN.
         infinity = self.constant(float("inf"))
-        infinite = self.apply_or(*(self.builder.compare("eq", each, infinity) for each in sizes))
+        infinite = self.either(*(self.builder.compare("eq", each, infinity) for each in sizes))
         return self.where(infinite, infinity, self.where(self.is_zero(large), large, length))
 
-    def apply_or(self, left: Node, right: Node) -> Node:
+    def either(self, left: Node, right: Node) -> Node:
         return self.builder.operation("bitor", [left, right], i1)
 
     def exp(self, z: Node) -> Node:
@@ -136,6 +136,59 @@ class ComplexArithmetic:
         is_zero = self.is_zero(root)
         return self.complex(first, self.where(is_zero, imaginary, second))
 
+    def combined(self, z: Node, names: tuple[str, str, str, str]) -> Node:
+        """Return `f(a) * g(b) + i * h(a) * k(b)` for the four functions and the parts a and b."""
+        real, imaginary = self.builder.parts(z)
+        factors = [
+            self.apply(name, part) for name, part in zip(names, (real, imaginary) * 2, strict=True)
+        ]
+        return self.complex(self.apply("mult", *factors[:2]), self.apply("mult", *factors[2:]))
+
+    def sin(self, z: Node) -> Node:
+        return self.combined(z, ("sin", "cosh", "cos", "sinh"))
+
+    def cos(self, z: Node) -> Node:
+        return self.conj(self.combined(z, ("cos", "cosh", "sin", "sinh")))
+
+    def sinh(self, z: Node) -> Node:
+        return self.combined(z, ("sinh", "cos", "cosh", "sin"))
+
+    def cosh(self, z: Node) -> Node:
+        return self.combined(z, ("cosh", "cos", "sinh", "sin"))
+
+    def tanh(self, z: Node) -> Node:
+        """With t = tanh(a) and u = tan(b): (t * (1 + u * u) + i * u / cosh(a) ** 2) divided by
+        1 + (t * u) ** 2; for large a, it is 1 or -1."""
+        real, imaginary = self.builder.parts(z)
+        t, u = self.apply("tanh", real), self.apply("tan", imaginary)
+        cosh, one, product = self.apply("cosh", real), self.constant(1.0), self.apply("mult", t, u)
+        whole = self.apply("add", one, self.apply("mult", product, product))
+        first = self.apply("mult", t, self.apply("add", one, self.apply("mult", u, u)))
+        second = self.apply("div", self.apply("div", u, cosh), cosh)
+        return self.complex(self.apply("div", first, whole), self.apply("div", second, whole))
+
+    def tan(self, z: Node) -> Node:
+        """Return `-i * tanh(i * z)`."""
+        real, imaginary = self.builder.parts(z)
+        turned = self.tanh(self.complex(self.apply("neg", imaginary), real))
+        first, second = self.builder.parts(turned)
+        return self.complex(second, self.apply("neg", first))
+
+    def pow(self, base: Node, exponent: Node) -> Node:
+        """Return `exp(exponent * log(base))`; powers of 0 are 1, 0 or NaN."""
+        power = self.exp(self.mult(exponent, self.log(base)))
+        real, imaginary = self.builder.parts(exponent)
+        zero, one, nan = (self.constant(number) for number in (0.0, 1.0, float("nan")))
+        is_positive = self.builder.compare("gt", real, zero)
+        is_none = self.both(self.is_zero(real), self.is_zero(imaginary))
+        first = self.where(is_none, one, self.where(is_positive, zero, nan))
+        second = self.where(self.either(is_none, is_positive), zero, nan)
+        is_zero = self.both(*map(self.is_zero, self.builder.parts(base)))
+        return self.select(is_zero, self.complex(first, second), power)
+
+    def both(self, left: Node, right: Node) -> Node:
+        return self.builder.operation("bitand", [left, right], i1)
+
     def compare(self, left: Node, right: Node) -> Node:
         """Whether both parts are equal, or one of them differs."""
         relation = self.predicate or ""
@@ -158,6 +211,13 @@ OPERATIONS: Mapping[str, Callable[..., Node]] = {
     "exp": ComplexArithmetic.exp,
     "log": ComplexArithmetic.log,
     "sqrt": ComplexArithmetic.sqrt,
+    "pow": ComplexArithmetic.pow,
+    "sin": ComplexArithmetic.sin,
+    "cos": ComplexArithmetic.cos,
+    "tan": ComplexArithmetic.tan,
+    "sinh": ComplexArithmetic.sinh,
+    "cosh": ComplexArithmetic.cosh,
+    "tanh": ComplexArithmetic.tanh,
     "complex": ComplexArithmetic.complex,
     "real": ComplexArithmetic.real,
     "imag": ComplexArithmetic.imag,

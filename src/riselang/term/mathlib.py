@@ -15,6 +15,13 @@ LIBRARY_FUNCTIONS: Mapping[str, str] = {
     **{f"math.{name}": name for name in LIBRARY_NAMES},
 }
 
+
+def is_library_name(name: str) -> bool:
+    """Whether a name is that of a function in the math library."""
+    names = LIBRARY_FUNCTIONS.values()
+    return name in names or (name.endswith("f") and name[:-1] in names)
+
+
 APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
 """The ops that are computed inline for f32 if the float permission is `relaxed`."""
 

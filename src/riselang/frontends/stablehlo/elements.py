@@ -76,10 +76,10 @@ COMPLEX_OPS = frozenset(
     f"stablehlo.{name}"
     for name in (
         "abs", "add", "broadcast", "broadcast_in_dim", "compare", "complex", "concatenate",
-        "constant", "convolution", "divide", "dot", "dot_general", "dynamic_slice",
+        "constant", "convolution", "cosine", "divide", "dot", "dot_general", "dynamic_slice",
         "dynamic_update_slice", "exponential", "gather", "imag", "log", "multiply", "negate",
-        "optimization_barrier", "pad", "real", "reduce", "reshape", "return", "reverse", "select",
-        "slice", "sqrt", "subtract", "transpose", "while",
+        "optimization_barrier", "pad", "power", "real", "reduce", "reshape", "return", "reverse",
+        "select", "sine", "slice", "sqrt", "subtract", "tan", "tanh", "transpose", "while",
     )
 ) | {"func.return"}  # fmt: skip
 """The ops on complex tensors that become patterns; others need the linalg fallback."""

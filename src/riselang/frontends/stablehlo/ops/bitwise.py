@@ -108,6 +108,8 @@ def _power(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
     element = op.result.element
     if element.is_float:
         return builder.operation("math.powf", operands, element.scalar)
+    if element.is_complex:
+        return builder.operation("pow", operands, element.scalar)
     if element.is_boolean:
         raise op.unsupported("Booleans have no powers")
     return _integer_power(builder, element, *operands)
