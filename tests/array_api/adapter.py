@@ -1,7 +1,7 @@
 """The Python array API standard on top of `rl.numpy`: each call is a jitted program.
 
 The array object wraps a NumPy array. A function traces a program on its arrays, with its other
-arguments as constants, and runs it in the interpreter, or compiled with `RISE_ARRAY_API=compile`.
+arguments as constants, and compiles it, or interprets it with `RISE_ARRAY_API=interpret`.
 `run.py` runs the test suite of the standard with this module.
 """
 

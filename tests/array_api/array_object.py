@@ -13,7 +13,7 @@ import riselang as rl
 import riselang.numpy as rnp
 from riselang.dsl.symbolic_values import Value
 
-BACKEND = os.environ.get("RISE_ARRAY_API", "interpret")
+BACKEND = os.environ.get("RISE_ARRAY_API", "compile")
 IGNORED = ("device", "copy", "stable")
 """Arguments of the standard that have no effect: there is one device, and sorts are stable."""
 TYPES = {

@@ -7,7 +7,6 @@ from math import log
 from typing import Any
 
 from riselang.dialects.rise.types import (
-    COMPLEX_TYPES,
     ScalarType,
     bf16,
     f16,
@@ -20,7 +19,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
 from riselang.dsl.arrays.selections import clip as clip_elements
-from riselang.dsl.arrays.shapes import literal_of, scalar_dtype
+from riselang.dsl.arrays.shapes import literal_of
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import (
     Value,
@@ -322,9 +321,7 @@ def conj(x: Any) -> Value:
 def angle(x: Any) -> Value:
     """Return the angle of each number in the complex plane."""
     (x,) = promote_to_floats(x)
-    if not _is_complex(x):
-        x = convert(x, COMPLEX_TYPES[scalar_dtype("angle", x)])
-    return build_operation("atan2", complex_part("imag", x), complex_part("real", x))
+    return atan2(imag(x), real(x))
 
 
 def hypot(x: Any, y: Any) -> Value:

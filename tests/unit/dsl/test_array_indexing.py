@@ -126,6 +126,7 @@ MASKED_UPDATES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: x.at[:, x[0] > 2].multiply(2),
         lambda x: np.where(x[0] > 2, x * 2, x),
     ),
+    "Boolean": (lambda x: x.at[x[0, 1] > 2].add(1), lambda x: x + 1),
     "extremes": (
         lambda x: x.at[x % 2 == 0, ...].max(5).at[x > 9].min(9),
         lambda x: np.minimum(np.where(x % 2 == 0, np.maximum(x, 5), x), 9 + 99 * (x <= 9)),

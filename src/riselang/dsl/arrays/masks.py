@@ -20,7 +20,6 @@ from riselang.dsl.arrays.shapes import (
     dimensions,
     element_type,
     format_shape,
-    is_array,
     rank_of,
     shape_of,
 )
@@ -34,8 +33,8 @@ ADD, MULT, MAX, MIN = (scalar_function(name) for name in ("add", "mult", "max", 
 
 
 def is_mask(key: Any) -> bool:
-    """Whether a key is an array of Booleans of the program."""
-    return is_array(key) and element_type(key) == i1
+    """Whether a key is a Boolean of the program, or an array of Booleans."""
+    return isinstance(key, Value) and element_type(key) == i1
 
 
 def as_constant_mask(key: Any) -> np.ndarray[Any, Any] | None:
@@ -148,4 +147,6 @@ def _align_mask(x: Value, keys: Sequence[Any]) -> tuple[Value, int]:
                f"{dimensions(len(shape))}")  # fmt: skip
     _check_shape(shape_of(mask), shape[position : position + rank])
     trailing = len(shape) - position - rank
+    if rank == 0:
+        return mask, trailing
     return reshape_to(mask, (*shape_of(mask), *[Nat.const(1)] * trailing)), trailing
