@@ -15,15 +15,36 @@ import riselang as rl
 from riselang.native import cuda
 from riselang.tools.figures import Rival
 
-SUMS = (
-    "fun((sums, p), zip(fst(p), sums) |> map(fun(q, "
-    "zip(snd(p), snd(q)) |> map(fun(s, fma(fst(q), fst(s), snd(s)))))))"
-)
-
 
 @rl.jit(loops="gpu")
 def scaled_sum(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
     return rl.zip(x, y) | rl.map(lambda pair: pair[0] * 2.0 + pair[1])
+
+
+@rl.jit(loops="gpu", float="relaxed")
+def row_sums(a: rl.Array["N", "M", rl.f32]) -> Any:
+    return a | rl.map(lambda row: row | rl.reduce(rl.add, 0.0))
+
+
+@rl.jit(loops="gpu", float="relaxed")
+def column_sums(a: rl.Array["N", "M", rl.f32]) -> Any:
+    return a | rl.transpose | rl.map(lambda column: column | rl.reduce(rl.add, 0.0))
+
+
+@rl.jit(loops="gpu", float="relaxed")
+def softmax(a: rl.Array["N", "M", rl.f32]) -> Any:
+    def of_row(row: Any) -> Any:
+        largest = row | rl.reduce(rl.max, float("-inf"))
+        powers = row | rl.map(lambda e: rl.math.exp(e - largest))
+        total = powers | rl.reduce(rl.add, 0.0)
+        return powers | rl.map(lambda e: e / total)
+
+    return a | rl.map(of_row)
+
+
+@rl.jit(loops="gpu")
+def transposed(a: rl.Array["N", "M", rl.f32]) -> Any:
+    return a | rl.transpose
 
 
 @rl.jit(loops="gpu", float="relaxed")
@@ -38,34 +59,6 @@ def product(a: rl.Array["N", "K", rl.f32], b: rl.Array["K", "M", rl.f32]) -> Any
 
     columns = b | rl.transpose
     return a | rl.map(lambda row: columns | rl.map(lambda column: element(row, column)))
-
-
-def tiled_product(size: int, rows: int, columns: int, threads: int) -> Any:
-    """A product with some sums for each thread, of rows and columns that lie `threads` apart.
-
-    `rows` and `columns` are those of a block, which has `threads` times `threads` threads.
-    """
-    of_rows, of_columns = rows // threads, columns // threads
-    zero = f"generate(fun((i : idx[{of_rows}]), generate(fun((j : idx[{of_columns}]), 0.0))))"
-    tile = f"zip(r |> transpose, c |> transpose) |> reduceSeq({SUMS}, {zero})"
-    over_columns = (
-        f"cs |> split({threads}) |> transpose |> mapThread(0, fun(c, {tile})) "
-        "|> transpose |> map(fun(x, x |> transpose |> join))"
-    )
-    over_rows = (
-        f"rs |> split({threads}) |> transpose |> mapThread(1, fun(r, {over_columns})) "
-        "|> transpose |> join"
-    )
-    blocks = (
-        f"b |> transpose |> split({columns}) |> mapBlock(0, fun(cs, {over_rows})) "
-        "|> transpose |> map(join)"
-    )
-    text = (
-        f"fun((a : {size}.{size}.f32, b : {size}.{size}.f32), "
-        f"a |> split({rows}) |> mapBlock(1, fun(rs, {blocks})) |> join)"
-    )
-    loaded: Any = rl.loads(text, name="tiled.rise", loops="gpu")
-    return loaded.main
 
 
 def measure(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
@@ -90,9 +83,12 @@ def main(length: int, size: int) -> None:
     measure("2 x + y", lambda: scaled_sum(x, y), lambda: torch.add(y, x, alpha=2))
     measure("tanh x + exp x/2", lambda: activation(x), lambda: torch.tanh(x) + torch.exp(x * 0.5))
     a, b = (torch.rand(size, size, device="cuda") for _ in range(2))
-    measure(f"product of {size}, as it is spread", lambda: product(a, b), lambda: a @ b)
-    tiled = tiled_product(size, 128, 64, 16)
-    measure(f"product of {size}, 8 x 4 sums a thread", lambda: tiled(a, b), lambda: a @ b)
+    measure(f"product of {size}", lambda: product(a, b), lambda: a @ b)
+    m = torch.randn(2 * size, 2 * size, device="cuda")
+    measure("sums of rows", lambda: row_sums(m), lambda: m.sum(1))
+    measure("sums of columns", lambda: column_sums(m), lambda: m.sum(0))
+    measure("softmax", lambda: softmax(m), lambda: torch.softmax(m, 1))
+    measure("transposed", lambda: transposed(m), lambda: m.t().contiguous())
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from riselang.lowering.gpu.mapping import mapping_of
+from riselang.lowering.gpu.mapping import constant_of, mapping_of
 from riselang.lowering.temporaries import memref_bytes
 
 BANK_BYTES, ROW_BYTES = 4, 128
@@ -58,16 +58,9 @@ ACCESSES = (memref.LoadOp, memref.StoreOp, vector.LoadOp, vector.StoreOp)
 def _split_offset(index: SSAValue) -> tuple[object, int]:
     """Return the expression of an index, without a constant that is added to it."""
     op = index.owner
-    if isinstance(op, arith.AddiOp) and (offset := _constant(op.rhs)) is not None:
+    if isinstance(op, arith.AddiOp) and (offset := constant_of(op.rhs)) is not None:
         return _expression(op.lhs), offset
     return _expression(index), 0
-
-
-def _constant(value: SSAValue) -> int | None:
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 def _expression(value: SSAValue) -> object:
@@ -75,7 +68,7 @@ def _expression(value: SSAValue) -> object:
     op = value.owner
     if not isinstance(op, Operation) or not op.name.startswith("arith."):
         return value
-    constant = _constant(value)
+    constant = constant_of(value)
     return constant if constant is not None else (op.name, *[_expression(x) for x in op.operands])
 
 

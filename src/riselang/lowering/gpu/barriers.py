@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import gpu, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.lowering.gpu.mapping import (
@@ -32,6 +32,11 @@ ALIASING_OPS = ("memref.cast", "memref.memory_space_cast", "memref.subview", "me
 """Ops whose result is their first operand, or a part of it."""
 
 
+STAGE, CURRENT, NEXT = "rise.stage", "current", "next"
+"""Which half of a buffer an op accesses: that of this iteration, or that of the next one."""
+OTHER_STAGE = {CURRENT: NEXT, NEXT: CURRENT}
+
+
 @dataclass
 class Accesses:
     """The buffers that some statements read and store to, which threads may share."""
@@ -47,6 +52,17 @@ class Accesses:
     def add(self, other: Accesses) -> None:
         self.reads |= other.reads
         self.stores |= other.stores
+
+    def seen_later(self) -> Accesses:
+        """Return the accesses as the next iteration sees them: with the halves exchanged."""
+        return Accesses(set(map(_other_half, self.reads)), set(map(_other_half, self.stores)))
+
+
+def _other_half(buffer: object) -> object:
+    if isinstance(buffer, tuple):
+        name, stage = buffer
+        return name, OTHER_STAGE[stage]
+    return buffer
 
 
 def insert_barriers(kernel: gpu.FuncOp, launch: Launch) -> None:
@@ -115,7 +131,7 @@ class _Barriers:
             if (body := self._inner_block(op)) is not None:
                 if self._is_repeated(op):
                     # The next iteration follows the end of this one.
-                    pending.add(self.visit_block(body, Accesses(), False))
+                    pending.add(self.visit_block(body, Accesses(), False).seen_later())
                 pending = self.visit_block(body, pending, inserts)
                 continue
             accesses = self._accesses(op)
@@ -144,7 +160,10 @@ class _Barriers:
         accesses = Accesses()
         for inner in op.walk():
             for value in _memory_operands(inner):
+                stage = inner.attributes.get(STAGE)
                 buffers = self.buffers.of(value)
+                if isinstance(stage, StringAttr):
+                    buffers = {(buffer, stage.data) for buffer in buffers}
                 if inner.name not in STORING_OPS:
                     accesses.reads |= buffers
                 if inner.name not in READING_OPS:

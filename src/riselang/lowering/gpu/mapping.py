@@ -60,16 +60,24 @@ def format_mapping(part: str) -> str:
     )
 
 
+def constant_of(value: SSAValue) -> int | None:
+    """Return the value of an integer constant; None for other values."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
+
+
 def constant_trip_count(loop: scf.ParallelOp) -> int:
     """Return the trip count of a loop."""
-    owner = loop.upperBound[0].owner
-    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+    count = constant_of(loop.upperBound[0])
+    if count is None:
         raise LimitationError(
             "the size of a kernel must be known when it is compiled; specify the sizes of the "
             "program",
             location_of(loop),
         )
-    return owner.value.value.data
+    return count
 
 
 @dataclass(frozen=True)
@@ -246,8 +254,7 @@ class GpuIds:
         body.last_op.detach()
         if count < length:
             body.add_op(scf.YieldOp())
-            end, step = self.index_constant(length), self.index_constant(count)
-            new_ops = [scf.ForOp(number, end, step, [], Region(body))]
+            new_ops = [self._several_iterations(body, number, length, count)]
         else:
             body.args[0].replace_all_uses_with(number)
             body.erase_arg(body.args[0])
@@ -257,6 +264,22 @@ class GpuIds:
         block.insert_ops_before(new_ops, loop)
         loop.detach()
         loop.erase()
+
+    def _several_iterations(
+        self, body: Block, number: SSAValue, length: int, count: int
+    ) -> Operation:
+        """Return a loop; if all ids have as many iterations, its bounds are constants."""
+        if length % count:
+            end, step = self.index_constant(length), self.index_constant(count)
+            return scf.ForOp(number, end, step, [], Region(body))
+        first = body.first_op
+        assert first is not None
+        start = arith.MuliOp(body.args[0], self.index_constant(count))
+        iteration = arith.AddiOp(start, number)
+        body.insert_ops_before([start, iteration], first)
+        body.args[0].replace_uses_with_if(iteration.result, lambda use: use.operation is not start)
+        end = self.index_constant(length // count)
+        return scf.ForOp(self.index_constant(0), end, self.index_constant(1), [], Region(body))
 
     def _single_iteration(
         self, body: Block, number: SSAValue, length: int, *, is_all: bool

@@ -44,6 +44,7 @@ from riselang.lowering.gpu.mapping import (
     launch_dimensions,
     mapping_of,
 )
+from riselang.lowering.gpu.pipelining import pipeline_copies
 from riselang.lowering.noalias import is_noalias
 from riselang.lowering.parallel_loops import make_sequential
 from riselang.support.errors import LimitationError
@@ -54,6 +55,10 @@ PASSED_SCALAR = "rise.passed"
 """Marks a load, to be repeated in each kernel, of a scalar that another kernel computed."""
 ALIGNMENT = 16
 """The alignment of each buffer in bytes: that of the widest load of a thread."""
+REGISTERS, PIPELINED_REGISTERS, MAX_PIPELINED_THREADS = 65536, 128, 256
+"""The registers of a multiprocessor, and the maximum number of them for a thread of a kernel that
+loads ahead of time: such a kernel has enough of them for its loads, but several blocks must run at
+a time."""
 HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
 """Prefixes of the names of ops that stay on the host."""
 
@@ -160,6 +165,7 @@ class _Outliner:
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
         block_launch = Launch() if _is_global(loops) else launch
+        is_pipelined = pipeline_copies(kernel, block_launch)
         assign_memory(kernel, self.kernels, block_launch, max_shared_bytes=self.shared_bytes)
         insert_barriers(kernel, block_launch)
         ids = GpuIds(kernel.body.block, launch)
@@ -168,6 +174,10 @@ class _Outliner:
         else:
             distribute_block(kernel.body.block, ids)
         _clean_up(kernel)
+        kernel.attributes["nvvm.maxntid"] = _dimension_attribute(launch.block)
+        if is_pipelined and launch.threads <= MAX_PIPELINED_THREADS:
+            blocks = REGISTERS // (PIPELINED_REGISTERS * launch.threads)
+            kernel.attributes["nvvm.minctasm"] = IntegerAttr(blocks, i32)
         kernel.attributes["gpu.known_block_size"] = _dimension_attribute(launch.block)
         kernel.attributes["gpu.known_grid_size"] = _dimension_attribute(launch.grid)
         block.insert_ops_before(_launch_ops(name, launch, arguments), target)

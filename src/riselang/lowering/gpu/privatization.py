@@ -53,7 +53,7 @@ def _thread_dimensions(use: Use, launch: Launch) -> Dimensions | None:
 
     None also if a thread runs several iterations of such a loop, or accesses other elements.
     """
-    indices, lanes = _indices(use), 1
+    indices, lanes = access_indices(use), 1
     if indices is None:
         return None
     if isinstance(use.operation, vector.LoadOp | vector.StoreOp):
@@ -74,7 +74,7 @@ def _thread_dimensions(use: Use, launch: Launch) -> Dimensions | None:
     return dimensions or None
 
 
-def _indices(use: Use) -> list[SSAValue] | None:
+def access_indices(use: Use) -> list[SSAValue] | None:
     """Return the indices of a load or store of a buffer; None for other uses of it."""
     op = use.operation
     match op:
@@ -92,10 +92,10 @@ def _redirect(use: Use, private: SSAValue, dropped: set[int]) -> None:
     """Let a load or store access the thread's own buffer."""
     op, block = use.operation, use.operation.parent
     assert isinstance(block, Block)
-    indices = _indices(use)
+    indices = access_indices(use)
     assert indices is not None
     kept = [index for position, index in enumerate(indices) if position not in dropped]
-    new_op = _with_indices(op, private, kept)
+    new_op = with_indices(op, private, kept)
     new_op.location = op.location
     block.insert_op_before(new_op, op)
     for old, new in zip(op.results, new_op.results, strict=True):
@@ -104,7 +104,7 @@ def _redirect(use: Use, private: SSAValue, dropped: set[int]) -> None:
     op.erase()
 
 
-def _with_indices(op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> Operation:
+def with_indices(op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> Operation:
     match op:
         case memref.LoadOp():
             return memref.LoadOp.get(buffer, indices)

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType
+from riselang.dialects.rise.types import ArrayType, ScalarType, index
+from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
+from riselang.rewrite.rules.algorithmic import reduce_map_fusion
+from riselang.rewrite.rules.gpu import transpose_by_blocks
 from riselang.rewrite.rules.lowering import map_in_parallel, map_over_blocks, map_over_threads
+from riselang.rewrite.rules.vectorization import vectorize_map
+from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
+from riselang.rewrite.strategies.gpu_reductions import (
+    COLUMN_THREADS,
+    COLUMNS,
+    choose_threads,
+    columns_by_blocks,
+    reduce_by_block,
+    reduces_rows,
+)
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
 from riselang.rewrite.strategies.threads import outermost_maps
-from riselang.rewrite.term_parts import has_cost, pattern_arguments
-from riselang.rewrite.traversals import run_at
-from riselang.term.nodes import Lambda, Term
+from riselang.rewrite.strategies.transposed_copies import result_of
+from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
+from riselang.rewrite.traversals import argument, everywhere, inside, normalize, run_at, top_down
+from riselang.term.nodes import Lambda, Term, has_pattern
 
 MIN_THREADS = 32
 """The size of a warp: shorter loops would leave its threads idle."""
@@ -23,7 +38,11 @@ FUNCTION, BODY = (0, 1), 0
 
 @schedule
 def on_gpu() -> Strategy:
-    """Maps the outermost loops to GPU threads, or to blocks and threads if they are nested."""
+    """Maps the outermost loops to GPU threads, or to blocks and threads if they are nested.
+
+    Matrix multiplications are computed in tiles. Sums that may be reordered are computed by all
+    threads of a block. Other elements are computed in vectors of 16 bytes.
+    """
     return _OnGpu()
 
 
@@ -32,17 +51,103 @@ class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for path in list(outermost_maps(term)):
-            inner = list(_thread_maps(subterm_at(term, path), path))
-            rules = [(map_over_threads, map_path) for map_path in inner]
-            rules.append((map_over_blocks if inner else map_in_parallel, path))
-            for rule, map_path in rules:
-                result = run_at(rule, term, map_path, subterm_at(term, map_path), setting)
-                assert isinstance(result, Success), result
-                term, steps = result.term, (*steps, *result.steps)
-        return Success(term, steps) if steps else Failure(self, "there is no outermost map", term)
+            part = subterm_at(term, path)
+            result = run_at(_strategy_for(part, setting), term, path, part, setting)
+            assert isinstance(result, Success), result
+            term, steps = result.term, (*steps, *result.steps)
+        if not steps:
+            return transpose_on_gpu().run(term, setting)
+        return Success(term, steps)
 
     def __str__(self) -> str:
         return "on_gpu()"
+
+
+TILE, THREAD_ROWS = 32, 8
+
+
+@schedule
+def transpose_on_gpu() -> Strategy:
+    """Transposes the array that is the program's result, in tiles of a GPU's blocks."""
+    return _TransposeResult()
+
+
+@dataclass(frozen=True, repr=False)
+class _TransposeResult(Strategy):
+    def run(self, term: Term, setting: Setting) -> Result:
+        path, part = result_of(term)
+        arguments = pattern_arguments(part, "transpose")
+        if arguments is None or not is_free_to_read(arguments[0]):
+            return Failure(self, "expected an outermost map, or a transposed copy as the result", term)
+        tiles = transpose_by_blocks(TILE // THREAD_ROWS, TILE // THREAD_ROWS, THREAD_ROWS)
+        return run_at(tiles, term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "transpose_on_gpu()"
+
+
+def _strategy_for(part: Term, setting: Setting) -> Strategy:
+    """Return the strategy for an outermost map."""
+    strategies: list[Strategy] = []
+    fused = _fuse_sums.run(part, setting)
+    product = match_product(fused.term) if isinstance(fused, Success) else None
+    tile = None if product is None else choose_tile(product)
+    if tile is not None:
+        strategies.append(_fuse_sums >> tile.strategy())
+    if reduces_rows(part):
+        strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
+    strategies.append(columns_by_blocks(COLUMN_THREADS, COLUMNS))
+    return choice(*strategies, _MapLoops())
+
+
+def _reduce_rows(threads: int) -> Strategy:
+    """Reduce rows by blocks; this fails if no reduction may be reordered."""
+    reduce_row = reduce_by_block(threads)
+    return inside(top_down(reduce_row)) >> try_(inside(everywhere(reduce_row)))
+
+
+_fuse_sums = try_(normalize(reduce_map_fusion))
+
+
+@dataclass(frozen=True, repr=False)
+class _MapLoops(Strategy):
+    """Maps a map to blocks and the maps in it to threads, or all elements to threads."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        thread_maps = list(_thread_maps(term, ()))
+        steps: tuple[Step, ...] = ()
+        for path in thread_maps:
+            part = subterm_at(term, path)
+            result = run_at(_in_vectors(part, map_over_threads), term, path, part, setting)
+            assert isinstance(result, Success), result
+            term, steps = result.term, (*steps, *result.steps)
+        is_block = bool(thread_maps) or has_pattern(term, "mapThread")
+        outer = map_over_blocks if is_block else _in_vectors(term, map_in_parallel)
+        result = outer.run(term, setting)
+        assert isinstance(result, Success), result
+        return Success(result.term, (*steps, *result.steps))
+
+    def __str__(self) -> str:
+        return "map_loops()"
+
+
+def _in_vectors(part: Term, lower: Strategy) -> Strategy:
+    """Return a strategy that lowers a map, to vectors if its elements are 4 or 8 bytes long."""
+    assert isinstance(part.type, ArrayType)
+    element, length = part.type.element, part.type.length
+    if not isinstance(element, ScalarType) or element == index or not length.is_constant:
+        return lower
+    lanes = VECTOR_BYTES // bytes_of(element)
+    if (
+        lanes not in VECTOR_LANES
+        or length.constant % lanes
+        or length.constant < MIN_THREADS * lanes
+    ):
+        return lower
+    return choice(vectorize_map(lanes) >> argument(lower), lower)
+
+
+VECTOR_LANES = (2, 4)
 
 
 def _thread_maps(outer_map: Term, path: Path) -> Iterator[Path]:

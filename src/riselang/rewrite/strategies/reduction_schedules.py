@@ -43,7 +43,7 @@ _expose_sum = choice(
     fma_as_sum, fma_as_sum_f64, fma_as_sum_in_any_order, fma_as_sum_in_any_order_f64
 )
 _form_fma = choice(sum_as_fma, sum_as_fma_f64, sum_as_fma_in_any_order, sum_as_fma_in_any_order_f64)
-_expose_sums = try_(everywhere(_expose_sum)) >> try_(reduce_map_fission)
+expose_sums = try_(everywhere(_expose_sum)) >> try_(reduce_map_fission)
 _form_fmas = everywhere(_form_fma)
 _move_views = choice(split_before_map, take_before_map, take_before_zip, split_before_zip)
 _interchange_rows = try_(normalize(_move_views)) >> interchange()
@@ -83,7 +83,7 @@ class _PartialSums(Strategy):
         reduce_parts = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
         vectorize_accumulators = vectorize(self.lanes) @ innermost("reduce")
         return seq(
-            _expose_sums, interleaved_reduce(self.vectors * self.lanes),
+            expose_sums, interleaved_reduce(self.vectors * self.lanes),
             argument(reduce_parts >> vectorize_accumulators),
             self._reduce_vectors() if self.vectors > 1 else argument(argument(store_in_registers)),
             reduce_unrolled,
@@ -132,7 +132,7 @@ class _BlockedReduction(Strategy):
         if not length.is_constant:
             size = length // (self.blocks * self.width) * self.width
         reduce_blocks = try_(normalize(_move_views)) >> try_(fuse()) >> inside(self.sums)
-        strategy = seq(_expose_sums, partial_reduce(size), argument(reduce_blocks))
+        strategy = seq(expose_sums, partial_reduce(size), argument(reduce_blocks))
         if size * self.blocks != length:
             strategy = peel_reduce(size * self.blocks) >> function(argument(strategy))
         return strategy.run(term, setting)

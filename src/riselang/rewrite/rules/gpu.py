@@ -1,0 +1,134 @@
+"""Laws that distribute computations to the blocks, warps and lanes of a GPU."""
+
+from __future__ import annotations
+
+from riselang.rewrite.rule import Permission, law
+from riselang.rewrite.side_conditions import neutral, regroups, scalar
+
+
+@law("f : s -> t -> u, x : (n * m).s, y : (p * k).t", choose="m k")
+def tile_over_blocks() -> None:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> x |> split(m) |> mapBlock(1, fun(rows, y |> split(k) |> mapBlock(0, fun(columns,
+        rows |> map(fun(a, columns |> map(fun(b, f(a, b)))))))
+      |> transpose |> map(fun(row, row |> join)))) |> join
+
+    Each block computes a tile of m x k elements."""
+
+
+@law(
+    "f : t -> (s x u) -> t, a : t, "
+    "x : (wr * tm * lr * 4).(n * k).s, y : (wc * tn * lc * 4).(n * k).u",
+    choose="k wr tm lr wc tn lc",
+)  # fmt: skip
+def reduce_in_warp_tiles() -> None:
+    """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
+    ~> zip(x |> transpose |> split(k), y |> transpose |> split(k)) |> prefetch(1)
+      |> reduceSeq(fun((sums, step),
+        let rows = fst(step) |> toMem(stack);
+        let columns = snd(step) |> toMem(stack);
+        zip(rows |> transpose |> split(tm * lr * 4)
+              |> map(fun(of_warp, of_warp |> split(4) |> split(lr) |> transpose
+                |> map(fun(of_lane, of_lane |> join))))
+              |> map(fun(of_rows, columns |> transpose |> split(tn * lc * 4)
+                |> map(fun(of_warp, of_warp |> split(4) |> split(lc) |> transpose
+                  |> map(fun(of_lane, of_lane |> join))))
+                |> map(fun(of_columns, (of_rows, of_columns))))) |> join,
+            sums)
+          |> mapWarp(fun(warp,
+            zip(fst(fst(warp)) |> map(fun(of_rows, snd(fst(warp))
+                  |> map(fun(of_columns, (of_rows, of_columns))))) |> join,
+                snd(warp))
+              |> mapLane(fun(lane,
+                zip(fst(fst(lane)) |> transpose, snd(fst(lane)) |> transpose)
+                  |> reduceSeq(fun((tile, pair),
+                    zip(fst(pair), tile) |> map(fun(p, zip(snd(pair), snd(p))
+                      |> map(fun(q, f(snd(q), (fst(p), fst(q)))))))), snd(lane))))))),
+        generate(fun(i : idx[wr * wc], generate(fun(j : idx[lr * lc],
+          generate(fun(g : idx[tm * 4], generate(fun(h : idx[tn * 4], a))))))))
+          |> mapWarp(fun(warp, warp |> mapLane(fun(tile, tile
+            |> mapSeqUnroll(fun(sums, sums |> mapSeqUnroll(fun(sum, sum)))))))))
+      |> mapWarp(fun(warp, warp |> mapLane(fun(tile, tile
+        |> mapSeqUnroll(fun(sums, sums |> mapSeqUnroll(fun(sum, sum))))))))
+      |> split(wc)
+      |> map(fun(of_rows, of_rows
+        |> map(fun(warp, warp |> split(lc)
+          |> map(fun(lanes, lanes |> transpose
+            |> map(fun(row, row |> map(fun(part, part |> split(4))) |> transpose |> join |> join))))
+          |> map(fun(lanes, lanes |> split(4))) |> transpose |> join |> join))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    A block of wr x wc warps multiplies matrices, k products at a time, whose operands are copied to
+    shared memory ahead of time. A warp has lr x lc lanes. Each lane has tm x tn squares of 4 x 4
+    sums in registers, and the sums add in the order of the source."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * q * k).t", regroups("f"), neutral("a", "f"),
+    choose="q k", permission=Permission.RELAXED,
+)  # fmt: skip
+def reduce_by_threads() -> None:
+    """x |> reduce(f, a)
+    ~> x |> split(k) |> split(q) |> transpose
+      |> mapThread(0, fun(groups, groups |> join |> reduce(f, a))) |> reduce(f, a)
+
+    Each of q threads reduces every q-th group of k elements."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * q).(m * k).t", regroups("f"), neutral("a", "f"),
+    choose="q k", permission=Permission.RELAXED,
+)  # fmt: skip
+def reduce_columns_by_blocks() -> None:
+    """x |> transpose |> map(fun(column, column |> reduce(f, a)))
+    ~> x |> transpose |> split(k) |> mapBlock(0, fun(columns,
+        let results = columns |> transpose |> split(n) |> mapThread(1, fun(rows,
+          rows |> transpose |> map(fun(column, column |> reduce(f, a)))));
+        results |> transpose |> mapThread(0, fun(column, column |> reduce(f, a))))) |> join
+
+    A block reduces k columns: q rows of threads each reduce some rows, and the first row of threads
+    reduces the results."""
+
+
+@law("x : (n * q).(m * k).t", scalar("t"), choose="q k")
+def copy_rows_by_warps() -> None:
+    """x |> toMem(stack)
+    ~> x |> map(fun(row, row |> asVector(k))) |> split(q) |> transpose
+      |> mapWarp(fun(rows, rows |> transpose
+        |> mapLane(fun(vectors, vectors |> mapSeqUnroll(fun(v, v)))) |> transpose))
+      |> transpose |> join |> map(fun(row, row |> asScalar)) |> toMem(stack)
+
+    Each of q warps copies some rows, in vectors."""
+
+
+@law("x : (m * k).(n * q * p).t", scalar("t"), choose="q p k")
+def copy_columns_by_warps() -> None:
+    """x |> toMem(stack)
+    ~> x |> transpose |> map(fun(column, column |> asVector(k))) |> split(p)
+      |> map(fun(columns, columns |> join)) |> split(q) |> transpose
+      |> mapWarp(fun(groups, groups |> transpose
+        |> mapLane(fun(vectors, vectors |> mapSeqUnroll(fun(v, v)))) |> transpose))
+      |> transpose |> join |> map(fun(columns, columns |> split(m))) |> join
+      |> map(fun(column, column |> asScalar)) |> transpose |> toMem(stack)
+
+    Each of q warps copies some groups of p columns, in vectors."""
+
+
+@law("x : (n * p * q).(m * k * q).t", choose="p k q")
+def transpose_by_blocks() -> None:
+    """x |> transpose
+    ~> x |> split(p * q) |> mapBlock(1, fun(rows, rows |> transpose
+        |> split(k * q) |> mapBlock(0, fun(columns,
+          let tile = columns |> transpose |> split(q) |> transpose
+            |> mapThread(1, fun(part, part |> transpose
+              |> mapThread(0, fun(e, e |> mapSeqUnroll(fun(y, y)))) |> transpose))
+            |> transpose |> join |> toMem(stack);
+          tile |> transpose |> split(q) |> transpose
+            |> mapThread(1, fun(part, part |> transpose
+              |> mapThread(0, fun(e, e |> mapSeqUnroll(fun(y, y)))) |> transpose))
+            |> transpose |> join))
+        |> join))
+      |> transpose |> map(fun(row, row |> join))
+
+    Each block copies a tile to shared memory, whose rows it reads and whose columns it writes, with
+    q rows of threads."""

@@ -1,0 +1,85 @@
+"""Reductions on GPUs, for programs that permit reordering sums: a block for each reduction."""
+
+from __future__ import annotations
+
+from riselang.dialects.rise.types import ArrayType, ScalarType
+from riselang.rewrite.combinators import choice, seq, try_
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.registry import require_positive, schedule
+from riselang.rewrite.rules.algorithmic import partial_reduce
+from riselang.rewrite.rules.gpu import reduce_by_threads, reduce_columns_by_blocks
+from riselang.rewrite.rules.lowering import map_over_threads
+from riselang.rewrite.rules.vectorization import vectorize_map_of_arrays
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, is_row_major
+from riselang.rewrite.strategies.reduction_schedules import expose_sums, partial_sums
+from riselang.rewrite.term_parts import pattern_arguments
+from riselang.rewrite.traversals import argument, inside, top_down
+from riselang.term.nodes import Term, subterms
+
+REDUCING_THREADS = 256
+"""The threads of a block that reduces a row."""
+MAX_THREADS = 1024
+LANES = 4
+"""The elements that a thread loads at once."""
+COLUMN_THREADS, COLUMNS = 64, 32
+"""The rows of threads and the columns of a block that reduces columns."""
+GROUP = 32
+"""The number of partial results that a thread reduces in the second step."""
+
+
+@schedule
+def reduce_by_block(threads: int) -> Strategy:
+    """Reduces an array by a block of `threads` threads: each of them reduces every n-th vector.
+
+    Some threads reduce the partial results, and all of them the results of these.
+    """
+    require_positive("reduce_by_block", threads=threads)
+    return seq(
+        try_(expose_sums), reduce_by_threads(threads, LANES),
+        argument(inside(try_(partial_sums(1, LANES)))),
+        partial_reduce(GROUP), argument(map_over_threads),
+    )  # fmt: skip
+
+
+@schedule
+def columns_by_blocks(threads: int, columns: int) -> Strategy:
+    """Reduces the columns of a matrix by blocks, each of which reduces some columns.
+
+    A block has `threads` rows of threads, and a thread reduces 4 columns at a time.
+    """
+    require_positive("columns_by_blocks", threads=threads, columns=columns)
+    in_vectors = vectorize_map_of_arrays(LANES) >> argument(map_over_threads)
+    lower = choice(in_vectors, map_over_threads)
+    return reduce_columns_by_blocks(threads, columns) >> top_down(lower)
+
+
+def choose_threads(term: Term) -> int:
+    """Return the number of threads for the reductions in a row: 256, or those that store a row."""
+    assert isinstance(term.type, ArrayType)
+    row = term.type.element
+    if not isinstance(row, ArrayType) or not row.length.is_constant:
+        return REDUCING_THREADS
+    threads = MAX_THREADS
+    while threads > REDUCING_THREADS and row.length.constant % (threads * LANES):
+        threads //= 2
+    return threads
+
+
+def reduces_rows(term: Term) -> bool:
+    """Whether a map computes with contiguous rows that are long enough for a block's threads."""
+    arguments = pattern_arguments(term, "map")
+    if arguments is None or is_row_major(arguments[1]):
+        return False
+    return any(map(_is_long_reduction, subterms(arguments[0])))
+
+
+def _is_long_reduction(term: Term) -> bool:
+    arguments = pattern_arguments(term, "reduce")
+    if arguments is None or not isinstance(arguments[1].type, ScalarType):
+        return False
+    xs = arguments[2].type
+    assert isinstance(xs, ArrayType)
+    is_vector = bytes_of(arguments[1].type) == LANES
+    length = xs.length
+    width = REDUCING_THREADS * LANES
+    return is_vector and length.is_constant and length.constant > 0 and length.constant % width == 0
