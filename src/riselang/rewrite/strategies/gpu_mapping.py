@@ -78,7 +78,7 @@ class _TransposeResult(Strategy):
         path, part = result_of(term)
         arguments = pattern_arguments(part, "transpose")
         if arguments is None or not is_free_to_read(arguments[0]):
-            return Failure(self, "expected an outermost map, or a transposed copy as the result", term)
+            return Failure(self, "expected an outermost map, or a transposed copy", term)
         tiles = transpose_by_blocks(TILE // THREAD_ROWS, TILE // THREAD_ROWS, THREAD_ROWS)
         return run_at(tiles, term, path, part, setting)
 
