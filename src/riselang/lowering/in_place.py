@@ -3,14 +3,17 @@
 An iteration may do so if it reads only those elements of the accumulator that it is about to
 write: element by element (`zip(x, accumulator) |> map(f)`), or in another such reduction that
 starts from the accumulator; in the accumulator's layout, or in another layout that the result
-undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`). It may also overwrite some elements by
-`scatter`, `scatterWith` or `updateAt`, if what it writes does not depend on the accumulator.
+undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`); for the first elements and then for
+the others (`concat`). It may also overwrite some elements by `scatter`, `scatterWith` or
+`updateAt`, if what it writes does not depend on the accumulator.
 Otherwise, the accumulator is double-buffered.
 """
 
 from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import (
+    CONCAT,
+    DROP,
     FST,
     GENERATE,
     LET,
@@ -84,6 +87,12 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
     inverted = invert_step(body, target) or _undo_take(body, target)
     if inverted is not None:
         return _can_store_in_place(inverted[0], accumulator, inverted[1])
+    if head.spec is CONCAT:
+        parts = (Pattern(part, head.arguments) for part in (TAKE, DROP))
+        return all(
+            _can_store_in_place(argument, accumulator, Apply(part, target))
+            for argument, part in zip(arguments, parts, strict=True)
+        )
     if head.spec.name in MAPS or head.spec.role is Role.GPU:
         return _can_map_in_place(arguments[0], arguments[1], accumulator, target)
     if head.spec.name in REDUCTIONS:

@@ -48,6 +48,10 @@ IN_PLACE = {
         "x |> reduce(fun((acc, e), zip(e |> pad(0, 1) |> split(2), acc |> pad(0, 1) |> split(2)) "
         "|> map(fun(t, zip(fst(t), snd(t)) |> map(add))) |> join |> take(3)), start)"
     ),
+    "the first elements and then the others": (
+        "x |> reduce(fun((acc, e), concat(zip(e |> take(1), acc |> take(1)) |> map(add), "
+        "zip(e |> drop(1), acc |> drop(1)) |> map(sub))), start)"
+    ),
     "some elements": "x |> reduce(fun((acc, e), scatter(e |> map(clampIdx(3)), acc, e)), start)",
     "some elements that are combined": (
         "x |> reduce(fun((acc, e), scatterWith(sub, e |> map(clampIdx(3)), acc, e)), start)"
@@ -64,6 +68,10 @@ NOT_IN_PLACE = {
     ),
     "a part of itself": (
         "x |> reduce(fun((acc, e), updateAt(clampIdx(2, 1), acc |> take(2), acc)), start)"
+    ),
+    "the first elements again": (
+        "x |> reduce(fun((acc, e), concat(zip(e |> take(1), acc |> take(1)) |> map(add), "
+        "zip(e |> drop(1), acc |> take(2)) |> map(sub))), start)"
     ),
     "another order": "x |> reduce(fun((acc, e), zip(e, acc |> reverse) |> map(add)), start)",
     "another order in the end": (

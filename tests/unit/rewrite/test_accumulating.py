@@ -112,6 +112,29 @@ def test_accumulators_are_in_the_result() -> None:
         assert "alloc" not in kernel.lower().as_text("affine")
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.sampled(3)
+def test_any_number_of_rows(form: str) -> None:
+    tiled = streamed_tiles(4, 8, 4, depth=2, columns_per_thread=8, in_parallel=False)
+    term = parse_term(f"fun((a : N.5.f32, b : 5.16.f32, c : N.16.f32, d : 16.f32), {FORMS[form]})")
+    end = derive(term, fuse() >> top_down(tiled)).end
+    random = np.random.default_rng(5)
+    for rows in (2, 3, 5, 8):
+        arrays = [
+            random.standard_normal(shape).astype(np.float32)
+            for shape in ((rows, 5), (5, 16), (rows, 16), 16)
+        ]
+        results = [TermKernel("f", each, "interpret")(*arrays) for each in (term, end)]
+        np.testing.assert_array_equal(*results)
+
+
+def test_accumulators_of_any_number_of_rows_are_in_the_result() -> None:
+    tiled = streamed_tiles(4, 8, 4, depth=2, columns_per_thread=8, in_parallel=False)
+    term = parse_term(f"fun((a : N.4.f32, b : 4.16.f32), {PLAIN})")
+    kernel = TermKernel("f", term, strategy=fuse() >> top_down(tiled))
+    assert "alloc" not in kernel.lower().as_text("affine")
+
+
 DEFAULT_SHAPES = ((1, 300, 70), (6, 129, 50), (24, 40, 30))
 
 

@@ -404,8 +404,9 @@ def _schedule_few_rows(product: Product, shape: MatmulShape) -> MatmulSchedule:
         tiles = choose_tiles(few_rows, this_machine())
     else:
         tiles = Tiles(
-            1, VECTORS_AT_ONCE * lanes, lanes, 0, False, False, False, False, ROWS_AT_ONCE, columns
-        )
+            few_rows.rows, VECTORS_AT_ONCE * lanes, lanes, 0, False, False, False, False,
+            2 * ROWS_AT_ONCE, columns,
+        )  # fmt: skip
     return _choose_by_size(product.sizes[0], 2, "rows", _schedule_tiles(tiles), one_row)
 
 

@@ -26,7 +26,11 @@ from riselang.rewrite.rules.accumulate_into import (
 from riselang.rewrite.rules.algorithmic import peel_map, peel_reduce
 from riselang.rewrite.rules.functions import name_stored, reductions_first, reductions_first_with
 from riselang.rewrite.rules.lowering import parallel_as_map, reduce_as_loop, store_on_heap
-from riselang.rewrite.rules.movement import reduce_of_zip_swapped
+from riselang.rewrite.rules.movement import (
+    drop_before_zip,
+    reduce_of_zip_swapped,
+    take_before_zip,
+)
 from riselang.rewrite.rules.storing import (
     store_inner_reductions,
     store_inner_reductions_of_firsts,
@@ -75,11 +79,8 @@ def streamed_tiles(
         "streamed_tiles",
         rows=rows, columns=columns, lanes=lanes, depth=depth, columns_per_thread=columns_per_thread,
     )  # fmt: skip
-    accumulate_tiles = seq(
-        pad_and_tile_with_matrix(rows, columns, 1),
-        vector_accumulators(lanes, False) @ loop(3),
-        sequential() @ loop(1),
-        sequential() @ loop(2),
+    accumulate_tiles = _PeelRows(
+        tuple(_accumulate_tiles(each, columns, lanes) for each in range(rows, 0, -1))
     )
     multiply = _PeelColumns(columns, depth, accumulate_in_chunks(depth, accumulate_tiles))
     if in_parallel:
@@ -88,6 +89,44 @@ def streamed_tiles(
         )
         multiply = split_columns >> multiply @ loop(2) >> parallel() @ loop(1)
     return before_epilogue(try_(parallel_as_map) >> multiply)
+
+
+def _accumulate_tiles(rows: int, columns: int, lanes: int) -> Strategy:
+    """Add a few products to all sums, in register tiles."""
+    return seq(
+        pad_and_tile_with_matrix(rows, columns, 1),
+        vector_accumulators(lanes, False) @ loop(3),
+        sequential() @ loop(1),
+        sequential() @ loop(2),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class _PeelRows(Strategy):
+    """Computes the rows that fill tiles, and then the others in tiles of fewer rows, if their
+    number is known only at run time."""
+
+    tiles: tuple[Strategy, ...]
+    """Compute rows in tiles of so many rows, in tiles of one row fewer, and so on."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        length = None if arguments is None else length_of(arguments[1].type)
+        if length is None or length.is_constant:
+            return self.tiles[0].run(term, setting)
+        return self._peel(length, len(self.tiles)).run(term, setting)
+
+    def _peel(self, length: Nat, rows: int) -> Strategy:
+        """Compute so many rows in tiles of at most `rows` rows."""
+        compute, in_tiles = self.tiles[-rows], length // rows * rows
+        if in_tiles == length:
+            return compute
+        compute_tiles = argument(take_before_zip) >> compute
+        compute_others = argument(drop_before_zip) >> self._peel(length - in_tiles, rows - 1)
+        return seq(peel_map(in_tiles), function(argument(compute_tiles)), argument(compute_others))
+
+    def __str__(self) -> str:
+        return f"peel_rows({', '.join(map(str, self.tiles))})"
 
 
 @dataclass(frozen=True, repr=False)
