@@ -37,8 +37,9 @@ from riselang.lowering.sorting.ordered_bits import (
     KeyOrder,
     OrderedBits,
     PairOrder,
+    reinterpret,
 )
-from riselang.lowering.sorting.quicksort import KeySort, network_size
+from riselang.lowering.sorting.quicksort import KeySort
 from riselang.lowering.translation import Closure, Lazy, data_type
 from riselang.nat import Nat
 from riselang.support.machine import this_machine
@@ -65,6 +66,18 @@ class KeyedArray:
         return not self.order.is_float or self.nan is not NanPlace.UNORDERED
 
 
+@dataclass(frozen=True)
+class KeyBuffers:
+    """The buffers of a sort by keys."""
+
+    sort: KeySort
+    target: SSAValue
+    """The array to store what the sorted keys stand for in."""
+    output: SSAValue
+    """The buffer of the target, or a buffer to copy to the target."""
+    keys: SSAValue
+
+
 class KeySortRules(MergeSortRules):
     """Sorting by integer keys."""
 
@@ -72,11 +85,11 @@ class KeySortRules(MergeSortRules):
 
     def store_sorted_numbers(self, keyed: KeyedArray, limit: Nat, target: SSAValue) -> None:
         """Sort an array of the numbers themselves, at least up to a limit."""
-        keys = self.allocate_keys(keyed.length, keyed.order.key)
-        flags = self.store_keys(keyed, keys)
+        buffers = self.key_buffers(keyed.order, keyed.length, target)
+        flags = self.store_keys(keyed, buffers.keys)
 
         def sort() -> None:
-            self.sort_keys(keyed.order, keys, keyed.length, limit, target)
+            self.sort_keys(buffers, limit)
             if flags:
                 self.emit_if(flags[1], lambda: self.store_zeros(keyed, target))
 
@@ -151,15 +164,15 @@ class KeySortRules(MergeSortRules):
     def order_indices(self, keyed: KeyedArray, limit: Nat) -> SSAValue:
         """Return the indices of the elements in the order of their keys, at least up to a limit."""
         indices = self.allocate_indices(keyed.length)
-        pairs = self.allocate_keys(keyed.length, i64)
-        flag = self.store_pairs(keyed, pairs)
+        buffers = self.key_buffers(PairOrder(), keyed.length, indices)
+        flag = self.store_pairs(keyed, buffers.keys)
 
         def sort() -> None:
             if keyed.order.key == i64:
-                self.sort_keys(PairOrder(), pairs, keyed.length, keyed.length, indices)
-                self.sort_high_words(keyed, pairs, limit, indices)
+                self.sort_keys(buffers, keyed.length)
+                self.sort_high_words(keyed, limit, indices)
             else:
-                self.sort_keys(PairOrder(), pairs, keyed.length, limit, indices)
+                self.sort_keys(buffers, limit)
 
         def merge() -> None:
             precedes = self.comparison(keyed.comparison)
@@ -202,18 +215,17 @@ class KeySortRules(MergeSortRules):
         results = self.for_each(keyed.length, flags, store)
         return results[0] if results else None
 
-    def sort_high_words(
-        self, keyed: KeyedArray, pairs: SSAValue, limit: Nat, indices: SSAValue
-    ) -> None:
+    def sort_high_words(self, keyed: KeyedArray, limit: Nat, indices: SSAValue) -> None:
         """Sort indices in the order of the low words of their keys by the high words."""
         positions = self.allocate_indices(keyed.length)
         low_order = self.allocate_indices(keyed.length)
+        buffers = self.key_buffers(PairOrder(), keyed.length, positions)
         self.copy(indices, low_order)
 
         def store(position: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             key = self.equal_zeros_key(keyed, self.index_at(low_order, position))[1]
             word = self.add(arith.AndIOp(key, self.integer(~LOW_WORD)))
-            self.set_key(pairs, position, self.with_index(word, position))
+            self.set_key(buffers.keys, position, self.with_index(word, position))
             return ()
 
         def store_index(position: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -222,7 +234,7 @@ class KeySortRules(MergeSortRules):
             return ()
 
         self.for_each(keyed.length, (), store)
-        self.sort_keys(PairOrder(), pairs, keyed.length, limit, positions)
+        self.sort_keys(buffers, limit)
         self.for_each(limit, (), store_index)
 
     def index_at(self, indices: SSAValue, position: SSAValue) -> SSAValue:
@@ -256,29 +268,33 @@ class KeySortRules(MergeSortRules):
     def is_nan(self, number: SSAValue) -> SSAValue:
         return self.add(arith.CmpfOp(number, number, "uno"))
 
-    def allocate_keys(self, length: Nat, key: IntegerType) -> SSAValue:
+    def key_buffers(self, order: KeyOrder, length: Nat, target: SSAValue) -> KeyBuffers:
+        sort, outputs = KeySort(order, this_machine(), length), whole_buffers(target)
+        (output,) = self.allocate_buffers(data_type(target)) if outputs is None else outputs
+        keys = output if sort.is_in_output else self.allocate_keys(sort)
+        return KeyBuffers(sort, target, output, keys)
+
+    def allocate_keys(self, sort: KeySort) -> SSAValue:
         """Allocate keys, and the elements after them that the sorting function reads."""
-        padding = network_size(key, this_machine())
-        (buffer,) = self.allocate_buffers(array(length + padding, scalar(key)))
+        (buffer,) = self.allocate_buffers(array(sort.length + sort.padding, scalar(sort.storage)))
         return buffer
 
-    def sort_keys(
-        self, order: KeyOrder, keys: SSAValue, length: Nat, limit: Nat, target: SSAValue
-    ) -> None:
+    def sort_keys(self, buffers: KeyBuffers, limit: Nat) -> None:
         """Sort keys, and store what they stand for in the target, at least up to a limit."""
+        length = self.emitter.length_value(buffers.sort.length)
+        memory = [buffers.output, buffers.keys]
+        self.call_sort(buffers.sort, memory, length, self.emitter.length_value(limit))
+        if whole_buffers(buffers.target) is None:
+            output = codegen.CastOp([buffers.output], data_type(buffers.target))
+            self.copy(self.add(output), buffers.target)
+
+    def call_sort(
+        self, sort: KeySort, memory: Sequence[SSAValue], length: SSAValue, limit: SSAValue
+    ) -> None:
+        """Call the function that sorts keys with an output and the keys."""
         assert self.callees is not None
-        outputs = whole_buffers(target)
-        if outputs is None:
-            type = data_type(target)
-            outputs = self.allocate_buffers(type)
-            self.sort_keys(order, keys, length, limit, self.add(codegen.CastOp(outputs, type)))
-            self.copy(self.add(codegen.CastOp(outputs, type)), target)
-            return
-        sort = KeySort(order, this_machine())
         self.callees.add_library_function(sort.name, sort.function)
-        buffers = [*outputs, keys, self.allocate_keys(length, order.key)]
-        counts = [self.emitter.length_value(each) for each in (length, limit)]
-        operands = [*map(self.with_dynamic_length, buffers), *counts]
+        operands = [*map(self.with_dynamic_length, memory), length, limit]
         self.emitter.add(func.CallOp(sort.name, operands, []))
 
     def with_dynamic_length(self, buffer: SSAValue) -> SSAValue:
@@ -287,7 +303,9 @@ class KeySortRules(MergeSortRules):
         return buffer if buffer.type == type else self.add(memref.CastOp.get(buffer, type))
 
     def set_key(self, keys: SSAValue, index: SSAValue, key: SSAValue) -> None:
-        self.emitter.add(memref.StoreOp.get(key, keys, [index]))
+        assert isinstance(keys.type, MemRefType)
+        value = reinterpret(self.emitter, key, keys.type.element_type)
+        self.emitter.add(memref.StoreOp.get(value, keys, [index]))
 
     def integer(self, number: int, type: Attribute = i64) -> SSAValue:
         assert isinstance(type, IntegerType)

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1, i64
 from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
-from riselang.dialects.rise.types import ArrayType, array
-from riselang.dialects.rise.types import i64 as i64_type
+from riselang.dialects.rise.types import ArrayType
 from riselang.lowering.rules.key_sort_rules import KeyedArray, KeySortRules
 from riselang.lowering.sorting.ordered_bits import LOW_WORD, WORD, OrderedBits
 from riselang.lowering.sorting.quicksort import KeySort
@@ -37,9 +36,8 @@ PAIR_ORDER = OrderedBits(i64, descending=False, unsigned=False)
 class Candidates:
     """The buffers of a selection, and how many candidates are wanted."""
 
+    sort: KeySort
     pairs: SSAValue
-    spare: SSAValue
-    sorted_pairs: SSAValue
     wanted: int
 
     @property
@@ -96,10 +94,9 @@ class SelectionRules(KeySortRules):
         return flags[0] if flags else None
 
     def allocate_candidates(self, wanted: int) -> Candidates:
-        room = Nat.const(2 * wanted + 2 * CHUNK_LENGTH)
-        pairs, spare = self.allocate_keys(room, i64), self.allocate_keys(room, i64)
-        (sorted_pairs,) = self.allocate_buffers(array(room, i64_type))
-        return Candidates(pairs, spare, sorted_pairs, wanted)
+        capacity = Nat.const(2 * wanted + 2 * CHUNK_LENGTH)
+        sort = KeySort(PAIR_ORDER, this_machine(), capacity)
+        return Candidates(sort, self.allocate_keys(sort), wanted)
 
     def bounds(self, start: int, end: int) -> tuple[SSAValue, SSAValue]:
         return self.emitter.constant(start), self.emitter.constant(end)
@@ -168,35 +165,26 @@ class SelectionRules(KeySortRules):
     ) -> list[SSAValue]:
         """Sort the candidates, and keep the wanted ones; return their number and the limit."""
         self.sort_candidates(candidates, count)
-
-        def copy(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.set_key(candidates.pairs, index, self.sorted_pair(candidates, index))
-            return ()
-
         wanted = self.emitter.constant(candidates.wanted)
-        self.for_each(Nat.const(candidates.wanted), (), copy)
-        last = self.sorted_pair(candidates, self.emitter.constant(candidates.wanted - 1))
+        last = self.pair(candidates, self.emitter.constant(candidates.wanted - 1))
         key = self.add(arith.ShRSIOp(last, self.integer(WORD)))
         return [wanted, self.add(arith.TruncIOp(key, keyed.order.key))]
 
     def sort_candidates(self, candidates: Candidates, count: SSAValue) -> None:
-        assert self.callees is not None
-        sort = KeySort(PAIR_ORDER, this_machine())
-        self.callees.add_library_function(sort.name, sort.function)
-        buffers = [candidates.sorted_pairs, candidates.pairs, candidates.spare]
-        counts = [count, self.emitter.constant(candidates.wanted)]
-        operands = [*map(self.with_dynamic_length, buffers), *counts]
-        self.emitter.add(func.CallOp(sort.name, operands, []))
+        """Sort the candidates in their own buffer, at least the wanted ones."""
+        memory = [candidates.pairs, candidates.pairs]
+        wanted = self.emitter.constant(candidates.wanted)
+        self.call_sort(candidates.sort, memory, count, wanted)
 
-    def sorted_pair(self, candidates: Candidates, index: SSAValue) -> SSAValue:
-        return self.add(memref.LoadOp.get(candidates.sorted_pairs, [index]))
+    def pair(self, candidates: Candidates, index: SSAValue) -> SSAValue:
+        return self.add(memref.LoadOp.get(candidates.pairs, [index]))
 
     def store_indices(self, candidates: Candidates, indices: SSAValue) -> None:
         type = data_type(indices)
         assert isinstance(type, ArrayType)
 
         def store(position: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            pair = self.sorted_pair(candidates, position)
+            pair = self.pair(candidates, position)
             number = self.add(arith.AndIOp(pair, self.integer(LOW_WORD)))
             number = self.add(arith.IndexCastOp(number, IndexType()))
             index = self.add(codegen.CastOp([number], type.element))

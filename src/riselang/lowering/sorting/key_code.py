@@ -15,20 +15,25 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from riselang.dialects.arith import CmpiOp, SelectOp, with_i1_result
 from riselang.dialects.vector import CompressStoreOp
 from riselang.lowering.loop_emitter import Emitter
+from riselang.lowering.sorting.ordered_bits import reinterpret
 
 
 class KeyCode:
-    """Adds ops on keys of a signed integer type, and on vectors of `lanes` keys."""
+    """Adds ops on keys of a signed integer type, and on vectors of `lanes` keys.
 
-    def __init__(self, emitter: Emitter, key: IntegerType, lanes: int):
+    The elements of the buffers of keys have a type of the same width, which may differ.
+    """
+
+    def __init__(self, emitter: Emitter, key: IntegerType, lanes: int, storage: Attribute):
         self.emitter = emitter
         self.key = key
         self.lanes = lanes
+        self.storage = storage
         self.vector = VectorType(key, [lanes])
         self.mask = VectorType(i1, [lanes])
 
@@ -62,10 +67,16 @@ class KeyCode:
         return self.add(arith.MaxSIOp(one, other))
 
     def load(self, buffer: SSAValue, index: SSAValue) -> SSAValue:
-        return self.add(memref.LoadOp.get(buffer, [index]))
+        return self.to_keys(self.add(memref.LoadOp.get(buffer, [index])))
 
-    def store(self, value: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
-        self.emitter.add(memref.StoreOp.get(value, buffer, [index]))
+    def store(self, key: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
+        self.emitter.add(memref.StoreOp.get(self.to_storage(key), buffer, [index]))
+
+    def to_keys(self, value: SSAValue) -> SSAValue:
+        return reinterpret(self.emitter, value, self.key)
+
+    def to_storage(self, key: SSAValue) -> SSAValue:
+        return reinterpret(self.emitter, key, self.storage)
 
     # Vectors
 
@@ -87,17 +98,22 @@ class KeyCode:
         return self.add(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.mask, [1])))
 
     def load_vector(self, buffer: SSAValue, index: SSAValue) -> SSAValue:
-        return self.add(vector.LoadOp(buffer, [index], self.vector))
+        type = VectorType(self.storage, [self.lanes])
+        return self.to_keys(self.add(vector.LoadOp(buffer, [index], type)))
 
-    def store_lanes(
-        self, value: SSAValue, mask: SSAValue, buffer: SSAValue, index: SSAValue
-    ) -> None:
-        """Store the lanes in a mask."""
-        self.emitter.add(vector.MaskedStoreOp(buffer, [index], mask, value))
+    def load_lanes(
+        self, buffer: SSAValue, index: SSAValue, mask: SSAValue, padding: SSAValue
+    ) -> SSAValue:
+        """Load the lanes in a mask; the others come from `padding`, and are not read."""
+        values = vector.MaskedLoadOp(buffer, [index], mask, self.to_storage(padding))
+        return self.to_keys(self.add(values))
 
-    def compress(self, value: SSAValue, mask: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
+    def compress(self, keys: SSAValue, mask: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
         """Store the lanes in a mask to adjacent elements."""
-        self.emitter.add(CompressStoreOp(buffer, [index], mask, value))
+        self.emitter.add(CompressStoreOp(buffer, [index], mask, self.to_storage(keys)))
+
+    def lane(self, value: SSAValue, number: int) -> SSAValue:
+        return self.add(vector.ExtractOp(value, [number], self.key))
 
     def count(self, mask: SSAValue) -> SSAValue:
         """Return the number of lanes in a mask as an index."""

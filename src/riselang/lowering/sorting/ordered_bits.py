@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
 from riselang.dialects.arith import conversion
 from riselang.lowering.loop_emitter import Emitter
@@ -34,7 +34,7 @@ class OrderedBits:
     the keys of -0.0 and 0.0 are -1 and 0, or 0 and -1 in descending order. NaN has no key.
     """
 
-    type: Attribute
+    type: TypeAttribute
     descending: bool
     unsigned: bool
 
@@ -76,18 +76,28 @@ class PairOrder:
     """Pairs of a key and an index in one integer, of which only the index is stored."""
 
     name: ClassVar[str] = "indices"
-    type: ClassVar[Attribute] = IndexType()
+    type: ClassVar[TypeAttribute] = IndexType()
+    width: ClassVar[int] = 64
     key: ClassVar[IntegerType] = i64
 
     def emit_output(self, emitter: Emitter, key: SSAValue) -> SSAValue:
         """Return the index of a pair, or a vector of them."""
         code = _Code(emitter, self, key.type if isinstance(key.type, VectorType) else None)
-        index = code.add(arith.AndIOp(key, code.constant(LOW_WORD)))
-        type = code.like(IndexType())
-        return code.add(conversion("arith.index_cast", index, type))
+        return code.number(code.add(arith.AndIOp(key, code.constant(LOW_WORD))))
 
 
 KeyOrder = OrderedBits | PairOrder
+
+
+def reinterpret(emitter: Emitter, value: SSAValue, type: Attribute) -> SSAValue:
+    """Convert a scalar, or the elements of a vector, to a type with the same bits."""
+    element = value.type.element_type if isinstance(value.type, VectorType) else value.type
+    if element == type:
+        return value
+    name = "arith.index_cast" if IndexType() in (element, type) else "arith.bitcast"
+    if isinstance(value.type, VectorType):
+        type = VectorType(type, value.type.get_shape())
+    return emitter.add(conversion(name, value, type)).results[0]
 
 
 @dataclass(frozen=True)
@@ -113,20 +123,10 @@ class _Code:
 
     def bits(self, number: SSAValue) -> SSAValue:
         assert isinstance(self.order, OrderedBits)
-        if self.order.is_float:
-            return self.add(arith.BitcastOp(number, IntegerType(self.order.width)))
-        if isinstance(self.order.type, IndexType):
-            return self.add(arith.IndexCastOp(number, i64))
-        return number
+        return reinterpret(self.emitter, number, IntegerType(self.order.width))
 
     def number(self, bits: SSAValue) -> SSAValue:
-        assert isinstance(self.order, OrderedBits)
-        type = self.like(self.order.type)
-        if self.order.is_float:
-            return self.add(conversion("arith.bitcast", bits, type))
-        if isinstance(self.order.type, IndexType):
-            return self.add(conversion("arith.index_cast", bits, type))
-        return bits
+        return reinterpret(self.emitter, bits, self.order.type)
 
     def extend(self, bits: SSAValue) -> SSAValue:
         assert isinstance(self.order, OrderedBits)

@@ -1,16 +1,17 @@
-"""A function that sorts integer keys: quicksort between two buffers, with networks for few keys.
+"""A function that sorts integer keys: quicksort in place, with networks for few keys.
 
 Equal keys cannot be distinguished, so the order in which they are moved does not matter. A segment
-of the keys is partitioned from the buffer that contains it to the other buffer. A segment of few
-keys is sorted by a network, and stored in the output as the numbers that the keys stand for.
+of few keys is sorted by a network, and stored in the output as the numbers that the keys stand for.
+The output may be the buffer of the keys, since a segment has the same position in both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -19,31 +20,24 @@ from xdsl.dialects.builtin import (
     MemRefType,
     i64,
 )
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue, TypeAttribute
 from xdsl.rewriter import InsertPoint
 
 from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.sorting.key_code import KeyCode
 from riselang.lowering.sorting.networks import sort_vectors
 from riselang.lowering.sorting.ordered_bits import KeyOrder
+from riselang.nat import Nat
 from riselang.support.machine import Machine
 
-NETWORK_VECTORS = {16: 4}
-"""The number of vectors that a network sorts, for lanes; 8 for any other number of lanes."""
+MIN_NETWORK_VECTORS = 4
+"""The number of vectors that the smallest network sorts."""
 MAX_SEGMENTS = 64
 """The capacity of the stack of segments: the smaller one of two segments is sorted first."""
 SELECTED_FRACTION = 16
 """Few keys are wanted of a segment if they are less than this fraction of it."""
-COMPRESSING_BYTES = 64
-"""The vectors that are compressed by one instruction, which AVX-512 has, have this many bytes."""
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
 """The linear congruential generator of Knuth's MMIX, which selects the pivots."""
-
-
-def network_size(key: IntegerType, machine: Machine) -> int:
-    """Return the maximum number of keys of a segment that a network sorts."""
-    lanes = machine.lanes(key.width.data // 8)
-    return lanes * NETWORK_VECTORS.get(lanes, 8)
 
 
 @dataclass(frozen=True)
@@ -52,10 +46,13 @@ class KeySort:
 
     order: KeyOrder
     machine: Machine
+    length: Nat
+    """The maximum number of keys."""
 
     @property
     def name(self) -> str:
-        return f"rise_sort_{self.order.name}"
+        suffix = f"_{self.networks[-1] * self.lanes}" if self.is_short else ""
+        return f"rise_sort_{self.order.name}{suffix}"
 
     @property
     def key(self) -> IntegerType:
@@ -66,22 +63,54 @@ class KeySort:
         return self.machine.lanes(self.key.width.data // 8)
 
     @property
-    def network_size(self) -> int:
-        return network_size(self.key, self.machine)
+    def is_short(self) -> bool:
+        """Whether one network sorts all keys."""
+        largest = self.machine.registers // 2 * self.lanes
+        return self.length.is_constant and self.length.constant <= largest
 
     @property
-    def compresses(self) -> bool:
-        return self.machine.vector_bytes == COMPRESSING_BYTES
+    def networks(self) -> list[int]:
+        """The numbers of vectors that networks sort: at most half of the registers."""
+        largest = self.machine.registers // 2
+        if not self.is_short:
+            return [largest // 2, largest]
+        count = MIN_NETWORK_VECTORS
+        while count * self.lanes < self.length.constant:
+            count *= 2
+        return [count]
+
+    @property
+    def block(self) -> int:
+        """The number of keys that a partition loads from one end of a segment at once.
+
+        A segment that is partitioned consists of at least two blocks.
+        """
+        return self.lanes * self.networks[-1] // 2
+
+    @property
+    def is_in_output(self) -> bool:
+        """Whether the keys are sorted in the buffer of the output."""
+        return self.machine.has_masks and self.order.width == self.key.width.data
+
+    @property
+    def storage(self) -> TypeAttribute:
+        """The element type of the buffer of keys."""
+        return self.order.type if self.is_in_output else self.key
+
+    @property
+    def padding(self) -> int:
+        """The number of elements after the keys that the function reads."""
+        return 0 if self.machine.has_masks else self.lanes * self.networks[-1]
 
     def function(self) -> func.FuncOp:
-        """Return the function `(output, keys, spare, count, limit)`, which sorts `count` keys.
+        """Return the function `(output, keys, count, limit)`, which sorts `count` keys.
 
-        It stores at least the first `limit` of them in the output. The buffers of keys have at
-        least `count + network_size` elements.
+        It stores at least the first `limit` of them in the output. The buffer of keys has at least
+        `count + padding` elements.
         """
-        buffer = MemRefType(self.key, [DYNAMIC_INDEX])
+        buffer = MemRefType(self.storage, [DYNAMIC_INDEX])
         output = MemRefType(self.order.type, [DYNAMIC_INDEX])
-        types = [output, buffer, buffer, IndexType(), IndexType()]
+        types = [output, buffer, IndexType(), IndexType()]
         block = Block(arg_types=types)
         emitter = Emitter(InsertPoint.at_end(block))
         _Quicksort(emitter, self, *block.args).emit()
@@ -93,14 +122,20 @@ class _Quicksort(KeyCode):
     """Emits the body of the function."""
 
     def __init__(self, emitter: Emitter, sort: KeySort, *parameters: SSAValue):
-        super().__init__(emitter, sort.key, sort.lanes)
+        super().__init__(emitter, sort.key, sort.lanes, sort.storage)
         self.sort = sort
-        self.output, self.keys, self.spare, self.total, self.limit = parameters
-        self.stack = self.add(memref.AllocaOp.get(IndexType(), shape=[MAX_SEGMENTS, 3]))
+        self.output, self.keys, self.total, self.limit = parameters
         self.zero, self.one = self.index(0), self.index(1)
 
     def emit(self) -> None:
-        self.push(self.zero, (self.zero, self.total, self.zero))
+        if self.sort.is_short:
+            self.sort_by_network(self.zero, self.total, self.sort.networks[-1])
+        else:
+            self.sort_segments()
+
+    def sort_segments(self) -> None:
+        self.stack = self.add(memref.AllocaOp.get(IndexType(), shape=[MAX_SEGMENTS, 2]))
+        self.push(self.zero, (self.zero, self.total))
         seed = self.add(arith.ConstantOp(IntegerAttr(INCREMENT, i64)))
         self.emitter.while_loop(
             [self.one, seed],
@@ -109,7 +144,7 @@ class _Quicksort(KeyCode):
         )
 
     def push(self, depth: SSAValue, segment: Sequence[SSAValue]) -> None:
-        """Store a segment: its start, its end, and 1 if its keys are in the spare buffer."""
+        """Store a segment: its start and its end."""
         for position, value in enumerate(segment):
             indices = [depth, self.index(position)]
             self.emitter.add(memref.StoreOp.get(value, self.stack, indices))
@@ -117,81 +152,93 @@ class _Quicksort(KeyCode):
     def pop(self, depth: SSAValue) -> list[SSAValue]:
         return [
             self.add(memref.LoadOp.get(self.stack, [depth, self.index(position)]))
-            for position in range(3)
+            for position in range(2)
         ]
 
     def sort_segment(self, depth: SSAValue, seed: SSAValue) -> Sequence[SSAValue]:
         """Sort or partition the segment on top of the stack; return the new depth and seed."""
-        start, end, side = self.pop(depth)
-        is_spare = self.compare("ne", side, self.zero)
-        source = self.select(is_spare, self.spare, self.keys)
-        target = self.select(is_spare, self.keys, self.spare)
+        start, end = self.pop(depth)
         length = self.minus(end, start)
 
         def sort() -> Sequence[SSAValue]:
-            self.sort_by_network(source, start, length)
+            self.sort_by_networks(start, length)
             return depth, seed
 
-        def split() -> Sequence[SSAValue]:
-            pivot, next_seed = self.select_pivot(source, start, length, seed)
-            other_side = self.minus(self.one, side)
-            middle = self.partition(source, target, start, end, pivot, "slt")
+        def split_and_push() -> Sequence[SSAValue]:
+            pivot, next_seed = self.select_pivot(start, length, seed)
+            middle, is_least = self.split(start, end, pivot)
             return *self.branch(
-                self.compare("eq", middle, start),
-                lambda: self.split_least(source, target, (start, end, other_side), pivot, depth),
-                lambda: self.push_both(depth, start, middle, end, other_side),
+                is_least,
+                lambda: self.push_greater(depth, start, middle, end, pivot),
+                lambda: self.push_both(depth, start, middle, end),
             ), next_seed  # fmt: skip
 
-        is_short = self.compare("sle", length, self.index(self.sort.network_size))
+        is_short = self.is_sorted_by(self.sort.networks[-1], length)
         return self.branch(
             self.compare("slt", start, self.limit),
-            lambda: self.branch(is_short, sort, split),
+            lambda: self.branch(is_short, sort, split_and_push),
             lambda: (depth, seed),
         )
 
-    def sort_by_network(self, source: SSAValue, start: SSAValue, length: SSAValue) -> None:
-        most = (1 << (self.key.width.data - 1)) - 1
-        padding = self.broadcast(self.constant(most))
-        masks: list[SSAValue] = []
-        positions: list[SSAValue] = []
-        vectors: list[SSAValue] = []
-        for offset in range(0, self.sort.network_size, self.lanes):
-            masks.append(self.first_lanes(length, offset))
-            positions.append(self.plus(start, self.index(offset)))
-            keys = self.load_vector(source, positions[-1])
-            vectors.append(self.select(masks[-1], keys, padding))
-        vectors = sort_vectors(self, vectors)
-        for position, mask, keys in zip(positions, masks, vectors, strict=True):
-            self.store_lanes(self.to_output(keys), mask, self.output, position)
+    def is_sorted_by(self, vectors: int, length: SSAValue) -> SSAValue:
+        """Return whether the network on a number of vectors sorts a number of keys."""
+        return self.compare("sle", length, self.index(vectors * self.lanes))
+
+    def sort_by_networks(self, start: SSAValue, length: SSAValue) -> None:
+        """Sort a segment by the smaller one of two networks if it is large enough."""
+
+        def sort(vectors: int) -> Sequence[SSAValue]:
+            self.sort_by_network(start, length, vectors)
+            return ()
+
+        small, large = self.sort.networks
+        self.branch(self.is_sorted_by(small, length), lambda: sort(small), lambda: sort(large))
+
+    def sort_by_network(self, start: SSAValue, length: SSAValue, count: int) -> None:
+        """Sort a segment by the network on `count` vectors."""
+        masks = [self.first_lanes(length, number * self.lanes) for number in range(count)]
+        positions = [self.plus(start, self.index(number * self.lanes)) for number in range(count)]
+        vectors = [
+            self.load_valid(position, mask) for position, mask in zip(positions, masks, strict=True)
+        ]
+        for position, mask, keys in zip(positions, masks, sort_vectors(self, vectors), strict=True):
+            store = vector.MaskedStoreOp(self.output, [position], mask, self.to_output(keys))
+            self.emitter.add(store)
+
+    def load_valid(self, position: SSAValue, mask: SSAValue) -> SSAValue:
+        """Load the lanes in a mask; the others become the greatest key."""
+        padding = self.broadcast(self.constant((1 << (self.key.width.data - 1)) - 1))
+        if self.sort.machine.has_masks:
+            return self.load_lanes(self.keys, position, mask, padding)
+        return self.select(mask, self.load_vector(self.keys, position), padding)
 
     def to_output(self, keys: SSAValue) -> SSAValue:
         return self.sort.order.emit_output(self.emitter, keys)
 
     def select_pivot(
-        self, source: SSAValue, start: SSAValue, length: SSAValue, seed: SSAValue
+        self, start: SSAValue, length: SSAValue, seed: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
-        """Return the median of three medians of three keys, and a new seed.
+        """Return a key that is about the median, and a new seed.
 
-        The nine keys are at equal distances, from a random position on. If few keys are wanted, the
-        least of the nine is the pivot.
+        Nine vectors are at equal distances, from a random position on. The medians of three medians
+        of three of them are sorted, and the middle one is the pivot. If few keys are wanted, the
+        least of the nine are sorted instead.
         """
         seed = self.next_seed(seed)
-        distance = self.add(arith.DivUIOp(length, self.index(9)))
+        vector_length = self.index(self.lanes)
+        distance = self.add(arith.DivUIOp(self.minus(length, vector_length), self.index(9)))
         position = self.plus(start, self.random_offset(seed, distance))
-        medians: list[SSAValue] = []
-        least: SSAValue | None = None
-        for _ in range(3):
-            samples: list[SSAValue] = []
-            for _ in range(3):
-                samples.append(self.load(source, position))
-                position = self.plus(position, distance)
-                least = samples[-1] if least is None else self.least(least, samples[-1])
-            medians.append(self.median(*samples))
-        assert least is not None
+        samples: list[SSAValue] = []
+        for _ in range(9):
+            samples.append(self.load_vector(self.keys, position))
+            position = self.plus(position, distance)
+        medians = [self.median(*samples[first : first + 3]) for first in range(0, 9, 3)]
         is_small = self.compare("slt", self.minus(self.limit, start), self.add(
             arith.DivUIOp(length, self.index(SELECTED_FRACTION))
         ))  # fmt: skip
-        return self.select(is_small, least, self.median(*medians)), seed
+        least = reduce(self.least, samples)
+        (ordered,) = sort_vectors(self, [self.select(is_small, least, self.median(*medians))])
+        return self.lane(ordered, self.lanes // 2), seed
 
     def next_seed(self, seed: SSAValue) -> SSAValue:
         factor, term = (
@@ -214,31 +261,47 @@ class _Quicksort(KeyCode):
         low, high = self.least(one, other), self.greatest(one, other)
         return self.greatest(low, self.least(high, third))
 
-    def split_least(
-        self,
-        source: SSAValue,
-        target: SSAValue,
-        segment: tuple[SSAValue, SSAValue, SSAValue],
-        pivot: SSAValue,
-        depth: SSAValue,
+    def split(self, start: SSAValue, end: SSAValue, pivot: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """Partition a segment; return the middle, and whether the pivot is the least key.
+
+        If it is, the keys that are less than the next greater integer are those that equal it.
+        """
+        two, one_key = self.index(2), self.constant(1)
+
+        def is_empty(carried: Sequence[SSAValue]) -> SSAValue:
+            _, middle, count = carried
+            nothing_left = self.compare("eq", middle, start)
+            return self.logical_and(nothing_left, self.compare("slt", count, two))
+
+        def partition(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            bound, _, count = carried
+            middle = self.partition(start, end, bound)
+            return self.plus(bound, one_key), middle, self.plus(count, self.one)
+
+        inits = [pivot, start, self.zero]
+        _, middle, count = self.emitter.while_loop(inits, is_empty, partition)
+        return middle, self.compare("eq", count, two)
+
+    def push_greater(
+        self, depth: SSAValue, start: SSAValue, middle: SSAValue, end: SSAValue, pivot: SSAValue
     ) -> Sequence[SSAValue]:
-        """Separate the keys that equal the pivot, the least key, from the others."""
-        start, end, side = segment
-        middle = self.partition(source, target, start, end, pivot, "sle")
+        """Store the keys that equal the pivot, the least key, and push the others."""
+        # No integer is greater than the greatest key.
+        middle = self.select(self.compare("eq", middle, start), end, middle)
         self.fill(start, middle, pivot)
-        self.push(depth, (middle, end, side))
+        self.push(depth, (middle, end))
         return (self.plus(depth, self.one),)
 
     def fill(self, start: SSAValue, end: SSAValue, key: SSAValue) -> None:
         def store(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.store(number, self.output, index)
+            self.emitter.add(memref.StoreOp.get(number, self.output, [index]))
             return ()
 
         number = self.to_output(key)
         self.emitter.range_loop(start, end, self.one, (), store)
 
     def push_both(
-        self, depth: SSAValue, start: SSAValue, middle: SSAValue, end: SSAValue, side: SSAValue
+        self, depth: SSAValue, start: SSAValue, middle: SSAValue, end: SSAValue
     ) -> Sequence[SSAValue]:
         """Push two segments, the longer one first."""
         is_left_longer = self.compare("sgt", self.minus(middle, start), self.minus(end, middle))
@@ -250,81 +313,83 @@ class _Quicksort(KeyCode):
 
         starts, ends = choose(start, middle), choose(middle, end)
         following = self.plus(depth, self.one)
-        self.push(depth, (starts[0], ends[0], side))
-        self.push(following, (starts[1], ends[1], side))
+        self.push(depth, (starts[0], ends[0]))
+        self.push(following, (starts[1], ends[1]))
         return (self.plus(following, self.one),)
 
     # Partition
 
-    def partition(
-        self,
-        source: SSAValue,
-        target: SSAValue,
-        start: SSAValue,
-        end: SSAValue,
-        pivot: SSAValue,
-        relation: str,
-    ) -> SSAValue:
-        """Move the keys of a segment to the target: first those in the relation to the pivot.
+    def partition(self, start: SSAValue, end: SSAValue, bound: SSAValue) -> SSAValue:
+        """Move the keys of a segment that are less than a bound to the front of it.
 
         Returns where the others start.
         """
-        if self.sort.compresses:
-            return self.partition_vectors(source, target, start, end, pivot, relation)
+        if self.sort.machine.has_masks:
+            return self.partition_vectors(start, end, self.broadcast(bound))
 
-        def move(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            left, right = carried
-            key = self.load(source, index)
-            is_left = self.compare(relation, key, pivot)
-            before_right = self.minus(right, self.one)
-            self.store(key, target, self.select(is_left, left, before_right))
-            return (
-                self.select(is_left, self.plus(left, self.one), left),
-                self.select(is_left, right, before_right),
-            )
+        def swap(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (left,) = carried
+            key = self.load(self.keys, index)
+            self.store(self.load(self.keys, left), self.keys, index)
+            self.store(key, self.keys, left)
+            is_left = self.compare("slt", key, bound)
+            return (self.select(is_left, self.plus(left, self.one), left),)
 
-        return self.emitter.range_loop(start, end, self.one, [start, end], move)[0]
+        return self.emitter.range_loop(start, end, self.one, [start], swap)[0]
 
-    def partition_vectors(
+    def partition_vectors(self, start: SSAValue, end: SSAValue, bounds: SSAValue) -> SSAValue:
+        """Partition a segment of at least two blocks.
+
+        The first and the last block are loaded at the start. Each further block is loaded from the
+        end with less space, so that both ends have space for its keys.
+        """
+        block = self.index(self.sort.block)
+        ends = [*self.load_block(start), *self.load_block(self.minus(end, block))]
+
+        def move(carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            first, last, left, right = carried
+            is_first = self.compare("sle", self.minus(first, left), self.minus(right, last))
+            before_last = self.minus(last, block)
+            for keys in self.load_block(self.select(is_first, first, before_last)):
+                left, right = self.store_both(keys, bounds, None, (left, right))
+            first_end = self.select(is_first, self.plus(first, block), first)
+            return first_end, self.select(is_first, last, before_last), left, right
+
+        first, last, left, right = self.emitter.while_loop(
+            [self.plus(start, block), self.minus(end, block), start, end],
+            lambda carried: self.compare("sge", self.minus(carried[1], carried[0]), block),
+            move,
+        )
+        remainder = self.minus(last, first)
+        offsets = range(0, self.sort.block, self.lanes)
+        masks = [self.first_lanes(remainder, offset) for offset in offsets]
+        middle = [
+            self.load_valid(self.plus(first, self.index(offset)), mask)
+            for offset, mask in zip(offsets, masks, strict=True)
+        ]
+        for keys, valid in (*zip(middle, masks, strict=True), *((each, None) for each in ends)):
+            left, right = self.store_both(keys, bounds, valid, (left, right))
+        return left
+
+    def load_block(self, position: SSAValue) -> list[SSAValue]:
+        offsets = range(0, self.sort.block, self.lanes)
+        positions = [self.plus(position, self.index(offset)) for offset in offsets]
+        return [self.load_vector(self.keys, each) for each in positions]
+
+    def store_both(
         self,
-        source: SSAValue,
-        target: SSAValue,
-        start: SSAValue,
-        end: SSAValue,
-        pivot: SSAValue,
-        relation: str,
-    ) -> SSAValue:
-        pivots, all_lanes = self.broadcast(pivot), self.all_lanes()
-        step = self.index(self.lanes)
-
-        def move(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            keys = self.load_vector(source, index)
-            is_left = self.compare(relation, keys, pivots)
-            is_right = self.add(arith.XOrIOp(is_left, all_lanes))
-            return self.compress_both(target, keys, is_left, is_right, step, carried)
-
-        remainder = self.add(arith.RemUIOp(self.minus(end, start), step))
-        last = self.minus(end, remainder)
-        carried = self.emitter.range_loop(start, last, step, [start, end], move)
-        keys, valid = self.load_vector(source, last), self.first_lanes(remainder, 0)
-        is_left = self.compare(relation, keys, pivots)
-        is_right = self.logical_and(self.add(arith.XOrIOp(is_left, all_lanes)), valid)
-        is_left = self.logical_and(is_left, valid)
-        return self.compress_both(target, keys, is_left, is_right, remainder, carried)[0]
-
-    def compress_both(
-        self,
-        target: SSAValue,
         keys: SSAValue,
-        is_left: SSAValue,
-        is_right: SSAValue,
-        count: SSAValue,
-        carried: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
-        """Append the left keys to the left part of the target, and prepend the right ones."""
-        left, right = carried
-        left_count = self.count(is_left)
-        new_right = self.minus(right, self.minus(count, left_count))
-        self.compress(keys, is_left, target, left)
-        self.compress(keys, is_right, target, new_right)
-        return self.plus(left, left_count), new_right
+        bounds: SSAValue,
+        valid: SSAValue | None,
+        space: tuple[SSAValue, SSAValue],
+    ) -> tuple[SSAValue, SSAValue]:
+        """Store the keys below the bounds at the start of the space, and the others at its end."""
+        left, right = space
+        is_left = self.compare("slt", keys, bounds)
+        is_right = self.add(arith.XOrIOp(is_left, self.all_lanes()))
+        if valid is not None:
+            is_left, is_right = (self.logical_and(each, valid) for each in (is_left, is_right))
+        new_right = self.minus(right, self.count(is_right))
+        self.compress(keys, is_left, self.keys, left)
+        self.compress(keys, is_right, self.keys, new_right)
+        return self.plus(left, self.count(is_left)), new_right
