@@ -36,6 +36,7 @@ from riselang.rewrite.strategies.matmul_shapes import (
 )
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
 from riselang.rewrite.strategies.schedules import by_size
+from riselang.rewrite.strategies.selections import select_sorted
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
     reductions_in_lanes,
@@ -315,14 +316,16 @@ prepare_computations: Strategy = (
     _fuse_reductions >> _split_matmuls >> try_(_fuse_epilogues) >> _name_stored
 )
 """Rewrites a program so that its computations can be recognized."""
-schedule_program = prepare_computations >> choice(
+_schedule_computations = prepare_computations >> choice(
     ScheduleComputations() >> try_(parallel_outermost()), parallel_outermost(), transpose_result()
 )
+schedule_program = choice(select_sorted >> try_(_schedule_computations), _schedule_computations)
 
 
 def recognized_computations(term: Term, setting: Setting) -> list[RecognizedComputation]:
     """Return the computations that are recognized in a program as written."""
-    result = (data_flow_normal_form >> prepare_computations).run(term, setting)
+    prepare = data_flow_normal_form >> try_(select_sorted) >> prepare_computations
+    result = prepare.run(term, setting)
     if isinstance(result, Failure):
         return []
     path, part = result_of(result.term)
