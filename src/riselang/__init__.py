@@ -21,6 +21,7 @@ from riselang.version import __version__ as __version__
 if TYPE_CHECKING:
     from riselang import debug as debug
     from riselang import numpy as numpy
+    from riselang.api.custom_derivatives import checkpoint, custom_jvp, custom_vjp, stop_gradient
     from riselang.api.derivatives import grad, jvp, value_and_grad, vjp
     from riselang.api.entry import build, load, loads
     from riselang.api.jacobians import hessian, jacobian
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
         "build",
         "cast",
         "check",
+        "checkpoint",
         "clip",
         "clz",
         "complex",
@@ -151,6 +153,8 @@ if TYPE_CHECKING:
         "concatenate",
         "conj",
         "cumsum",
+        "custom_jvp",
+        "custom_vjp",
         "div",
         "dot",
         "dtype_variable",
@@ -202,6 +206,7 @@ if TYPE_CHECKING:
         "show_term",
         "slide2d",
         "stack",
+        "stop_gradient",
         "sub",
         "take_along",
         "tensordot",
@@ -224,6 +229,7 @@ _PATTERNS = "riselang.dsl.patterns"
 _NAME_MODULES = {
     name: module
     for module, names in {
+        "riselang.api.custom_derivatives": "checkpoint custom_jvp custom_vjp stop_gradient",
         "riselang.api.derivatives": "grad jvp value_and_grad vjp",
         "riselang.api.entry": "build load loads",
         "riselang.api.jacobians": "hessian jacobian",

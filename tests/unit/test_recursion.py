@@ -35,6 +35,7 @@ INSIDE = {
 """Modules and folders that nobody enters but by a function with a stack of its own: which one."""
 BOUNDED = {
     "compiler/host_plans.py": "loops on the host, of which few are nested",
+    "api/custom_derivatives.py": "functions with derivatives of their own that call each other",
     "api/kernel.py": "the parameters of a program",
     "dialects/": "the regions of one op",
     "frontends/term_builder.py": "the dimensions of an array",

@@ -102,7 +102,7 @@ class DifferentiatedCall:
     def _traced(self, *, has_aux: bool = False) -> Term:
         """Return the function as a closed term of values of enclosing scopes, and its arguments."""
         trace = self._trace
-        with trace.inner_scope() as scope:
+        with trace.inner_scope() as scope, trace.differentiate():
             variables = [
                 build.Variable(self._type(node), "x", scope=scope) for node in self._inputs
             ]
@@ -149,7 +149,9 @@ class DifferentiatedCall:
         return body
 
     def _instantiate(self, term: Term, others: Sequence[Node]) -> Node:
-        return instantiate(self._builder, term, [*self._outer, *self._inputs, *others])
+        arguments = [*self._outer, *self._inputs, *others]
+        is_nested = self._trace.is_differentiated
+        return instantiate(self._builder, term, arguments, keep_marks=is_nested)
 
     @property
     def _builder(self) -> Builder:

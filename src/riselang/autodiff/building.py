@@ -88,6 +88,8 @@ class Builder:
     def __init__(self) -> None:
         self.scope = build.Scope()
         self.location: SourceLocation | None = None
+        self.is_reverse = False
+        """Whether the nodes belong to a derivative in reverse mode."""
         self._operations: dict[tuple[object, ...], Node] = {}
         self._stored: dict[Node, Node] = {}
 
@@ -349,6 +351,12 @@ class Builder:
         if value not in self._stored:
             self._stored[value] = self.apply(patterns.TO_MEM, ["heap", value.type], value)
         return self._stored[value]
+
+    def copy(self, value: Node) -> Node:
+        """Copy an array to other memory."""
+        if not isinstance(value.type, ArrayType):
+            return value
+        return self.apply(patterns.TO_MEM, ["heap", value.type], value)
 
     # Values of every type
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 # The rules of the patterns register when their modules are imported.
+from riselang.autodiff import custom_rules as custom_rules
 from riselang.autodiff import forward_loops as forward_loops
 from riselang.autodiff import forward_views as forward_views
 from riselang.autodiff import reverse_loops as reverse_loops
@@ -75,6 +76,7 @@ def reverse_term(term: Term, active: Sequence[bool]) -> Term:
     returns the result, and a cotangent for each float of each active argument, as arrays.
     """
     program = _Program(term, active)
+    program.builder.is_reverse = True
     result = program.run(term)
     variables = program.variables(program.output, "ct")
     leaves = float_nests(program.builder, program.output, variables)
@@ -86,6 +88,7 @@ def gradient_term(term: Term, active: Sequence[bool]) -> Term:
     """Return the function that computes a program and the gradient of the first scalar of its
     result, a float, as arrays for the floats of the active arguments."""
     program = _Program(term, active)
+    program.builder.is_reverse = True
     result = program.run(term)
     one = program.builder.number(1, next(leaf for _, leaf in leaves(program.output)))
     others = [None] * (len(float_leaves(program.output)) - 1)

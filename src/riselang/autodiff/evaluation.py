@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.autodiff.building import Builder
+from riselang.autodiff.marks import CHECKPOINT, CUSTOM_VJP, STOP_GRADIENT
 from riselang.autodiff.scalar_derivatives import CONSTANT_OPS, PARTIALS
 from riselang.dialects.rise.pattern_registry import (
     AT,
@@ -286,6 +287,13 @@ class Record:
     ) -> Value:
         if pattern.spec is LET:
             return self.apply(values[1], [values[0]], location)
+        is_active = any(value.is_active for value in values)
+        if pattern.spec is CHECKPOINT:
+            if is_active:
+                return self._inline_result(pattern, values, 0)
+            return self.apply(values[0], [values[1]], location)
+        if pattern.spec is CUSTOM_VJP and self.builder.is_reverse and values[-1].is_active:
+            return self._inline_result(pattern, values, 1)
         inputs, output = uncurry(pattern.type)
         with self.builder.at_location(location or pattern.location):
             nodes: list[Node] = []
@@ -294,6 +302,17 @@ class Record:
             node = self._use(pattern, nodes)
             active = _activity(pattern.spec, values, output)
             return self._add(Entry(node, active, pattern, values, nodes, self.builder.location))
+
+    def _inline_result(self, pattern: Pattern, values: Sequence[Value], position: int) -> Entry:
+        """Return the result of one of the functions of a pattern as an entry of the pattern: the
+        function itself, or the one that also returns values for the reverse mode."""
+        x = values[-1]
+        assert isinstance(x, Entry)
+        result = Record(self.builder).apply(values[position], [Entry(x.node)])
+        assert isinstance(result, Entry)
+        node = self.builder.first(result.node) if position else result.node
+        active = float_leaves(node.type)
+        return self._add(Entry(node, active, pattern, values, (), self.builder.location))
 
     def _use(self, pattern: Pattern, nodes: Sequence[Node]) -> Node:
         builder = self.builder
@@ -348,7 +367,7 @@ SAME_SCALARS = frozenset({
 
 def _activity(spec: PatternSpec, values: Sequence[Value], output: RiseType) -> Sequence[bool]:
     """Return which scalars of the result of a pattern may be active."""
-    if not any(value.is_active for value in values):
+    if spec is STOP_GRADIENT or not any(value.is_active for value in values):
         return ()
     last = values[-1]
     if isinstance(last, Entry):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.autodiff.building import Builder, arguments_of
+from riselang.autodiff.marks import MARKS
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.support.recursion import with_deep_stack
@@ -62,14 +63,21 @@ _Environment = _Binding | None
 
 
 @with_deep_stack
-def instantiate(builder: Builder, function: Term, arguments: Sequence[Node]) -> Node:
-    """Return the result of a closed function for arguments, as a node of the current scope."""
-    return _Instantiation(builder).apply_to_nodes(function, arguments)
+def instantiate(
+    builder: Builder, function: Term, arguments: Sequence[Node], *, keep_marks: bool = False
+) -> Node:
+    """Return the result of a closed function for arguments, as a node of the current scope.
+
+    Unless marks are kept for another derivative, `stopGradient` and functions with derivatives of
+    their own become plain values and functions.
+    """
+    return _Instantiation(builder, keep_marks).apply_to_nodes(function, arguments)
 
 
 class _Instantiation:
-    def __init__(self, builder: Builder):
+    def __init__(self, builder: Builder, keep_marks: bool):
         self._builder = builder
+        self._keep_marks = keep_marks
         self._applications: list[build.Application] = []
         self._nodes: dict[tuple[Term, int, build.Scope], tuple[_Environment, _Value]] = {}
 
@@ -178,6 +186,9 @@ class _Instantiation:
         if pattern.spec is patterns.LET:
             function = self._force(values[1])
             return self._apply(function, [values[0]])
+        if pattern.spec in MARKS and not self._keep_marks:
+            last = self._force(values[-1])
+            return last if len(values) == 1 else self._apply(self._force(values[0]), [last])
         builder = self._builder
         inputs, _ = uncurry(pattern.type)
         nodes: list[Node] = []

@@ -1,0 +1,295 @@
+"""Derivatives that the user defines: `rl.stop_gradient`, `rl.custom_vjp` and `rl.custom_jvp`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from riselang.api.argument_types import is_leaf
+from riselang.api.differentiated_calls import check_callable
+from riselang.api.jit import jit
+from riselang.api.jit_kernel import Jitted
+from riselang.autodiff.building import Builder
+from riselang.autodiff.evaluation import float_leaves
+from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, STOP_GRADIENT
+from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable, f32
+from riselang.dsl.captures import innermost
+from riselang.dsl.symbolic_values import Value, as_node
+from riselang.dsl.tracing import current_trace, is_tracing, make_pair
+from riselang.dsl.user_locations import function_location, user_location
+from riselang.support.errors import UserError
+from riselang.support.lazy import cached_property
+from riselang.support.structures import Structure, flatten
+from riselang.support.tracebacks import with_short_tracebacks
+from riselang.term.build import Node, Variable
+
+
+@with_short_tracebacks
+def stop_gradient(value: Any) -> Any:
+    """Return a value, or a structure of values, that derivatives treat as a constant."""
+    if not is_tracing() or not current_trace().is_differentiated:
+        return value
+    leaves, structure = flatten(value, is_leaf)
+    return structure.unflatten([_stopped(leaf) for leaf in leaves])
+
+
+def _stopped(leaf: Any) -> Value:
+    node = as_node(leaf)
+    return Value(_builder().apply(STOP_GRADIENT, [_type(node)], node))
+
+
+class _Custom:
+    """A function with a derivative of its own."""
+
+    name: str
+
+    def __init__(self, function: Callable[..., Any]):
+        check_callable(self.name, function)
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self._is_traced = False
+        """Whether its functions are being traced; in them, it is a plain function."""
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function, eval_str=True)
+
+    @property
+    def __code__(self) -> Any:
+        """The code of the function, where errors are located."""
+        return getattr(self.function, "__code__", None)
+
+    @cached_property
+    def kernel(self) -> Jitted:
+        return jit(self)
+
+    @with_short_tracebacks
+    def __call__(self, *arguments: Any) -> Any:
+        if not is_tracing():
+            return self.kernel(*arguments)
+        if self._is_traced or not current_trace().is_differentiated:
+            return self.function(*arguments)
+        leaves, structure = flatten(arguments, is_leaf)
+        self._is_traced = True
+        try:
+            return self._mark(structure, _pack([as_node(leaf) for leaf in leaves]))
+        finally:
+            self._is_traced = False
+
+    def _mark(self, structure: Structure, packed: Node) -> Any:
+        raise NotImplementedError
+
+    def _require(self, function: Callable[..., Any] | None, method: str) -> Callable[..., Any]:
+        if function is None:
+            raise UserError(
+                f"{self.name}: {self.function.__name__} has no derivative; define it with "
+                f"{self.function.__name__}.{method}",
+                user_location(),
+            )
+        return function
+
+
+class checkpoint(_Custom):  # noqa: N801
+    """A function whose values reverse mode computes again, instead of storing them."""
+
+    name = "checkpoint"
+
+    def _mark(self, structure: Structure, packed: Node) -> Any:
+        type, results = _type(packed), _Shape()
+        function = _function([type], lambda x: results.pack(self.function(*_unpack(structure, x))))
+        node = _builder().apply(CHECKPOINT, [_settle(packed), results.type], function, packed)
+        return results.unpack(node)
+
+
+class custom_vjp(_Custom):  # noqa: N801
+    """A function whose derivative in reverse mode is defined by `defvjp`."""
+
+    name = "custom_vjp"
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function)
+        self._forward: Callable[..., Any] | None = None
+        self._backward: Callable[..., Any] | None = None
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Define the derivative.
+
+        `forward` takes the arguments, and returns the result and values for `backward`, which takes
+        these values and the cotangent of the result, and returns a tuple with a cotangent for each
+        argument.
+        """
+        self._forward, self._backward = forward, backward
+
+    def _mark(self, structure: Structure, packed: Node) -> Any:
+        forward = self._require(self._forward, "defvjp")
+        backward = self._require(self._backward, "defvjp")
+        builder, type = _builder(), _type(packed)
+        results, residuals = _Shape(), _Shape()
+
+        def call(x: Node) -> Node:
+            return results.pack(self.function(*_unpack(structure, x)))
+
+        def call_forward(x: Node) -> Node:
+            pair = forward(*_unpack(structure, x))
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise UserError(
+                    "custom_vjp: the first function of defvjp must return a pair of the result and "
+                    "values for the second one",
+                    function_location(forward),
+                )
+            result, kept = pair
+            return make_pair(current_trace(), results.pack(result), residuals.pack((kept, 0)))
+
+        def call_backward(kept: Node, cotangent: Node) -> Node:
+            values, _ = residuals.unpack(kept)
+            found = backward(values, results.unpack(cotangent))
+            return _pack_like(structure, type, found, backward)
+
+        first = _function([type], call)
+        second = _function([type], call_forward)
+        type = _settle(packed)
+        third = _function([residuals.type, results.type], call_backward)
+        sizes = [type, results.type, residuals.type]
+        node = builder.apply(CUSTOM_VJP, sizes, first, second, third, packed)
+        return results.unpack(node)
+
+
+class custom_jvp(_Custom):  # noqa: N801
+    """A function whose derivative, in both modes, is defined by `defjvp`."""
+
+    name = "custom_jvp"
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function)
+        self._tangent: Callable[..., Any] | None = None
+
+    def defjvp(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Define the derivative: the function takes the arguments and their tangents, each as a
+        tuple, and returns the result and its tangent, which must be linear in the tangents."""
+        self._tangent = function
+        return function
+
+    def _mark(self, structure: Structure, packed: Node) -> Any:
+        tangent = self._require(self._tangent, "defjvp")
+        type, results, tangents = _type(packed), _Shape(), _Shape()
+        first = _function([type], lambda x: results.pack(self.function(*_unpack(structure, x))))
+        type = _settle(packed)
+        if not all(float_leaves(type)):
+            raise UserError(
+                f"custom_jvp: all arguments of {self.function.__name__} must be floats; read "
+                "others from an enclosing function",
+                user_location(),
+            )
+
+        def call_tangent(x: Node, dx: Node) -> Node:
+            result, derivative = tangent(_unpack(structure, x), _unpack(structure, dx))
+            packed = results.pack(result), tangents.pack(derivative)
+            return make_pair(current_trace(), *packed)
+
+        second = _function([type, type], call_tangent)
+        sizes = [type, results.type, type, tangents.type]
+        node = _builder().apply(CUSTOM_JVP, sizes, first, second, packed)
+        return results.unpack(node)
+
+
+class _Shape:
+    """The structure and the type of values that become one node."""
+
+    def __init__(self) -> None:
+        self._structure: Structure | None = None
+        self._node: Node | None = None
+
+    @property
+    def type(self) -> RiseType:
+        assert self._node is not None
+        return _settle(self._node)
+
+    def pack(self, values: Any) -> Node:
+        leaves, self._structure = flatten(values, is_leaf)
+        self._node = _pack([as_node(leaf) for leaf in leaves])
+        return self._node
+
+    def unpack(self, node: Node) -> Any:
+        assert self._structure is not None
+        return _unpack(self._structure, node)
+
+
+def _builder() -> Builder:
+    builder = Builder()
+    builder.scope = current_trace().scope
+    builder.location = user_location()
+    return builder
+
+
+def _type(node: Node) -> RiseType:
+    return current_trace().inference.resolve(node.type)
+
+
+def _settle(node: Node) -> RiseType:
+    """Return the type of a node; numbers whose types are open are f32."""
+    stack = [_type(node)]
+    while stack:
+        type = stack.pop()
+        if isinstance(type, TupleType):
+            stack += [type.first, type.second]
+        elif isinstance(innermost(type), TypeVariable):
+            current_trace().unify(f32, innermost(type), "a number")
+    return _type(node)
+
+
+def _pack(nodes: Sequence[Node]) -> Node:
+    *first, result = nodes
+    for node in reversed(first):
+        result = make_pair(current_trace(), node, result)
+    return result
+
+
+def _unpack(structure: Structure, node: Node) -> Any:
+    value, count = Value(node), structure.leaf_count
+    parts: list[Value] = []
+    for _ in range(count - 1):
+        parts.append(value.fst)
+        value = value.snd
+    return structure.unflatten([*parts, value])
+
+
+def _pack_like(
+    structure: Structure, type: RiseType, values: Any, function: Callable[..., Any]
+) -> Node:
+    """Return the cotangents of all arguments; None stands for zeros."""
+    types: list[RiseType] = []
+    for _ in range(structure.leaf_count - 1):
+        assert isinstance(type, TupleType)
+        types.append(type.first)
+        type = type.second
+    types.append(type)
+    if not isinstance(values, tuple) or len(values) != len(structure.parts):
+        raise UserError(
+            "custom_vjp: the second function of defvjp must return a tuple with a cotangent for "
+            "each argument",
+            function_location(function),
+        )
+    nodes: list[Node] = []
+    for part, value in zip(structure.parts, values, strict=True):
+        own = types[len(nodes) : len(nodes) + part.leaf_count]
+        if value is None:
+            nodes += [_builder().zeros(each) for each in own]
+            continue
+        leaves, _ = flatten(value, is_leaf)
+        for leaf, each in zip(leaves, own, strict=True):
+            node = as_node(leaf)
+            current_trace().unify(each, node.type, "custom_vjp: a cotangent")
+            nodes.append(node)
+    return _pack(nodes)
+
+
+def _function(types: Sequence[RiseType], body: Callable[..., Node]) -> Node:
+    """Trace a function on variables of these types."""
+    trace, builder = current_trace(), _builder()
+    with trace.inner_scope() as scope:
+        variables = [Variable(type, "x", scope=scope) for type in types]
+        result = body(*variables)
+    result.type = _type(result)
+    return builder.close_function(variables, result, scope)
