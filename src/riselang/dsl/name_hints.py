@@ -20,6 +20,8 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "range": "use rl.arange(n)",
     "iota": "use rl.arange(n)",
     "flip": "use x | rl.reverse",
+    "jacrev": "use rl.jacobian",
+    "jacfwd": "use rl.jacobian, or rl.jvp in a loop over tangents",
     "float32": "use rl.f32",
     "float64": "use rl.f64",
     "int32": "use rl.i32",
