@@ -21,6 +21,7 @@ from riselang.version import __version__ as __version__
 if TYPE_CHECKING:
     from riselang import debug as debug
     from riselang import numpy as numpy
+    from riselang import random as random
     from riselang.api.custom_derivatives import checkpoint, custom_jvp, custom_vjp, stop_gradient
     from riselang.api.derivatives import grad, jvp, value_and_grad, vjp
     from riselang.api.entry import build, load, loads
