@@ -1,7 +1,7 @@
 """Random numbers from keys: the bits of `jax.random` with the generator Threefry.
 
-A key is an array of two u32. Each call computes its numbers from a key alone, so the numbers do not
-depend on the order of calls, on threads or on strategies; use `split` to derive new keys.
+A key is an array of two u32. Each call computes its numbers from a key alone, so the numbers depend
+neither on the order of calls nor on strategies; use `split` to derive new keys.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def uniform(key: Any, shape: Sequence[int] = (), minval: float = 0.0, maxval: fl
 def normal(key: Any, shape: Sequence[int] = ()) -> Any:
     """Return an array of random f32 with the standard normal distribution.
 
-    They differ from those of JAX by a few units in the last place.
+    They differ from those of JAX by a few ulp.
     """
     return _run(_normal, key, _checked(shape))
 

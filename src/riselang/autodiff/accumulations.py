@@ -113,7 +113,9 @@ class Accumulation:
         length: Nat,
         *,
         reads_element: bool = True,
+        totals: Node | None = None,
     ):
+        """`totals` is the array of all accumulators, if the program computes it."""
         self._reverse = reverse
         self._builder = reverse.builder
         self._function = function
@@ -121,6 +123,7 @@ class Accumulation:
         self._xs = xs
         self._length = length
         self._reads_element = reads_element
+        self._totals = totals
         self._count = len(float_types(start.type))
 
     def _apply(self, record: Record, total: Entry, element: Entry) -> Entry:
@@ -152,6 +155,9 @@ class Accumulation:
     def _previous_totals(self) -> Node:
         """Return the accumulator before each element."""
         builder = self._builder
+        if self._totals is not None and self._length.is_constant and self._length.constant:
+            others = builder.take(self._length - 1, self._totals)
+            return builder.concat(builder.singleton(self._start.node), others)
 
         def step(state: Node, element: Node) -> Node:
             total = builder.second(state)

@@ -325,6 +325,10 @@ class Builder:
         rest = length_of(xs) - count
         return self.apply(patterns.DROP, [count, rest, element_of(xs.type)], xs)
 
+    def concat(self, xs: Node, ys: Node) -> Node:
+        sizes = [length_of(xs), length_of(ys), element_of(xs.type)]
+        return self.apply(patterns.CONCAT, sizes, xs, ys)
+
     def pad_zeros(self, before: Nat, after: Nat, xs: Node) -> Node:
         element = element_of(xs.type)
         sizes = [length_of(xs), before, after, element]

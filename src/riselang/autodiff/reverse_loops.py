@@ -146,7 +146,8 @@ def _scan(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
     assert isinstance(function, Closure)
     assert isinstance(start, Entry)
     assert isinstance(xs, Entry)
-    accumulation = Accumulation(reverse, function, start, xs, size(entry, "n"))
+    length = size(entry, "n")
+    accumulation = Accumulation(reverse, function, start, xs, length, totals=entry.node)
     accumulation.propagate(cotangents, None, leaves)
 
 
