@@ -9,16 +9,18 @@ MATCH, MISMATCH, GAP = 3, -3, 2
 
 @rl.jit
 def smith_waterman(a, b):
-    def next_row(row, letter):
+    offsets = rl.arange(len(b), dtype=rl.i32) * GAP
+
+    def next_row(state, letter):
+        row, best = state
         similarity = rl.where(b == letter, MATCH, MISMATCH)
         shifted = rl.concatenate([rl.zeros(1, rl.i32), row[:-1]])
         without_left = rl.max(rl.max(shifted + similarity, row - GAP), 0)
-        offsets = rl.arange(len(b), dtype=rl.i32) * GAP
-        reached = (without_left + offsets) | rl.scan(rl.max, 0)
-        return reached - offsets
+        row = rl.scan(rl.max, 0, without_left + offsets) - offsets
+        return row, rl.max(best, row.max())
 
-    rows = a | rl.scan(next_row, rl.zeros(len(b), rl.i32))
-    return rows.max()
+    start = (rl.zeros(len(b), rl.i32), rl.literal(0, rl.i32))
+    return rl.reduce(next_row, start, a)[1]
 
 
 def expected(a, b):
