@@ -44,6 +44,8 @@ from support.generation.place import Place
 from support.programs import Program, close
 
 SIZES = (2, 3, 1, 2, 4, 0, 5, 3)
+SMALL_SIZES, MANY_SIZES = (1, 2, 1, 1, 2, 0, 1), 8
+"""What the sizes of a law are that has many: products of them are the lengths of its arrays."""
 ROOM = 4
 """How many scalars the values of an unknown data type may have."""
 ATTEMPTS = 30
@@ -128,9 +130,11 @@ class _Maker:
         """Choose types and sizes; whether the patterns of the left side permit them."""
         for name in sorted({name for each in subterms(left) for name in type_variables(each.type)}):
             self.match.types[name] = self._type(name)
-        for name in sorted(term_names(left) | term_names(right)):
-            if name.startswith(UNKNOWN):
-                self.match.sizes[name] = Nat.const(self.choices.of(SIZES))
+        names = sorted(term_names(left) | term_names(right))
+        unknowns = [name for name in names if name.startswith(UNKNOWN)]
+        for name in unknowns:
+            sizes = SIZES if len(unknowns) < MANY_SIZES else SMALL_SIZES
+            self.match.sizes[name] = Nat.const(self.choices.of(sizes))
         try:
             for each in subterms(left):
                 if isinstance(each, Pattern):
