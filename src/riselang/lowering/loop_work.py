@@ -3,7 +3,8 @@
 It is counted at the affine stage, where each operation and access is explicit. An operation or a
 load whose operands do not change in a loop counts once, before the loop: LLVM moves it there. A
 load does not move out of a loop that writes to its buffer. An operation or a load that is repeated
-counts once, too, unless its buffer is written in between.
+counts once, too, unless its buffer is written in between; one whose result is not used does not
+count.
 """
 
 from __future__ import annotations
@@ -152,9 +153,14 @@ class _LoopCounter:
             }
 
     def _is_available(self, op: Operation) -> bool:
-        """Whether an op repeats an earlier one; if not, its result is available from now on."""
+        """Whether an op need not be performed: its result is not used, or that of an earlier op.
+
+        Otherwise, its result is available from now on.
+        """
         if not _is_movable(op) or len(op.results) != 1:
             return False
+        if op.results[0].first_use is None:
+            return True
         operands = tuple(self._equals.get(operand, operand) for operand in op.operands)
         attributes = (*op.properties.items(), *op.attributes.items())
         buffers = frozenset(each for operand in op.operands for each in self._roots(operand))
