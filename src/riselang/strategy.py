@@ -26,6 +26,7 @@ from riselang.rewrite.strategies.convolution_tiles import convolution_tiles
 from riselang.rewrite.strategies.loops_in_lanes import loops_in_lanes
 from riselang.rewrite.strategies.reduction_schedules import partial_sums
 from riselang.rewrite.strategies.schedules import (
+    collapse,
     fuse,
     hoist,
     interchange,
@@ -80,6 +81,7 @@ __all__ = [
     "bottom_up",
     "check",
     "choice",
+    "collapse",
     "column_tiles",
     "contraction",
     "convolution",

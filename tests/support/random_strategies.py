@@ -164,6 +164,7 @@ class RandomStrategies:
                 kept=kept,
                 transposed=transposed,
                 in_parallel=in_parallel,
+                packs_rows=self.choices.one_in(2),
             )
         if self.choices.one_in(3):
             depth, columns = self.choices.of((1, 2, 3)), self.choices.of((2, 3, 4))
@@ -180,6 +181,7 @@ class RandomStrategies:
             kept=kept, packed=packed, transposed=transposed, in_parallel=in_parallel,
             depth=self.choices.of((0, 0, 1, 2, 3)) if packed else 0,
             rows_ahead=self.choices.below(3), columns_ahead=self.choices.below(2),
+            packs_rows=self.choices.one_in(2), piece=self.choices.below(3),
         )  # fmt: skip
 
     def address(self) -> Selector:

@@ -13,14 +13,13 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.registry import load_all
 from riselang.rewrite.strategies.contractions import (
-    Panels,
     column_tiles,
     contraction,
-    panel_tiles,
     register_tiles,
 )
 from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.matmul_shapes import matmul_shape
+from riselang.rewrite.strategies.panels import Panels, panel_tiles
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
 from riselang.rewrite.traversals import top_down
@@ -43,6 +42,12 @@ MACHINES = {
     "AVX2": Machine(32, 16),
     "AVX-512": Machine(64, 32),
 }
+
+
+PRODUCT = (
+    "fun((a : 16.24.f32, b : 24.64.f32), a |> map(fun(r, b |> transpose |> map(fun(c, "
+    "zip(r, c) |> map(mult) |> reduce(add, 0.0))))))"
+)
 
 
 def check(form: str, shape: Sizes, strategy: Strategy, scalar: str = "float32") -> None:
@@ -89,13 +94,27 @@ def test_any_tiles(tiles: Sizes, packed: bool, in_parallel: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("form", "packs_rows", "piece"), each_once(FORMS, [False, True], [1, 2, 3]), ids=str
+)
+def test_threads_share_pieces(form: str, packs_rows: bool, piece: int) -> None:
+    tiled = register_tiles(4, 8, 8, block=2, packs_rows=packs_rows, piece=piece, columns_ahead=2)
+    check(form, (29, 31, 44), fuse() >> top_down(tiled))
+
+
+def test_pieces_are_one_loop() -> None:
+    tiled = register_tiles(4, 8, 8, block=2, packs_rows=False, piece=2)
+    kernel = TermKernel("f", parse_term(PRODUCT), strategy=fuse() >> top_down(tiled))
+    assert "(%i_4) = (0) to (8) {" in kernel.lower().as_text("affine"), "2 blocks of 4 pieces"
+
+
+@pytest.mark.parametrize(
     ("tiles", "form", "in_parallel"),
     each_once([(1, 4, 4), (4, 4, 2), (6, 16, 8), (3, 8, 4), (16, 8, 4)], FORMS, [False, True]),
     ids=str,
 )
 def test_any_tiles_by_columns(tiles: Sizes, form: str, in_parallel: bool) -> None:
     kept = tiles[0] % tiles[2] == 0
-    tiled = column_tiles(*tiles, kept=kept, in_parallel=in_parallel)
+    tiled = column_tiles(*tiles, kept=kept, in_parallel=in_parallel, packs_rows=in_parallel)
     check(form, (13, 31, 17), fuse() >> top_down(tiled))
 
 
@@ -232,19 +251,40 @@ LARGE_CACHE = ((1, 48 << 10), (2, 2 << 20), (3, 64 << 20))
 
 
 def test_columns_that_are_read_fast_stay_in_the_second_cache() -> None:
-    shape = MatmulShape(2048, 2048, 2048, 4)
+    shape = MatmulShape(2048, 2048, 16384, 4)
     for name in ("AVX2", "AVX-512"):
         tiles = choose_tiles(shape, MACHINES[name])
         assert tiles.depth
         assert tiles.rows_ahead
-        assert tiles.columns * tiles.depth * 4 <= MACHINES[name].cache_bytes(2) // 8
+        assert tiles.columns * tiles.depth * 4 <= MACHINES[name].cache_bytes(2) // 2
     large = choose_tiles(shape, Machine(64, 32, caches=LARGE_CACHE))
-    assert large.depth == 2 * choose_tiles(shape, MACHINES["AVX-512"]).depth
+    assert large.depth > choose_tiles(shape, MACHINES["AVX-512"]).depth
+    assert not choose_tiles(MatmulShape(2048, 2048, 2048, 4), MACHINES["AVX-512"]).depth
     assert not choose_tiles(shape, MACHINES["AVX-512"], ahead=True).depth
     for name in ("NEON", "SSE"):
         tiles = choose_tiles(shape, MACHINES[name])
         assert not tiles.depth
         assert not tiles.rows_ahead
+
+
+def test_rows_that_stay_in_the_first_cache_are_not_packed() -> None:
+    near, far = MatmulShape(512, 512, 512, 4), MatmulShape(512, 512, 4096, 4)
+    assert not choose_tiles(near, MACHINES["AVX-512"]).packs_rows
+    assert not choose_tiles(MatmulShape(37, 515, 129, 4), MACHINES["AVX-512"]).packs_rows
+    assert choose_tiles(far, MACHINES["AVX-512"]).packs_rows
+    assert choose_tiles(near, MACHINES["NEON"]).packs_rows
+
+
+@pytest.mark.parametrize("cores", [1, 8, 16])
+def test_threads_share_pieces_of_rows_and_columns(cores: int) -> None:
+    for size in (512, 1024, 2048):
+        machine = Machine(64, 32, caches=LARGE_CACHE, cores=cores)
+        tiles = choose_tiles(MatmulShape(size, size, size, 4), machine)
+        assert bool(tiles.piece) == (cores > 1)
+        if cores > 1:
+            blocks = -(-size // (tiles.rows * tiles.block))
+            pieces = blocks * size // (tiles.columns * tiles.piece)
+            assert 2 * cores <= pieces <= 4 * cores
 
 
 def test_a_large_result_of_few_products_is_written_in_order() -> None:

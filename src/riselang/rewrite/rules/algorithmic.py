@@ -44,6 +44,16 @@ def map_interchange_with() -> None:
     The same if the function takes the elements of both."""
 
 
+@law("f : s -> t -> u, x : n.s, y : m.t")
+def collapse_maps() -> None:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> zip(x |> map(fun(a, generate(fun(i : idx[m], a)))) |> join,
+        generate(fun(i : idx[n], y)) |> join)
+      |> map(fun(p, f(fst(p), snd(p)))) |> split(m)
+
+    One loop over all pairs, so that threads share the iterations of both loops."""
+
+
 @law("f : s -> t, x : (k + n).s", choose="k")
 def peel_map() -> None:
     """x |> map(f) ~> concat(x |> take(k) |> map(f), x |> drop(k) |> map(f))

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.nat import Nat
-from riselang.rewrite.combinators import choice, seq, try_
+from riselang.rewrite.combinators import Identity, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import peel_map
+from riselang.rewrite.rules.algorithmic import map_fusion, peel_map
 from riselang.rewrite.rules.lowering import (
     fetch_ahead,
     map_as_loop,
@@ -31,7 +31,7 @@ from riselang.rewrite.rules.lowering import (
     pack_vectors_of_each_block,
     parallel_as_map,
 )
-from riselang.rewrite.rules.movement import drop_before_zip, take_before_zip
+from riselang.rewrite.rules.movement import drop_before_zip, split_before_map, take_before_zip
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.accumulate_tiles import (
     columns_of_block,
@@ -46,27 +46,21 @@ from riselang.rewrite.strategies.epilogues import (
 )
 from riselang.rewrite.strategies.matmul_shapes import (
     Product,
-    arguments_in_body,
-    bytes_of,
     is_row_major,
     length_of,
     match_product,
 )
 from riselang.rewrite.strategies.operand_prefetch import fetch_operands
+from riselang.rewrite.strategies.panels import panels_of
 from riselang.rewrite.strategies.schedules import (
     by_size,
+    collapse,
     hoist,
-    interchange,
-    keep,
     pad_to_multiple,
     pads_before_zip,
     parallel,
-    reorder,
     sequential,
-    simplify,
     split,
-    tile,
-    vectorize,
 )
 from riselang.rewrite.strategies.skinny_matmul import (
     accumulate_in_chunks,
@@ -81,19 +75,17 @@ from riselang.rewrite.strategies.tile_sizes import (
     VECTORS_AT_ONCE,
     MatmulShape,
     Tiles,
-    can_load_rows_in_vectors,
     choose_common_tiles,
     choose_tiles,
     columns_per_thread,
     is_streamed,
-    register_count,
     square_lanes,
 )
 from riselang.rewrite.strategies.transposition import TransposeMostInSquares
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside
-from riselang.support.machine import Machine, this_machine
-from riselang.term.nodes import Bound, Term
+from riselang.support.machine import this_machine
+from riselang.term.nodes import Term
 
 GROUPS = (4, 3, 2, 1)
 """The number of rows that are read together when columns are packed: at most as many as a cache
@@ -108,6 +100,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
             kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
             in_parallel=tiles.is_parallel,
             rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
+            packs_rows=tiles.packs_rows,
         )  # fmt: skip
     if tiles.is_streamed:
         return streamed_tiles(
@@ -119,6 +112,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
         kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, transposed=tiles.is_transposed,
         in_parallel=tiles.is_parallel, depth=tiles.depth,
         rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
+        packs_rows=tiles.packs_rows, piece=tiles.piece,
     )  # fmt: skip
 
 
@@ -136,13 +130,17 @@ def register_tiles(
     depth: int = 0,
     rows_ahead: int = 0,
     columns_ahead: int = 0,
+    packs_rows: bool = True,
+    piece: int = 0,
 ) -> Strategy:
     """Multiplies matrices in register tiles; a cache block has `block` tiles of rows. If `depth` is
     not 0, `depth` products are added to all sums before the next ones. Packed rows and columns are
-    prefetched `rows_ahead` and `columns_ahead` products before they are used."""
+    prefetched `rows_ahead` and `columns_ahead` products before they are used. If `packs_rows` is
+    False, only columns are packed. If `piece` is not 0, each block is divided into pieces with
+    `piece` tiles of columns, and threads share the pieces of all blocks."""
     tiles = _BlockedTiles(
         rows, columns, lanes, block, kept, packed, transposed, in_parallel, rows_ahead,
-        columns_ahead,
+        columns_ahead, packs_rows, piece,
     )  # fmt: skip
     if not depth:
         return tiles.multiply()
@@ -164,6 +162,8 @@ class _BlockedTiles:
     in_parallel: bool
     rows_ahead: int
     columns_ahead: int
+    packs_rows: bool
+    piece: int
 
     def multiply(self, *, is_matrix_read: bool = False) -> Strategy:
         """Multiply matrices, or accumulate into a matrix, whose tiles may be prefetched."""
@@ -186,11 +186,16 @@ class _BlockedTiles:
     def _pack(self) -> list[Strategy]:
         run_copies = map_in_parallel if self.in_parallel else map_as_loop
         square = square_lanes(self.rows, self.lanes) if self.transposed else 0
-        return [
+        steps = [
             split(self.block) @ loop(1), columns_of_block,
             at_columns(_PackColumns(self.lanes, run_copies)) @ loop(2), hoist(),
-            at_columns(_pack_rows(square)) @ loop(3), hoist(),
         ]  # fmt: skip
+        if self.piece:
+            # Not if an epilogue or a matrix is read with the columns: then threads share blocks.
+            steps.append(try_(_share_pieces(self.piece)))
+        if self.packs_rows:
+            steps += [at_columns(_pack_rows(square)) @ loop(3), hoist()]
+        return steps
 
 
 @schedule
@@ -204,20 +209,29 @@ def column_tiles(
     in_parallel: bool = True,
     rows_ahead: int = 0,
     columns_ahead: int = 0,
+    packs_rows: bool = True,
 ) -> Strategy:
     """Multiplies matrices in register tiles, a tile of columns with all rows at a time; the rows
     that do not fill a tile form a smaller one. Packed rows and columns are prefetched `rows_ahead`
-    and `columns_ahead` products before they are used."""
+    and `columns_ahead` products before they are used. If `packs_rows` is False, only columns are
+    packed."""
     steps = [
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
         store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
-        _TileRows(rows, lanes, kept, transposed, in_parallel and rows_ahead > 0) @ loop(2),
+        _TileRows(rows, lanes, kept, transposed, packs_rows, in_parallel and rows_ahead > 0)
+        @ loop(2),
         hoist(),
     ]
     if rows_ahead or columns_ahead:
         steps.append(fetch_operands(columns, rows_ahead, columns_ahead))
     return seq(*steps, (parallel() if in_parallel else sequential()) @ loop(1))
+
+
+def _share_pieces(size: int) -> Strategy:
+    """Divide the columns of each block into pieces, and make the pieces of all blocks one loop."""
+    move_views_inside = argument(split_before_map) >> map_fusion
+    return split(size) @ loop(2) >> move_views_inside @ loop(2) >> collapse() @ loop(1)
 
 
 def _pack_rows(square: int) -> Strategy:
@@ -265,6 +279,7 @@ class _TileRows(Strategy):
     lanes: int
     kept: bool
     transposed: bool
+    packs: bool
     packs_in_parallel: bool
 
     def run(self, term: Term, setting: Setting) -> Result:
@@ -293,7 +308,7 @@ class _TileRows(Strategy):
             split(rows),
             try_(tile_pairs @ loop(1)),
             vector_accumulators(self.lanes, self.kept and divides) @ loop(2),
-            at_columns(pack_rows) @ loop(1),
+            at_columns(pack_rows) @ loop(1) if self.packs else Identity(),
             sequential() @ loop(1),
         )
 
@@ -302,57 +317,9 @@ class _TileRows(Strategy):
         return f"tile_rows({self.rows}, {self.lanes}, {flags})"
 
 
-@schedule
-def panel_tiles(
-    rows: int, columns: int, lanes: int, *, kept: bool = False, in_parallel: bool = True
-) -> Strategy:
-    """Multiplies matrices that are stored in panels of `rows` rows and `columns` columns, in
-    register tiles, without packing."""
-    steps: list[Strategy] = [
-        try_(parallel_as_map),
-        tile(rows, columns) @ loop(1),
-        reorder(1, 2, 5, 3, 4) @ loop(1),
-        vectorize(lanes) @ loop(3),
-    ]
-    if kept:
-        steps.append(keep(lanes) @ loop(3))
-    # The panel of columns stays in the L1 cache during the loop over all rows.
-    steps += [interchange() @ loop(1), (parallel() if in_parallel else sequential()) @ loop(1)]
-    steps += [sequential() @ loop(2), try_(simplify())]
-    return seq(*steps)
-
-
 def _in_blocks(strategy: Strategy) -> Strategy:
     """Apply a strategy to the function that copies each packed block."""
     return argument(argument(inside(strategy)))
-
-
-@dataclass(frozen=True)
-class Panels:
-    """The tile of a matrix multiplication of panels: `x |> map(transpose) |> join`."""
-
-    rows: int
-    columns: int
-    bytes: int
-    shape: MatmulShape | None
-    """The shape, if all sizes are constants."""
-
-    def fits(self, machine: Machine) -> bool:
-        lanes = machine.lanes(self.bytes)
-        vectors, remainder = divmod(self.columns, lanes)
-        return (
-            not remainder
-            and register_count(self.rows, vectors, lanes, machine) <= machine.registers
-        )
-
-    def strategy(self, machine: Machine) -> Strategy:
-        lanes = machine.lanes(self.bytes)
-        is_parallel = self.shape is None or self.shape.is_parallel
-        kept = can_load_rows_in_vectors(self.rows, lanes, machine)
-        return panel_tiles(self.rows, self.columns, lanes, kept=kept, in_parallel=is_parallel)
-
-    def __str__(self) -> str:
-        return f"panels of {self.rows} rows and of {self.columns} columns, without packing"
 
 
 @dataclass(frozen=True)
@@ -457,31 +424,3 @@ class Contraction(Strategy):
 def contraction() -> Strategy:
     """Multiplies matrices in register tiles of sizes that suit this machine."""
     return Contraction()
-
-
-def panels_of(term: Term) -> Panels | None:
-    """Return the panels of a matrix multiplication; None if its matrices are not in panels."""
-    product = match_product(term)
-    if product is None or not product.is_bare or product.has_matrix:
-        return None
-    rows, columns = _panel_rows(product.rows), _panel_rows(product.columns)
-    if rows is None or columns is None:
-        return None
-    return Panels(rows, columns, bytes_of(product.type), product.shape)
-
-
-def _panel_rows(matrix: Term) -> int | None:
-    """Return the rows of a panel in `x |> map(transpose) |> join`, for a stored `x`."""
-    join_arguments = pattern_arguments(matrix, "join")
-    map_arguments = None if join_arguments is None else pattern_arguments(join_arguments[0], "map")
-    operands = None if map_arguments is None else arguments_in_body(map_arguments[0], "transpose")
-    if map_arguments is None or operands is None or not isinstance(map_arguments[1], Bound):
-        return None
-    panel = map_arguments[1].type
-    if not isinstance(operands[0], Bound) or operands[0].index or not isinstance(panel, ArrayType):
-        return None
-    row = panel.element
-    if not isinstance(row, ArrayType) or not isinstance(row.element, ArrayType):
-        return None
-    length = row.element.length
-    return length.constant if length.is_constant and length.constant > 0 else None

@@ -20,7 +20,7 @@ from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.side_conditions import may_reorder
-from riselang.rewrite.strategies.contractions import panels_of, schedule_matmul
+from riselang.rewrite.strategies.contractions import schedule_matmul
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
 from riselang.rewrite.strategies.epilogues import FuseEpilogue, reduction_in
@@ -34,6 +34,7 @@ from riselang.rewrite.strategies.matmul_shapes import (
     matmul_shape,
     typical_size,
 )
+from riselang.rewrite.strategies.panels import panels_of
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
 from riselang.rewrite.strategies.schedules import by_size
 from riselang.rewrite.strategies.selections import select_sorted

@@ -65,8 +65,9 @@ class Product:
             if not size.is_constant
         )
         return MatmulShape(
-            rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic
-        )
+            rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic,
+            has_stored_rows=isinstance(self.rows, Bound),
+        )  # fmt: skip
 
 
 def match_product(term: Term) -> Product | None:

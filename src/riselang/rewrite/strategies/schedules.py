@@ -17,6 +17,7 @@ from riselang.rewrite.core import Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
     blocked_reduce,
+    collapse_maps,
     lift_reduce,
     lift_reduce_with,
     map_fusion,
@@ -138,6 +139,12 @@ def tile(*sizes: int) -> Strategy:
 def interchange() -> Strategy:
     """Swaps a map with the map or the reduction that computes its elements."""
     return _Interchange()
+
+
+@schedule
+def collapse() -> Strategy:
+    """Turns two nested maps into one map over all pairs of their elements."""
+    return _Collapse()
 
 
 @schedule
@@ -382,6 +389,19 @@ class _Interchange(Strategy):
 
     def __str__(self) -> str:
         return "interchange()"
+
+
+@dataclass(frozen=True, repr=False)
+class _Collapse(Strategy):
+    """Collapses two nested maps, after moving the views between them out of the loops."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if _result_is_view(term):
+            return seq(map_fission, argument(self)).run(term, setting)
+        return collapse_maps.run(term, setting)
+
+    def __str__(self) -> str:
+        return "collapse()"
 
 
 def _result_is_view(term: Term) -> bool:

@@ -28,14 +28,22 @@ MIN_BYTES_PER_THREAD = 1 << 10
 CACHE_LINE_BYTES = 64
 FAR_BYTES_PER_CYCLE = 6
 """Bytes per cycle that a core reads from the L3 cache."""
-COLUMNS_OF_CACHE = 8
-"""The columns of a tile fill at most this part of the L2 cache: one eighth."""
+COLUMNS_OF_CACHE = 2
+"""The columns of a tile fill at most this part of the L2 cache: one half."""
+MIN_LARGE_BLOCK = 64
+"""The number of tiles that a block has at least, so that few reads of its columns are far."""
+PIECES_PER_THREAD = 4
+"""The number of pieces that a thread computes, so that a thread on a busy core takes fewer."""
+IMBALANCE = 0.2
+"""The fraction of the time of a piece that threads wait for the last one."""
 DEPTH_MULTIPLE = 8
 """The number of products in a chunk is a multiple of this, so that they are packed in vectors."""
-PREFETCHED_PER_CYCLE = 256
-"""Bytes per cycle of prefetched columns from the L2 cache that multiplications do not hide."""
-COPIES_PER_CYCLE = {True: 2.0, False: 0.7}
-"""Elements of the left matrix that are packed per cycle: in squares, and one by one."""
+PREFETCHED_PER_CYCLE, ROWS_PER_CYCLE = 96, 64
+"""Bytes per cycle of prefetched columns and of packed rows from the L2 cache that multiplications
+do not hide."""
+COPIES_PER_CYCLE = {1: 0.7, 2: 1.0}
+"""Elements of the left matrix that are packed per cycle, by the size of the squares that are
+transposed in registers; two elements if it is larger."""
 PREFETCH_BYTES = 2048
 """The distance of prefetches in rows and columns."""
 MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
@@ -43,6 +51,8 @@ MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
 otherwise."""
 PADDED_LOAD = 50
 """The cycles of a load that may be partly out of bounds, in the loop of a reduction."""
+HIDDEN_LOADS = 12
+"""The number of loads of an iteration that take a cycle on CPUs that need prefetches."""
 LATENCY = 5
 """The latency of an addition to an accumulator in cycles, plus one."""
 FROM_SECOND_CACHE, FROM_THIRD_CACHE = 64, 32
@@ -66,6 +76,8 @@ class MatmulShape:
     """Whether the rows of the right matrix are contiguous."""
     symbolic: frozenset[str] = frozenset()
     """The dimensions that are known only at run time; their sizes here are typical ones."""
+    has_stored_rows: bool = True
+    """Whether the left matrix is stored, and its rows are contiguous."""
 
     @property
     def products(self) -> int:
@@ -111,6 +123,11 @@ class Tiles:
     """How many products before their use the rows of a tile are prefetched; `columns_ahead` is the
     same for its columns."""
     columns_ahead: int = 0
+    packs_rows: bool = True
+    """Whether rows are packed as well as columns."""
+    piece: int = 0
+    """The number of column tiles in a piece: threads share the pieces of all blocks. 0 means all
+    of them."""
 
     @property
     def is_streamed(self) -> bool:
@@ -126,9 +143,12 @@ class Tiles:
         return self.columns // self.lanes
 
     def __str__(self) -> str:
-        copies = "packed" if self.is_packed else "in place"
+        copies = "packed" if self.packs_rows else "packed columns"
+        copies = copies if self.is_packed else "in place"
         threads = "in parallel" if self.is_parallel else "on one thread"
         blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
+        if self.piece:
+            blocks += f" and {self.piece * self.columns} columns"
         if self.is_streamed:
             blocks = f"{self.depth} products of each sum at a time"
         elif self.depth:
@@ -244,14 +264,34 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                     columns_ahead=_products_ahead(tiles.columns, shape),
                 )  # fmt: skip
             elif is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
-                yield replace(tiles, block=0)
+                yield replace(tiles, block=0, packs_rows=not _rows_are_near(shape, machine))
             if shape.symbolic:
                 pass
             elif is_packed and is_prefetched(machine):
                 tiles = _prefetched(tiles, shape, machine, ahead=ahead)
+                yield from _pieces(tiles, shape, machine)
             elif is_prefetched(machine):
                 tiles = replace(tiles, columns_ahead=_products_ahead(tiles.columns, shape))
             yield tiles
+
+
+def _rows_are_near(shape: MatmulShape, machine: Machine) -> bool:
+    """Whether the rows of a tile stay in the L1 cache, so that they need not be packed."""
+    tile_bytes = MAX_ROWS * shape.depth * shape.bytes
+    is_near = is_prefetched(machine) and tile_bytes <= machine.cache_bytes(1) * 3 // 4
+    return is_near and shape.has_stored_rows
+
+
+def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
+    """Yield tiles whose blocks are divided into pieces of columns, one or more for a thread."""
+    column_tiles = _ceil_div(shape.columns, tiles.columns)
+    blocks = _ceil_div(shape.rows, tiles.rows * tiles.block)
+    has_enough = blocks >= PIECES_PER_THREAD * machine.cores
+    if machine.cores == 1 or not shape.is_parallel or tiles.depth or has_enough:
+        return
+    for count in range(2, PIECES_PER_THREAD + 1):
+        if column_tiles % count == 0:
+            yield replace(tiles, piece=column_tiles // count)
 
 
 def is_prefetched(machine: Machine) -> bool:
@@ -271,13 +311,20 @@ def _prefetched(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bo
     if depth > max_depth and not ahead:
         depth = _round_up(_ceil_div(depth, _ceil_div(depth, max_depth)), DEPTH_MULTIPLE)
     square = square_lanes(tiles.rows, tiles.lanes)
+    block = _tiles_per_large_block(tiles.rows, depth, shape, machine, packs_rows=False)
+    has_padding = shape.rows % (tiles.rows * block) != 0
+    is_near = depth == shape.depth and _rows_are_near(shape, machine)
+    packs_rows = ahead or has_padding or not is_near
+    if packs_rows:
+        block = _tiles_per_large_block(tiles.rows, depth, shape, machine, packs_rows=True)
     return replace(
         tiles,
-        block=_tiles_per_large_block(tiles.rows, depth, shape, machine),
+        block=block,
         is_transposed=square > 1 and shape.depth % square == 0,
         depth=depth if depth < shape.depth else 0,
-        rows_ahead=_products_ahead(tiles.rows, shape),
+        rows_ahead=_products_ahead(tiles.rows, shape) if packs_rows else 0,
         columns_ahead=_products_ahead(tiles.columns, shape),
+        packs_rows=packs_rows,
     )
 
 
@@ -292,14 +339,17 @@ def square_lanes(rows: int, lanes: int) -> int:
     return next(size for size in (64, 32, 16, 8, 4, 2, 1) if size <= lanes and rows % size == 0)
 
 
-def _tiles_per_large_block(rows: int, depth: int, shape: MatmulShape, machine: Machine) -> int:
-    """The number of tiles in a block that is as large as the L2 cache and balances the threads; one
-    if all columns stay in the L2 cache and the result is large, so that its rows are written in
-    order."""
+def _tiles_per_large_block(
+    rows: int, depth: int, shape: MatmulShape, machine: Machine, *, packs_rows: bool
+) -> int:
+    """The number of tiles in a block that is as large as the L2 cache, or half of it if rows are
+    not packed, and balances the threads; one if all columns stay in the L2 cache and the result is
+    large, so that its rows are written in order."""
     if _columns_are_near(shape, machine) and _result_is_far(shape, machine):
         return 1
     count = _ceil_div(shape.rows, rows)
-    limit = max(2, _ceil_div(machine.cache_bytes(2), depth * shape.bytes * rows))
+    limit = machine.cache_bytes(2) // (1 if packs_rows else 2) // (depth * shape.bytes * rows)
+    limit = max(MIN_LARGE_BLOCK if packs_rows else 2, limit)
     limit = min(limit, _ceil_div(count, machine.cores) if shape.is_parallel else count)
     return _balanced_block(count, limit, shape, machine)
 
@@ -375,15 +425,19 @@ def _cycles(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool =
     copied_vectors = shape.depth * column_tiles * tiles.vectors
     is_copied = tiles.is_packed and not ahead
     copies: float = 3 * _blocks_per_core(copied_vectors, shape, machine) if is_copied else 0
+    pieces = column_tiles // tiles.piece if tiles.piece else 1
     if tiles.rows_ahead:
-        elements = _blocks_per_core(shape.rows * shape.depth, shape, machine)
-        copies += elements / COPIES_PER_CYCLE[tiles.is_transposed]
+        elements = _blocks_per_core(shape.rows * shape.depth * pieces, shape, machine)
+        square = square_lanes(tiles.rows, tiles.lanes) if tiles.is_transposed else 1
+        copies += elements / COPIES_PER_CYCLE.get(square, 2.0)
     if not tiles.is_by_columns:
         row_tiles = _ceil_div(shape.rows, tiles.rows)
-        blocks = _blocks_per_core(_ceil_div(row_tiles, tiles.block), shape, machine)
+        blocks = _ceil_div(row_tiles, tiles.block) * pieces
+        pieces_per_core = _blocks_per_core(blocks, shape, machine)
         # Tiles that contain only padding are skipped.
-        tile_cycles = _tile_cycles(tiles, tiles.rows, shape, machine)
-        return copies + min(blocks * tiles.block, row_tiles) * column_tiles * tile_cycles
+        count = min(pieces_per_core * tiles.block, row_tiles * pieces) * (column_tiles // pieces)
+        imbalance = IMBALANCE / pieces_per_core if blocks > pieces_per_core else 0
+        return copies + count * _tile_cycles(tiles, tiles.rows, shape, machine) * (1 + imbalance)
     row_tiles, remainder = divmod(shape.rows, tiles.rows)
     column_cycles = row_tiles * _tile_cycles(tiles, tiles.rows, shape, machine)
     if remainder:
@@ -399,7 +453,8 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
     # With multiplications by a lane, a broadcast load takes the issue slot of a multiplication.
     is_broadcast = machine.multiplies_by_lanes and tiles.is_packed and not loads_rows_in_vectors
     broadcasts = rows if is_broadcast else 0
-    iteration = max((rows * vectors + broadcasts) / 2, loads / 2, LATENCY) + loads / 6
+    hidden_loads = HIDDEN_LOADS if is_prefetched(machine) else 6
+    iteration = max((rows * vectors + broadcasts) / 2, loads / 2, LATENCY) + loads / hidden_loads
     if tiles.is_packed:
         iteration += _stall_cycles(tiles, shape, machine)
     else:
@@ -422,9 +477,11 @@ def _store_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> int:
 
 def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
     """Estimate how many cycles an iteration of a reduction waits for transfers to the L1 cache."""
-    if tiles.rows_ahead:
+    if tiles.columns_ahead:
         column_bytes = tiles.columns * shape.bytes
         stall = column_bytes / PREFETCHED_PER_CYCLE
+        if tiles.packs_rows:
+            stall += tiles.rows * shape.bytes / ROWS_PER_CYCLE
         if tiles.is_by_columns or _columns_are_near(shape, machine):
             return stall
         return stall + column_bytes / (tiles.block * FAR_BYTES_PER_CYCLE)
