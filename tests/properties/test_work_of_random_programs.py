@@ -13,7 +13,7 @@ from support.fuzzing import Ran, seeds
 from support.programs import Program, seeded_program
 from support.work import check_work
 
-COPIES = Work(0, 64)
+COPIES = Work(0, 256)
 """Copies of a few scalars that the measure of the source does not foresee, such as those of the
 results of chunks."""
 

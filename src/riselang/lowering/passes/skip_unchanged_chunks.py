@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -226,7 +226,9 @@ class _Keys:
 
     def __init__(self, record: Record, emitter: Emitter):
         self.record, self.emitter = record, emitter
-        self.order = OrderedBits(record.number.type, descending=False, unsigned=record.unsigned)
+        type = record.number.type
+        assert isinstance(type, TypeAttribute)
+        self.order = OrderedBits(type, descending=False, unsigned=record.unsigned)
         self.type = self.order.key
         self.better = arith.MaxSIOp if record.prefers_greater else arith.MinSIOp
         half = 1 << (self.type.bitwidth - 1)
