@@ -88,11 +88,11 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
     if inverted is not None:
         return _can_store_in_place(inverted[0], accumulator, inverted[1])
     if head.spec is CONCAT:
-        parts = (Pattern(part, head.arguments) for part in (TAKE, DROP))
-        return all(
-            _can_store_in_place(argument, accumulator, Apply(part, target))
-            for argument, part in zip(arguments, parts, strict=True)
-        )
+        for argument, part in zip(arguments, (TAKE, DROP), strict=True):
+            part_target = Apply(Pattern(part, head.arguments), target)
+            if not _can_store_in_place(argument, accumulator, part_target):
+                return False
+        return True
     if head.spec.name in MAPS or head.spec.role is Role.GPU:
         return _can_map_in_place(arguments[0], arguments[1], accumulator, target)
     if head.spec.name in REDUCTIONS:

@@ -122,7 +122,7 @@ def as_value(operand: Any, type: ScalarType | None = None) -> Value:
         return convert(operand, type)
     if isinstance(operand, np.generic):
         operand = operand.item()
-    if not isinstance(operand, bool | int | float):
+    if not isinstance(operand, bool | int | float | complex):
         refuse(f"expected a number or an array of numbers, but found {value_text(operand)}")
     wanted = type or result_type(operand)
     if wanted == i1:
@@ -131,4 +131,6 @@ def as_value(operand: Any, type: ScalarType | None = None) -> Value:
         operand = int(operand)
     if wanted.is_complex:
         return Value(as_node(complex(operand), wanted))
+    if isinstance(operand, complex):
+        refuse(f"expected a number of type {type_text(wanted)}, but found {operand}")
     return literal_of(float(operand) if is_float(wanted) else operand, wanted)
