@@ -11,6 +11,8 @@ from riselang.frontends.c.schedule import statement_loops
 from support.c_programs import EXTRA, KERNELS, check_same, enlarged, fixed
 from support.fuzzing import FUZZ_FRACTION, IS_NIGHTLY
 
+pytestmark = pytest.mark.rotating(2)
+
 SIZES = {
     "ni": 7, "nj": 8, "nk": 9, "nl": 10, "nm": 6, "n": 9, "m": 7, "nr": 5, "nq": 4, "np": 6,
     "w": 8, "h": 7, "steps": 3, "nx": 8, "ny": 9,

@@ -16,6 +16,8 @@ from riselang.term.work import Work
 from support import model_examples
 from support.work import check_lowered_work, check_work
 
+pytestmark = pytest.mark.rotating(2)
+
 LARGE = 256
 """Large enough for the default strategy to schedule the loops."""
 

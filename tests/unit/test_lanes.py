@@ -134,6 +134,7 @@ def run_pytest(folder: Path, *arguments: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.rotating(3)
 def test_a_failure_is_shown_with_the_way_to_repeat_it(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, RISE_FUZZ_SEED="40")
     assert "the first seed of random tests: 40" in printed
@@ -143,6 +144,7 @@ def test_a_failure_is_shown_with_the_way_to_repeat_it(tmp_path: Path) -> None:
     assert printed.index("test_long") < printed.index("test_other")
 
 
+@pytest.mark.rotating(3)
 def test_nightly_tests_run_by_night(tmp_path: Path) -> None:
     printed = run_pytest(tmp_path, RISE_FUZZ_SEED="40", RISE_NIGHTLY="1")
     assert "test_slow PASSED" in printed
@@ -154,6 +156,7 @@ def sampled_cases(printed: str) -> set[str]:
     return set(re.findall(r"test_cases\[(\d)\] PASSED", printed))
 
 
+@pytest.mark.rotating(3)
 def test_the_seed_samples_the_cases_of_a_test(tmp_path: Path) -> None:
     samples = [
         sampled_cases(run_pytest(tmp_path, RISE_FUZZ_SEED=str(seed))) for seed in (40, 40, 50, 60)
@@ -166,6 +169,7 @@ def test_the_seed_samples_the_cases_of_a_test(tmp_path: Path) -> None:
     assert sampled_cases(run_pytest(tmp_path, "test_some.py::test_cases")) == set("012345678")
 
 
+@pytest.mark.rotating(3)
 def test_the_seed_chooses_the_rotating_tests(tmp_path: Path) -> None:
     runs = [run_pytest(tmp_path, RISE_FUZZ_SEED=str(seed)) for seed in (40, 41, 43)]
     turns = [{*re.findall(r"test_turns\[(\d+)\] PASSED", printed)} for printed in runs]

@@ -13,6 +13,8 @@ import pytest
 import riselang as rl
 from riselang.support.errors import UserError
 
+pytestmark = pytest.mark.rotating(2)
+
 Array = np.ndarray[Any, Any]
 
 

@@ -17,7 +17,7 @@ from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.term.nodes import Term
 
-pytestmark = pytest.mark.rotating(2)
+pytestmark = pytest.mark.rotating(4)
 
 STAGES = ("notation", "rise", "imperative", "affine", "llvm")
 

@@ -14,6 +14,8 @@ from riselang.frontends.c.file import CFile
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.config import Options
 
+pytestmark = pytest.mark.rotating(3)
+
 OF_C = "break case continue default do double else enum float for if int return static struct while"
 OF_PYTHON = (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "run", "self", "v0")
 OF_ISL = "exists Exists mod MOD floor and or not min MAX ceild floord implies true rat infty NaN e0"

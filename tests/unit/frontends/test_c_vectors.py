@@ -10,6 +10,8 @@ from riselang.support.config import Options
 from riselang.support.machine import Machine, assume_machine
 from support.c_programs import KERNELS, check_same, model
 
+pytestmark = pytest.mark.rotating(3)
+
 NEON, AVX2, AVX512 = Machine(16, 32, True), Machine(32, 16), Machine(64, 32)
 SCALED = """void f(int n, double x[n], double y[n]) {
   for (int i = 0; i < n; i++)

@@ -12,6 +12,8 @@ import riselang as rl
 from support.model_examples import as_list
 from support.stablehlo_reference import evaluate
 
+pytestmark = pytest.mark.rotating(2)
+
 STARTS = {
     ("add", "f32"): "0.0", ("add", "i32"): "0", ("multiply", "f32"): "1.0",
     ("multiply", "i32"): "1", ("maximum", "f32"): "0xFF800000", ("maximum", "i32"): "-5",

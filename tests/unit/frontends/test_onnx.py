@@ -16,6 +16,8 @@ import riselang as rl
 from riselang.native.mlir.torch_modules import ONNX_PASSES, convert_to_stablehlo
 from riselang.native.workers import subprocess_worker
 
+pytestmark = pytest.mark.rotating(2)
+
 
 def tensor(shape: Sequence[int], element: str = "f32") -> str:
     return f"!torch.vtensor<[{','.join(map(str, shape))}],{element}>"

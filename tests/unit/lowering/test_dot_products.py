@@ -24,6 +24,8 @@ from riselang.support.machine import Machine, assume_machine, this_machine
 from riselang.term.nodes import has_pattern
 from support.machines import MACHINES, assembly_for, compiled_for
 
+pytestmark = pytest.mark.rotating(2)
+
 TILE = (
     "fun((x : {chunks}.{m}.{chunk}.{s}, y : {k}.{width}.{s}), "
     "mma({g}, {h}, fun((a, p), {step}), {a}, x, y))"

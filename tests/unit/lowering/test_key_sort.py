@@ -13,6 +13,8 @@ from riselang.lowering.sorting.networks import odd_even_merge_sort
 from riselang.support.machine import Machine, assume_machine
 from support.values import same
 
+pytestmark = pytest.mark.rotating(4)
+
 TYPES = {
     np.float32: rl.f32, np.float64: rl.f64, np.float16: rl.f16,
     np.int8: rl.i8, np.int16: rl.i16, np.int32: rl.i32, np.int64: rl.i64,

@@ -15,6 +15,8 @@ from riselang.support.errors import OutOfRangeError
 from riselang.term.to_dialect import program_module
 from support.guarded import Call, Refused, Request, Runner
 
+pytestmark = pytest.mark.rotating(2)
+
 Array = np.ndarray[Any, Any]
 
 PROGRAMS: dict[str, tuple[str, list[int]]] = {

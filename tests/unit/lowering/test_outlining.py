@@ -12,6 +12,8 @@ import riselang as rl
 from riselang.lowering import function_outlining
 from support.fuzzing import FUZZ_FRACTION
 
+pytestmark = pytest.mark.rotating(2)
+
 LENGTH = 3 * function_outlining.LOOPS_PER_PART + 3
 
 

@@ -10,6 +10,8 @@ from agreement import agree, text
 
 import riselang as rl
 
+pytestmark = pytest.mark.rotating(2)
+
 LENGTHS = (255, 256, 1000)
 
 

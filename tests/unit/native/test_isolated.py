@@ -17,6 +17,8 @@ import riselang as rl
 from riselang.native.workers import subprocess_worker
 from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 
+pytestmark = pytest.mark.rotating(2)
+
 
 @pytest.fixture(autouse=True)
 def no_other_workers() -> None:

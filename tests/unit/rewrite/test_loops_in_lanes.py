@@ -17,6 +17,8 @@ from riselang.rewrite.strategies.loops_in_lanes import loops_in_lanes
 from riselang.rewrite.traversals import top_down
 from riselang.support.errors import UserError
 
+pytestmark = pytest.mark.rotating(2)
+
 XORSHIFT = """fun((s : {0}.i32, t : {0}.i32), s |> map(fun(a, a |> iterate(9, fun(x,
   let y = x ^ (x * 8192); let z = y ^ ((y // 131072) & 32767); z ^ (z * 32))))))"""
 MANDELBROT = """fun((re : {0}.f32, im : {0}.f32), zip(re, im) |> map(fun(c,

@@ -23,6 +23,8 @@ from support.checking import term_in
 from support.programs import Program
 from support.round_trips import through_generic_text, through_notation, through_the_dialect
 
+pytestmark = pytest.mark.rotating(2)
+
 DOT = "fun((x : {0}.f32, y : {0}.f32), zip(x, y) |> map(mult) |> reduce({1}, 0.0))"
 N = 4096
 
