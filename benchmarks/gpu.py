@@ -81,6 +81,8 @@ def main(length: int, size: int) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     x, y = (torch.randn(length, device="cuda") for _ in range(2))
     measure("2 x + y", lambda: scaled_sum(x, y), lambda: torch.add(y, x, alpha=2))
+    u, v = (torch.randn(1024, device="cuda") for _ in range(2))
+    measure("2 x + y, 1024 numbers", lambda: scaled_sum(u, v), lambda: torch.add(v, u, alpha=2))
     measure("tanh x + exp x/2", lambda: activation(x), lambda: torch.tanh(x) + torch.exp(x * 0.5))
     a, b = (torch.rand(size, size, device="cuda") for _ in range(2))
     measure(f"product of {size}", lambda: product(a, b), lambda: a @ b)

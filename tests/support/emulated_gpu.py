@@ -66,6 +66,9 @@ class EmulatedGpu:
         self.held.add(address)
         return int(address)
 
+    def synchronize(self) -> None:
+        """Nothing runs when a launch has returned."""
+
     def is_on_device(self, address: int) -> bool:
         return any(held <= address < held + 256 for held in self.held)
 

@@ -18,6 +18,7 @@ from riselang.api.complex_arrays import (
 )
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.runtime import torch_calls
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
 from riselang.runtime.device_arrays import new_device_array
@@ -167,6 +168,23 @@ class Compiled:
             results = self.function.leading_shapes(sum(self.groups), example)
             shapes = [*results, *(array.shape for array in example)]
         return self._fast_call(fixed, shapes) or self.run
+
+    def prepare_tensor_call(self, example: Sequence[Any]) -> torch_calls.TorchCall | None:
+        """Return a fast call for PyTorch tensors on the GPU with the shapes of the example.
+
+        None if calls need more checks or conversions.
+        """
+        run, count = self.function.run_on_device, sum(self.groups)
+        is_plain = self.interface == PLAIN_INTERFACE and count == len(self.groups)
+        if run is None or not is_plain:
+            return None
+        results = [
+            (parameter.shape or (), numpy_dtype(parameter.type))
+            for parameter in self.function.parameters[:count]
+        ]
+        if any(dtype.name not in torch_calls.DTYPES for _, dtype in results):
+            return None
+        return torch_calls.TorchCall(run, results, example[0])
 
     def prepare_call_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""

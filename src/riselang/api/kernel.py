@@ -30,6 +30,7 @@ from riselang.rewrite.core import Strategy
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
+from riselang.runtime.torch_calls import TensorKey, TorchCall, tensor_key
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
@@ -104,6 +105,8 @@ class Kernel(ABC):
         """Programs with checks, by the identity of the program, which they keep alive."""
         self._gpu_programs: dict[_ArgumentShapes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
+        self._tensor_calls: dict[TensorKey, TorchCall] = {}
+        """Prepared calls with PyTorch tensors on a GPU."""
         self._prepared_out_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
         """Prepared calls with `out`, by its shape and the shapes of the arguments."""
 
@@ -142,8 +145,12 @@ class Kernel(ABC):
 
     def _call_other_shapes(self, arguments: Sequence[Any]) -> Any:
         """Call with shapes that differ from the latest call's."""
-        if self._takes_device_arrays and any(map(is_on_gpu, arguments)):
-            return to_argument_library(arguments, self._call_on_gpu(arguments))
+        if self._takes_device_arrays:
+            tensors = tensor_key(arguments)
+            if tensors is not None and (call := self._tensor_calls.get(tensors)) is not None:
+                return call(arguments)
+            if any(map(is_on_gpu, arguments)):
+                return to_argument_library(arguments, self._call_on_gpu(arguments, tensors))
         key = _argument_shapes(arguments)
         prepared = self._prepared_calls.get(key)
         if prepared is None:
@@ -249,8 +256,11 @@ class Kernel(ABC):
         """Return the call for arrays of these shapes, if there has been one."""
         return self._prepared_calls.get(key)
 
-    def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
-        """Call with arrays on a GPU; the sizes are bound once for each combination of shapes."""
+    def _call_on_gpu(self, arguments: Sequence[Any], tensors: TensorKey | None) -> Any:
+        """Call with arrays on a GPU; the sizes are bound once for each combination of shapes.
+
+        If the arguments are tensors with the key `tensors`, the next such call is fast.
+        """
         arrays = self._argument_arrays(arguments)
         key = tuple((array.shape, array.dtype) for array in arrays)
         compiled = self._gpu_programs.get(key)
@@ -258,6 +268,10 @@ class Kernel(ABC):
             compiled = self._lowered_for_arrays(arrays, {})[0].compile()
             self._clear_if_full(self._gpu_programs)
             self._gpu_programs[key] = compiled
+        if tensors is not None and (call := compiled.prepare_tensor_call(arguments)) is not None:
+            self._clear_if_full(self._tensor_calls)
+            self._tensor_calls[tensors] = call
+            return call(arguments)
         return compiled.run(arrays)
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:

@@ -140,16 +140,18 @@ class Artifact:
 
         with time_span("load"):
             code = KernelCode(kernels)
-        return {
-            each.name: Executable(
+        executables: dict[str, Executable] = {}
+        for each in self.functions:
+            program = code.program(each.name, each.parameters, 32 if each.checks else 0)
+            executables[each.name] = Executable(
                 code,
                 each.name,
                 each.parameters,
                 checks=each.checks,
-                function=code.function(each.name, each.parameters, 32 if each.checks else 0),
+                function=program.run,
+                run_on_device=program.run_on_device,
             )
-            for each in self.functions
-        }
+        return executables
 
 
 def _split_objects(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:

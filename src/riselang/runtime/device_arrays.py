@@ -17,6 +17,8 @@ from riselang.native import cuda
 from riselang.runtime.arrays import Array, DeviceView, address, refuse_masked
 from riselang.support.errors import UserError
 
+ALIGNMENT = 16
+"""The alignment that kernels expect of arrays, in bytes; other arrays are copied."""
 INTERFACE = "__cuda_array_interface__"
 """The attribute of PyTorch, CuPy and Numba arrays that are on a GPU."""
 

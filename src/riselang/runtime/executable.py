@@ -147,10 +147,12 @@ class Executable:
         shapes: DynamicShapes | None = None,
         checks: Sequence[SourceLocation | None] = (),
         function: Callable[..., int | None] | None = None,
+        run_on_device: Callable[[Sequence[int]], None] | None = None,
     ):
         """`checks` contains the source location of each index check of the function.
 
-        If `function` is passed, it is called instead of the machine code in `code`.
+        If `function` is passed, it is called instead of the machine code in `code`. A function of
+        a GPU also has a form that takes only addresses of arrays on the GPU.
         """
         self._code = code  # keeps the machine code alive
         self.name = name
@@ -162,13 +164,11 @@ class Executable:
         ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
-        self._is_plain = (
-            not checks
-            and not self._has_bounds
-            and len(self._buffers) == len(parameters)
-            and function is None
-        )
+        takes_arrays = not checks and not self._has_bounds and len(self._buffers) == len(parameters)
+        self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
+        self.run_on_device = run_on_device if takes_arrays and shapes is None else None
+        """Takes the addresses of aligned arrays on the GPU; None if calls need more checks."""
         argument_ctypes: list[Any] = [
             scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
             for each in parameters

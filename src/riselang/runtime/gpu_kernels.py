@@ -11,6 +11,7 @@ from typing import Any
 
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native import cuda
+from riselang.runtime.device_arrays import ALIGNMENT
 from riselang.runtime.executable import Parameter, scalar_kind
 from riselang.runtime.launches import (
     Allocate,
@@ -33,14 +34,12 @@ class KernelCode:
     def address(self, symbol: str) -> int:
         raise InternalError(f"{symbol} is a GPU program, which has no address")
 
-    def function(
-        self, name: str, parameters: Sequence[Parameter], failure: int
-    ) -> Callable[..., None]:
-        """Return a function of addresses and scalars; a failed check needs `failure` bytes."""
+    def program(self, name: str, parameters: Sequence[Parameter], failure: int) -> HostProgram:
+        """Return a program of addresses and scalars; a failed check needs `failure` bytes."""
         buffers = [_kernel_parameter(parameter) for parameter in parameters]
         if failure:
             buffers.append(KernelParameter(failure))
-        return HostProgram(self._module, self._plans[name], tuple(buffers)).run
+        return HostProgram(self._module, self._plans[name], tuple(buffers))
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,6 @@ def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     return KernelParameter(max(prod(parameter.shape) * dtype.itemsize, 1))
 
 
-ALIGNMENT = 16
-"""The alignment that kernels expect of arrays, in bytes; other arrays are copied."""
 Copy = Callable[[int, int, int], None]
 """Copies bytes: from the addresses of the target and the source, and the number of bytes."""
 
@@ -98,6 +95,13 @@ class HostProgram:
             for position, copy in copied:
                 if position in self.plan.written:
                     copy(passed[position], values[position].value, self.parameters[position].bytes)
+
+    def run_on_device(self, addresses: Sequence[int]) -> None:
+        """Call it with the addresses of aligned arrays on the GPU, which it does not check."""
+        with self.module.driver.make_current(), ExitStack() as resources:
+            values: dict[int, Any] = dict(enumerate(map(ctypes.c_uint64, addresses)))
+            for step in self.plan.steps:
+                self._run_step(step, values, resources)
 
     def _allocate(self, bytes: int, resources: ExitStack) -> ctypes.c_uint64:
         address = self.module.driver.allocate(bytes)

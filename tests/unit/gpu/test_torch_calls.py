@@ -1,0 +1,119 @@
+"""PyTorch tensors on a GPU, which a module of the same name stands for, are passed quickly."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import riselang as rl
+from riselang.api.kernel import TermKernel
+from riselang.notation.program import parse_term
+from riselang.support.config import Options
+from support.emulated_gpu import Emulate, EmulatedGpu
+
+X = np.arange(8, dtype=np.float32)
+
+
+class Tensor:
+    """A contiguous tensor; `description` counts how often its interface is read."""
+
+    descriptions = 0
+    is_cuda = True
+    requires_grad = False
+
+    def __init__(self, array: rl.DeviceArray, offset: int = 0):
+        self.array, self.offset = array, offset
+        self.shape, self.dtype = array.shape, array.dtype
+        self.device = SimpleNamespace(index=0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        Tensor.descriptions += 1
+        return self.array.__cuda_array_interface__
+
+    def is_contiguous(self) -> bool:
+        return True
+
+    def data_ptr(self) -> int:
+        return self.array.address + self.offset
+
+
+class Stream:
+    """A stream of PyTorch; the default stream has the number zero."""
+
+    def __init__(self) -> None:
+        self.cuda_stream, self.waits = 0, 0
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+
+@pytest.fixture
+def stream(monkeypatch: pytest.MonkeyPatch) -> Stream:
+    stream = Stream()
+
+    def empty(shape: tuple[int, ...], *, dtype: Any, device: Any) -> Tensor:
+        return Tensor(rl.DeviceArray(shape, np.dtype(dtype)))
+
+    names = {name: np.dtype(name) for name in ("float32", "bool")}
+    cuda = SimpleNamespace(current_stream=lambda device: stream)
+
+    def as_tensor(value: Any, device: str) -> Any:
+        return value
+
+    module = SimpleNamespace(Tensor=Tensor, empty=empty, cuda=cuda, as_tensor=as_tensor, **names)
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return stream
+
+
+def start(emulate: Emulate, text: str) -> tuple[Any, EmulatedGpu]:
+    kernel = TermKernel("f", parse_term(text), options=Options("gpu"))
+    return kernel, emulate(kernel.lower())
+
+
+def test_a_second_call_asks_only_for_addresses(emulate: Emulate, stream: Stream) -> None:
+    doubled, gpu = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
+    first = doubled(Tensor(rl.to_gpu(X)))
+    Tensor.descriptions = 0
+    second = doubled(first)
+    assert isinstance(second, Tensor)
+    assert np.array_equal(second.array.numpy(), X * 4)
+    assert Tensor.descriptions == 0
+    assert len(gpu.launched) == 2
+
+
+@rl.jit(loops="gpu")
+def both(x: rl.Array["N", rl.f32]) -> Any:
+    return x | rl.map(lambda e: e + e), x | rl.map(lambda e: e * e)
+
+
+def test_several_results(emulate: Emulate, stream: Stream) -> None:
+    emulate(both.lower(X))
+    for _ in range(2):
+        twice, squares = both(Tensor(rl.to_gpu(X)))
+        assert np.array_equal(twice.array.numpy(), X * 2)
+        assert np.array_equal(squares.array.numpy(), X * X)
+    assert Tensor.descriptions < 10
+
+
+def test_another_stream_is_waited_for(emulate: Emulate, stream: Stream) -> None:
+    doubled, _ = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
+    stream.cuda_stream = 7
+    for _ in range(2):
+        assert np.array_equal(doubled(Tensor(rl.to_gpu(X))).array.numpy(), X * 2)
+    assert stream.waits == 2
+
+
+def test_tensors_that_need_checks_are_described(emulate: Emulate, stream: Stream) -> None:
+    doubled, _ = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
+    doubled(Tensor(rl.to_gpu(X)))
+    Tensor.descriptions = 0
+    misaligned = Tensor(rl.to_gpu(X), offset=4)
+    doubled(misaligned)
+    assert Tensor.descriptions > 0
+    with pytest.raises(rl.UserError, match="expected 1 dimension"):
+        doubled(Tensor(rl.to_gpu(X.reshape(2, 4))))
