@@ -100,7 +100,13 @@ def test_several_results(emulate: Emulate, stream: Stream) -> None:
     assert Tensor.descriptions < 10
 
 
-def test_another_stream_is_waited_for(emulate: Emulate, stream: Stream) -> None:
+@pytest.mark.parametrize("is_private", [False, True])
+def test_another_stream_is_waited_for(
+    emulate: Emulate, stream: Stream, is_private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_private:
+        handles = SimpleNamespace(_cuda_getCurrentRawStream=lambda index: stream.cuda_stream)
+        monkeypatch.setattr(sys.modules["torch"], "_C", handles, raising=False)
     doubled, _ = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
     stream.cuda_stream = 7
     for _ in range(2):
