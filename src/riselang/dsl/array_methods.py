@@ -70,7 +70,7 @@ class ArrayMethods:
         """Return the array without axes of length 1."""
         return _layout().squeeze(self, axis)
 
-    def astype(self, type: ScalarType) -> Value:
+    def astype(self, type: Any) -> Value:
         """Convert the elements to a scalar type."""
         # Deferred: the prelude applies patterns to values.
         from riselang.dsl.prelude import cast

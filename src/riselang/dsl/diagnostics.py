@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, NoReturn
 
 from riselang.dsl.user_locations import user_location
@@ -39,15 +40,22 @@ def refuse(message: str) -> NoReturn:
     raise UserError(message, user_location())
 
 
+def _function_hint(name: str) -> str:
+    """What to use instead of a method that arrays do not have."""
+    # Deferred, since few programs need it.
+    functions = import_module("riselang.numpy")
+    if name in functions.__all__:
+        return f"use rl.numpy.{name}(x)"
+    return "docs/arrays.md lists the methods of arrays, and x | pattern applies a pattern"
+
+
 class UnsupportedOperations:
     """The operations that a value does not support, each of which raises an explanation."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        hint = ATTRIBUTE_HINTS.get(
-            name, "it has fst, snd and type, and x | pattern applies a pattern"
-        )
+        hint = ATTRIBUTE_HINTS.get(name) or _function_hint(name)
         raise MissingAttribute(f"a value has no attribute '{name}'; {hint}", user_location())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from riselang.dialects.rise.pattern_registry import (
     CLAMP_IDX,
@@ -34,6 +34,22 @@ class Filtered(NamedTuple):
 
     values: Any
     count: Any
+
+    def _refuse_operator(self, *_: Any) -> NoReturn:
+        """A tuple would be concatenated, repeated or compared."""
+        refuse(
+            "this is a pair of selected elements and their number, (values, count), of which only "
+            "the first `count` elements are valid; use values, count = rl.compress(...), or "
+            "rl.where(mask, x, 0).sum() for a sum"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse_operator
+    __truediv__ = __rtruediv__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = _refuse_operator
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self._refuse_operator()
 
     @staticmethod
     def from_results(values: Any, count: Any) -> Any:

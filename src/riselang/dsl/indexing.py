@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import ArrayType, IdxType, ScalarType, TupleType, i1, i32, i64
+from riselang.dialects.rise.types import (
+    ArrayType,
+    IdxType,
+    ScalarType,
+    TupleType,
+    TypeVariable,
+    i1,
+    i32,
+    i64,
+)
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
 from riselang.dsl.arrays.layout import add_axis, stack
@@ -31,7 +40,7 @@ from riselang.dsl.arrays.slices import FULL, is_full, resolve_slice, take_slice
 from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, project, select
-from riselang.dsl.tracing import type_text, value_text
+from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.nat import Nat
 
 MAX_LITERALS = 32
@@ -210,6 +219,9 @@ def _as_integer(key: Any, type: Any) -> int:
 
 def _checked_index(i: Value, length: Nat) -> Value:
     """Return an integer as an index; a negative one counts from the end."""
+    if isinstance(i.type, TypeVariable):
+        # A number whose type nothing has determined, such as the first value of a counter.
+        current_trace().unify(i.node.type, i64, "the type of an index")
     type = i.type
     if not isinstance(type, ScalarType) or not is_integer(type):
         refuse(f"an array is indexed by an index or an integer, but found {type_text(type)}")

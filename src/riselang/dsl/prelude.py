@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riselang.dialects.rise.types import ScalarType
+from riselang.dsl.dtypes import as_scalar_type
 from riselang.dsl.pattern_functions import ScalarFunctions, helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
 from riselang.dsl.symbolic_values import (
@@ -19,8 +19,6 @@ from riselang.dsl.symbolic_values import (
     reinterpret,
     select,
 )
-from riselang.dsl.user_locations import user_location
-from riselang.support.errors import UserError
 from riselang.term.scalar_ops import OVERLOADS
 
 add, sub, mult, div = (scalar_function(name) for name in ("add", "sub", "mult", "div"))
@@ -40,13 +38,9 @@ def where(condition: Any, chosen: Any, other: Any) -> Value:
     return select(condition, chosen, other)
 
 
-def cast(value: Any, type: ScalarType) -> Value:
+def cast(value: Any, type: Any) -> Value:
     """Convert a scalar, or each lane of a vector, to another scalar type."""
-    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UserError(
-            f"cast: expected a scalar type such as rl.f32, but found {type!r}", user_location()
-        )
-    return convert(value, type)
+    return convert(value, as_scalar_type("cast", type))
 
 
 def complex(real: Any, imag: Any) -> Value:
@@ -69,22 +63,14 @@ def conj(value: Any) -> Value:
     return complex_part("conj", value)
 
 
-def bitcast(value: Any, type: ScalarType) -> Value:
+def bitcast(value: Any, type: Any) -> Value:
     """Reinterpret the bits of a scalar, or of each lane, as another type of the same width."""
-    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UserError(
-            f"bitcast: expected a scalar type such as rl.u32, but found {type!r}", user_location()
-        )
-    return reinterpret(value, type)
+    return reinterpret(value, as_scalar_type("bitcast", type))
 
 
-def literal(number: float, type: ScalarType) -> Value:
+def literal(number: float, type: Any) -> Value:
     """Return a constant of a given type, where the type cannot be inferred."""
-    if not isinstance(type, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UserError(
-            f"literal: expected a scalar type such as rl.f32, but found {type!r}", user_location()
-        )
-    return Value(as_node(number, type))
+    return Value(as_node(number, as_scalar_type("literal", type)))
 
 
 @helper(2)

@@ -22,6 +22,7 @@ from riselang.dialects.rise.types import (
     VectorType,
     i1,
     index,
+    integer_range,
     is_float,
 )
 from riselang.dsl.array_methods import ArrayMethods
@@ -459,9 +460,23 @@ def convert(value: Operand, type: ScalarType) -> Value:
     trace = current_trace()
     if has_arrays((value,)):
         return map_arrays("cast", partial(convert, type=type), (value,))
+    if _is_literal_of(value, type):
+        return Value(as_node(value, type))
     (node,) = _convert_operands("cast", (value,))
-    target = trace.inference.with_lane(node.type, type)
+    target = trace.inference.with_lane(node.type, type) if isinstance(value, Value) else type
     return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
+
+
+def _is_literal_of(value: Operand, type: ScalarType) -> bool:
+    """Whether a value is a Python number that is a literal of a type."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if is_float(type):
+        return True
+    if not is_integer(type) or not isinstance(value, int):
+        return False
+    lowest, highest = integer_range(type)
+    return lowest <= value <= highest
 
 
 def reinterpret(value: Operand, type: ScalarType) -> Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log
 from typing import Any
 
 from riselang.dialects.rise.types import (
@@ -342,8 +341,13 @@ def logaddexp(x: Any, y: Any) -> Value:
 
 
 def _logaddexp(a: Value, b: Value) -> Value:
-    difference = build_operation("log1p", build_operation("exp", -ABS(a - b)))
-    return select(a == b, a + log(2), MAX(a, b) + difference)
+    # Selecting the operands, rather than a maximum and an absolute value, has a derivative where
+    # they are equal.
+    first = a >= b
+    greater, less = select(first, a, b), select(first, b, a)
+    total = greater + build_operation("log1p", build_operation("exp", less - greater))
+    is_infinite = (a == b) & (ABS(a) == float("inf"))
+    return select(is_infinite, a, total)
 
 
 def _truth(x: Any) -> Value:

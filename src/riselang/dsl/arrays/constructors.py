@@ -13,6 +13,7 @@ from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import broadcast_to
 from riselang.dsl.arrays.shapes import as_shape, length_value, literal_of
 from riselang.dsl.diagnostics import refuse
+from riselang.dsl.dtypes import as_scalar_type
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, as_node, convert, select
 from riselang.dsl.tracing import current_trace, value_text
@@ -22,27 +23,26 @@ MAX_OFFSET = 1 << 62
 """More columns than a matrix has; a diagonal beyond them is empty."""
 
 
-def zeros(shape: Any, dtype: ScalarType | None = None) -> Value:
+def zeros(shape: Any, dtype: Any = None) -> Value:
     """Return an array of zeros."""
     return full(shape, 0, dtype)
 
 
-def ones(shape: Any, dtype: ScalarType | None = None) -> Value:
+def ones(shape: Any, dtype: Any = None) -> Value:
     """Return an array of ones."""
     return full(shape, 1, dtype)
 
 
-def full(shape: Any, value: Any, dtype: ScalarType | None = None) -> Value:
+def full(shape: Any, value: Any, dtype: Any = None) -> Value:
     """Return an array whose elements are all this value; `shape` is a size or several."""
-    if dtype is not None and not isinstance(dtype, ScalarType):  # pyright: ignore[reportUnnecessaryIsInstance]
-        refuse(f"full: expected a type such as rl.f32, but found {value_text(dtype)}")
+    dtype = None if dtype is None else as_scalar_type("full", dtype)
     element = Value(as_node(value, None if isinstance(value, Value) else dtype))
     if dtype is not None and element.type != dtype:
         element = convert(element, dtype)
     return broadcast_to("full", element, as_shape("full", shape))
 
 
-def eye(rows: Any, columns: Any = None, k: int = 0, dtype: ScalarType | None = None) -> Value:
+def eye(rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Value:
     """Return a matrix with ones on a diagonal, `k` columns to the right of the main diagonal."""
     height = as_size(rows, "eye")
     k = max(-MAX_OFFSET, min(k, MAX_OFFSET))
@@ -56,7 +56,7 @@ def eye(rows: Any, columns: Any = None, k: int = 0, dtype: ScalarType | None = N
     return patterns.generate(row, n=height)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: ScalarType | None = None) -> Value:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Value:
     """Return the numbers from `start`, by default 0, to `stop`, which is not included.
 
     The default types are i64 and, if a number is a float, f64.
