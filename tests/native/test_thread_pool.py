@@ -81,6 +81,38 @@ def test_a_parallel_loop_with_a_reduction(monkeypatch: pytest.MonkeyPatch) -> No
         assert out[0] == x.sum()
 
 
+BODIES_WITHOUT_MEMORY = """
+import numpy as np
+import riselang as rl
+from riselang.support.errors import LimitationError
+
+text = ("fun((a : 40.9.f32), a |> mapPar(fun(x, let y = "
+        "generate(fun(i : idx[99999999999999], x |> at(clampIdx(9, cast[i32](fromIdx(i)))))) "
+        "|> toMem(heap); y |> take(4))))")
+fails = rl.loads(text, name="a.rise", strategy="none").main
+sums = rl.loads(TEXT, name="b.rise", strategy="none").main
+a = np.ones((40, 9), np.float32)
+for _ in range(20):
+    try:
+        fails(a)
+    except LimitationError as error:
+        assert "not enough memory for a temporary" in str(error)
+    else:
+        raise AssertionError
+    assert sums(a).tolist() == [9] * 40
+print("done")
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_a_body_without_memory_ends_the_call_in_all_threads(threads: str) -> None:
+    script = BODIES_WITHOUT_MEMORY.replace("TEXT", repr(ROWS))
+    environment = {**os.environ, "RISE_NUM_THREADS": threads}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 def test_ops_of_openmp_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     text = 'func.func @f() {\n  "omp.barrier"() : () -> ()\n  func.return\n}'
     with pytest.raises(LimitationError, match=r"'omp.barrier' cannot be compiled; use scf"):

@@ -289,7 +289,7 @@ def _runtime_functions() -> LoadedCode:
     loaded = LoadedCode(engine)
     if guard.IS_SUPPORTED:
         guard.start_guard(loaded.address)
-        for name in guard.FUNCTIONS:
+        for name in (*guard.FUNCTIONS, *guard.POOL_FUNCTIONS):
             binding.add_symbol(name, loaded.address(name))
     return loaded
 
@@ -297,6 +297,7 @@ def _runtime_functions() -> LoadedCode:
 @cache
 def _thread_functions() -> LoadedCode:
     """Return the thread pool that all loaded code shares; its workers never end."""
+    _runtime_functions()
     machine = _target_machine(host(), jit=True, opt=2)
     engine = binding.create_mcjit_compiler(_parse(thread_pool.pool_ir(), host()), machine)
     engine.finalize_object()

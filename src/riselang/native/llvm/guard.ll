@@ -2,7 +2,8 @@
 ;
 ; `entry_points.py` generates a guarded entry point for each function that needs one. It allocates a
 ; frame on its stack, calls `_setjmp` with it, and calls the function; `stop` jumps back there. A
-; thread finds its frame by a pthread key; the workers of the thread pool have none, so `stop` does nothing in them.
+; thread finds its frame by a pthread key. `stop` does nothing in a thread without a frame. The body of a
+; parallel loop has a frame of its own in each thread, since the other threads must leave it first.
 ;
 ; A frame has the frame of the enclosing call, the reason for the end, the list of memory blocks in
 ; use (a node: next, previous), and at byte 64 the buffer of `_setjmp`.
@@ -22,6 +23,7 @@ declare i32 @pthread_setspecific(i32, ptr)
 declare i64 @pthread_self()
 declare i32 @clock_gettime(i32, ptr)
 declare void @longjmp(ptr, i32) noreturn
+declare i32 @_setjmp(ptr) returns_twice
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
@@ -219,5 +221,27 @@ end:
   call void @stop(i64 1)
   br label %done
 done:
+  ret void
+}
+
+; Call the body of a parallel loop; return the reason if it ended early, or 0.
+define i64 @rise_run_body(ptr %function, ptr %number, ptr %argument) {
+  %frame = alloca [1024 x i8], align 16
+  call void @rise_enter(ptr %frame)
+  %buffer = getelementptr i8, ptr %frame, i64 64
+  %ended = call i32 @_setjmp(ptr %buffer) returns_twice
+  %begins = icmp eq i32 %ended, 0
+  br i1 %begins, label %run, label %leave
+run:
+  call void %function(ptr %number, ptr %number, ptr %argument)
+  br label %leave
+leave:
+  %reason = call i64 @rise_leave(ptr %frame)
+  ret i64 %reason
+}
+
+; End the call, after a parallel loop whose body did.
+define void @rise_end_call(i64 %reason) {
+  call void @stop(i64 %reason)
   ret void
 }

@@ -21,6 +21,8 @@ from riselang.support.machine import total_memory
 POLL, POLL_PARALLEL, STOP = "rise_poll", "rise_poll_parallel", "rise_stop"
 FUNCTIONS = (POLL, POLL_PARALLEL, STOP, "rise_enter", "rise_leave")
 """The functions that compiled code calls."""
+POOL_FUNCTIONS = ("rise_run_body", "rise_end_call")
+"""The functions that the thread pool calls."""
 PYTHON_FUNCTIONS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch",
     "PyErr_NormalizeException",

@@ -9,6 +9,9 @@
 ; list, and a worker joins the first one that is open. A parallel loop inside of another one runs in
 ; the thread that reaches it; a pthread key holds the job that a thread executes.
 ;
+; If the body ends early in a thread, because of a signal or since memory runs out, the others take no
+; more iterations. The call ends when all of them have left the job.
+;
 ; Threads wait in two steps: they poll for a fraction of a millisecond, and then sleep. After a fork,
 ; the process identifier differs from the stored one, and the pool starts again without workers.
 
@@ -22,7 +25,8 @@
   i64,                                       ; 6: the first iteration
   i64,                                       ; 7: how many threads may execute it, its caller included
   i64,                                       ; 8: how many workers may still join
-  i64                                        ; 9: the number of workers that execute it
+  i64,                                       ; 9: the number of workers that execute it
+  i64                                        ; 10: the reason why the body ended early, or 0
 }
 
 @rise_pool_jobs = LINKAGE global ptr null
@@ -295,8 +299,17 @@ define LINKAGE void @rise_pool_execute(ptr %job) {
   %function = load ptr, ptr %function_place
   %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
   %argument = load ptr, ptr %argument_place
-  call void %function(ptr %number, ptr %number, ptr %argument)
+  %reason = call i64 @rise_run_body(ptr %function, ptr %number, ptr %argument)
   call i32 @pthread_setspecific(i32 %key, ptr %outer)
+  %returned = icmp eq i64 %reason, 0
+  br i1 %returned, label %done, label %end
+end:
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 10
+  store atomic i64 %reason, ptr %reason_place monotonic, align 8
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 4
+  store atomic i64 ALL_TAKEN, ptr %taken_place monotonic, align 8
+  br label %done
+done:
   ret void
 }
 
@@ -388,13 +401,23 @@ define VISIBLE void @rise_parallel(ptr %function, ptr %argument) {
 alone:
   store i64 1, ptr %threads_place
   call void @rise_pool_execute(ptr %job)
-  ret void
+  br label %check
 share:
   store i64 %count, ptr %threads_place
   %workers = sub i64 %count, 1
   call void @rise_pool_publish(ptr %job, i64 %workers)
   call void @rise_pool_execute(ptr %job)
   call void @rise_pool_finish(ptr %job)
+  br label %check
+check:
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 10
+  %reason = load atomic i64, ptr %reason_place monotonic, align 8
+  %returned = icmp eq i64 %reason, 0
+  br i1 %returned, label %done, label %end
+end:
+  call void @rise_end_call(i64 %reason)
+  br label %done
+done:
   ret void
 }
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from importlib import resources
 
+from riselang.native.llvm import guard
 from riselang.support import config
 
 PARALLEL = "rise_parallel"
@@ -36,7 +37,23 @@ _CONSTANTS = {
     "CORES": 58 if _IS_DARWIN else 84,  # _SC_NPROCESSORS_ONLN
     "SET_MASK": 3 if _IS_DARWIN else 2,  # SIG_SETMASK
     "DETACHED": 2 if _IS_DARWIN else 1,  # PTHREAD_CREATE_DETACHED
+    "ALL_TAKEN": (1 << 63) - 1,
 }
+_GUARD_DECLARATIONS = """
+declare i64 @rise_run_body(ptr, ptr, ptr)
+declare void @rise_end_call(i64)
+"""
+_FUNCTIONS_WITHOUT_GUARD = """
+define LINKAGE i64 @rise_run_body(ptr %function, ptr %number, ptr %argument) {
+  call void %function(ptr %number, ptr %number, ptr %argument)
+  ret i64 0
+}
+
+define LINKAGE void @rise_end_call(i64 %reason) {
+  ret void
+}
+"""
+"""The functions of `guard.ll` that the pool calls, for code that runs outside of Python."""
 _FORK_CALL = re.compile(
     r"call void \(ptr, i32, ptr, \.\.\.\) @__kmpc_fork_call"
     r"\(ptr [^,]+, i32 \d+, (?P<function>ptr [^,)]+)(?:, (?P<argument>ptr [^,)]+))?\)"
@@ -69,17 +86,18 @@ def needs_pool(code: bytes) -> bool:
 
 def pool_ir() -> str:
     """Return the LLVM IR of the thread pool that all code in this process shares."""
-    return _pool_ir("internal", "")
+    has_guard = guard.IS_SUPPORTED
+    return _pool_ir("internal", "", _GUARD_DECLARATIONS if has_guard else _FUNCTIONS_WITHOUT_GUARD)
 
 
 def linked_pool_ir() -> str:
     """Return the LLVM IR of a thread pool for an object file; linked objects share one pool."""
-    return _pool_ir("weak hidden", "weak hidden ")
+    return _pool_ir("weak hidden", "weak hidden ", _FUNCTIONS_WITHOUT_GUARD)
 
 
-def _pool_ir(linkage: str, visible: str) -> str:
+def _pool_ir(linkage: str, visible: str, guard_functions: str) -> str:
     text = resources.files("riselang.native.llvm").joinpath("thread_pool.ll").read_text()
-    text = text.replace("LINKAGE", linkage).replace("VISIBLE ", visible)
+    text = (text + guard_functions).replace("LINKAGE", linkage).replace("VISIBLE ", visible)
     for name, number in _CONSTANTS.items():
         text = re.sub(rf"\b{name}\b", str(number), text)
     return text
