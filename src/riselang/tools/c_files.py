@@ -15,6 +15,7 @@ from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.exits import FAILED
 from riselang.tools.file_reading import read_bytes
+from riselang.tools.outputs import choose_output, report_output
 
 if TYPE_CHECKING:
     from riselang.frontends.c.c_program import CProgram
@@ -34,7 +35,11 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--autodetect", action="store_true",
                          help="also find regions without #pragma scop")  # fmt: skip
     command.add_argument("--function", help="the function to compile; default: all")
-    command.add_argument("--emit", choices=EMIT_CHOICES, default="affine")
+    command.add_argument(
+        "--emit",
+        choices=EMIT_CHOICES,
+        help="what to write; default: by the suffix of the file (.o, .h, .s, .ll), or affine",
+    )
     command.add_argument("--schedule", choices=("source", "isl"), default="source",
                          help="isl: tiled loops, in an order that isl computes")  # fmt: skip
     command.add_argument("--float", help=FLOAT.summary)
@@ -50,6 +55,7 @@ def compile_c_file(options: argparse.Namespace) -> None:
     from riselang.support.config import default_options
     from riselang.support.io import decode_text
 
+    options.emit = choose_output(options.emit, options.output, EMIT_CHOICES, "affine")
     chosen = default_options("affine").with_changes(float=options.float, library=options.library)
     text = decode_text(read_bytes(options.file), options.file)
     name = "<stdin>" if options.file == "-" else options.file
@@ -133,3 +139,4 @@ def _write(data: bytes, options: argparse.Namespace) -> None:
         sys.stdout.write(data.decode())
         return
     write_file(options.output, data)
+    report_output(options.emit, options.output)

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from riselang.pipelines import GPU
 from riselang.support.errors import UserError
 from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.options import STAGES
+from riselang.tools.outputs import choose_output, report_output
 from riselang.tools.source_files import SourceFile
 
 if TYPE_CHECKING:
@@ -20,23 +22,27 @@ if TYPE_CHECKING:
 BINARY_OUTPUTS = ("obj", "shared")
 CODE_OUTPUTS = ("header", *BINARY_OUTPUTS)
 """Outputs that are generated from machine code."""
-
-OUTPUT_TEXTS = {
-    "obj": "an object file; link it to a C program, whose header '--emit header' writes",
-    "header": "a C header",
-    "shared": "a shared library; load it with 'rl.load', or link it to a C program",
-}
-"""What each output is, and how it is used."""
+OUTPUTS = (*STAGES, *CODE_OUTPUTS)
 
 
 def add_compile_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--emit", choices=(*STAGES, *CODE_OUTPUTS), default="obj")
+    command.add_argument(
+        "--emit",
+        choices=OUTPUTS,
+        help="what to write; default: by the suffix of the file (.so, .h, .s, .ll, .ptx), or obj",
+    )
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
 def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
     from riselang.tools.inputs import parse_sizes
 
+    options.emit = choose_output(options.emit, options.output, OUTPUTS, "obj")
+    if options.loops == GPU and options.emit in CODE_OUTPUTS:
+        raise UserError(
+            "a GPU program has no object file, header or shared library; --emit ptx writes its "
+            "kernels"
+        )
     sizes = parse_sizes(options.size)
     if options.emit in BINARY_OUTPUTS and options.output is None and sys.stdout.isatty():
         raise UserError("machine code is not text; specify a file with -o")
@@ -49,8 +55,7 @@ def compile_file(options: argparse.Namespace, source: SourceFile) -> None:
         sys.stdout.write(data.decode())
         return
     write_file(options.output, data)
-    output = OUTPUT_TEXTS.get(options.emit, f"the stage '{options.emit}'")
-    print(f"wrote '{options.output}': {output}")
+    report_output(options.emit, options.output)
 
 
 def _emit(options: argparse.Namespace, source: SourceFile, sizes: Mapping[str, int]) -> bytes:

@@ -186,3 +186,10 @@ def test_refusals() -> None:
     assert "another structure" in refusal(lambda: rl.jvp(rosenbrock, (X,), ((X, X),)))
     value, tangent = interpreted(lambda x: rl.jvp(doubled, (x,), (1.0,)))(1.5)
     assert (value, tangent) == (12.0, 8.0)
+
+
+def test_logaddexp_has_a_derivative_where_its_arguments_are_equal() -> None:
+    zero = np.float64(0)
+    gradient = rl.grad(rl.numpy.logaddexp, argnums=(0, 1))
+    assert [float(each) for each in gradient(zero, zero)] == [0.5, 0.5]
+    assert rl.grad(rl.grad(lambda z: rl.numpy.logaddexp(0.0, z)))(zero) == 0.25

@@ -111,3 +111,24 @@ def test_an_array_is_indexed_along_an_axis() -> None:
             lambda x, i, axis=axis: rl.take_along(x, i, axis=axis), [x, order],
             np.take_along_axis(x, order, axis),
         )  # fmt: skip
+
+
+def test_dtypes_of_numpy_are_scalar_types() -> None:
+    x = np.arange(4.0)
+    convert = rl.jit(
+        lambda x: (x.astype(np.float32), x.astype(int), x.astype("u1"), rl.ones(2, float))
+    )
+    assert [each.dtype.name for each in convert(x)] == ["float32", "int64", "uint8", "float64"]
+    with pytest.raises(rl.UserError, match="but found list"):
+        rl.jit(lambda x: x.astype(list))(x)
+
+
+def test_a_number_is_converted_exactly() -> None:
+    numbers = rl.jit(lambda x: x * rl.cast(0.1, rl.f64) + rl.cast(2, rl.f64))
+    assert numbers(np.ones(1)).tolist() == [1.0 * 0.1 + 2]
+    assert rl.jit(lambda x: x + rl.cast(300, rl.u8))(np.zeros(1, np.uint8)).tolist() == [44]
+
+
+def test_a_missing_method_names_its_function() -> None:
+    with pytest.raises(AttributeError, match=r"use rl.numpy.std\(x\)"):
+        rl.jit(lambda x: x.std())(np.ones(3))

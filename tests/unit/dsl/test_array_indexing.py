@@ -174,3 +174,14 @@ def test_a_captured_array_of_indices_is_not_written_out() -> None:
     select = rl.jit(lambda x: x[indices])
     assert len(select.trace(x).as_text().splitlines()) < 10
     assert select(x).tolist() == x[indices].tolist()
+
+
+def test_the_counter_of_a_loop_is_an_index() -> None:
+    x = np.arange(4.0)
+    total = rl.jit(lambda x: rl.iterate(4, lambda i, a: (i + 1, a + x[i]), (0, 0.0))[1])
+    assert total(x) == 6
+    ones = rl.jit(
+        lambda x: rl.while_(lambda i, a: i < 2, lambda i, a: (i + 1, a.at[i].set(1)), (0, x))
+    )
+    assert ones(x)[1].tolist() == [1, 1, 2, 3]
+    assert rl.jit(lambda x: x[rl.cast(2, rl.i32)])(x) == 2

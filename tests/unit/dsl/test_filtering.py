@@ -45,3 +45,12 @@ def test_a_mask_of_another_length_or_type() -> None:
         rl.jit(lambda m, x: rl.compress(m, x))(X, X)
     with pytest.raises(rl.UserError, match="compress: expected an array, but found f32"):
         rl.jit(lambda m, x: rl.compress(m, x))(X > 0, np.float32(1))
+
+
+@pytest.mark.parametrize(
+    "use", [lambda c: c * 2, lambda c: 2.0 * c, lambda c: c.sum(), lambda c: c > c]
+)
+def test_selected_elements_are_no_array(use: Any) -> None:
+    program = rl.jit(lambda x: use(rl.compress(x > 1, x)))
+    with pytest.raises(rl.UserError, match="a pair of selected elements and their number"):
+        program(np.arange(4.0))
