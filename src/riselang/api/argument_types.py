@@ -62,6 +62,7 @@ def is_leaf(value: Any) -> bool:
         or is_number_list(value)
         or hasattr(value, "__dlpack__")
         or hasattr(value, "__array_interface__")
+        or is_on_gpu(value)
     )
 
 

@@ -26,6 +26,7 @@ from riselang.dsl.tracing import Call
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
+from riselang.runtime.torch_calls import TensorKey
 from riselang.support.errors import UserError
 from riselang.support.structures import Structure, flatten
 from riselang.support.tracebacks import with_short_tracebacks
@@ -107,9 +108,16 @@ class PolymorphicFunction(Jitted):
         call = self._flatten(self._bind(arguments))
         return self._instance(call)(*call.leaves, out=out)
 
-    def _call_on_gpu(self, arguments: Sequence[Any]) -> Any:
+    def _call_on_gpu(self, arguments: Sequence[Any], tensors: TensorKey | None) -> Any:
         call = self._flatten(self._bind(arguments))
-        return self._instance(call)._call_on_gpu(call.leaves)
+        instance = self._instance(call)
+        result = instance._call_other_shapes(call.leaves)
+        if tensors is not None and len(call.leaves) == len(arguments):
+            prepared = instance._tensor_calls.get(tensors)
+            if prepared is not None:
+                self._clear_if_full(self._tensor_calls)
+                self._tensor_calls[tensors] = prepared
+        return result
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         call = self._flatten(self._bind(arguments))

@@ -100,6 +100,15 @@ def test_several_results(emulate: Emulate, stream: Stream) -> None:
     assert Tensor.descriptions < 10
 
 
+def test_parameters_without_annotations(emulate: Emulate, stream: Stream) -> None:
+    plain: Any = rl.jit(lambda x: x * 2.0, loops="gpu")
+    emulate(plain.lower(X))
+    first = plain(Tensor(rl.to_gpu(X)))
+    Tensor.descriptions = 0
+    assert np.array_equal(plain(first).array.numpy(), X * 4)
+    assert Tensor.descriptions == 0
+
+
 @pytest.mark.parametrize("is_private", [False, True])
 def test_another_stream_is_waited_for(
     emulate: Emulate, stream: Stream, is_private: bool, monkeypatch: pytest.MonkeyPatch
