@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from riselang.api.argument_types import is_leaf
 from riselang.api.differentiated_calls import check_callable
-from riselang.api.jit import jit
-from riselang.api.jit_kernel import Jitted
+from riselang.api.function_transformation import FunctionTransformation
 from riselang.autodiff.building import Builder
 from riselang.autodiff.evaluation import float_leaves
 from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, STOP_GRADIENT
@@ -20,7 +19,6 @@ from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, is_tracing, make_pair
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.errors import UserError
-from riselang.support.lazy import cached_property
 from riselang.support.structures import Structure, flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.build import Node, Variable
@@ -40,37 +38,21 @@ def _stopped(leaf: Any) -> Value:
     return Value(_builder().apply(STOP_GRADIENT, [_type(node)], node))
 
 
-class _Custom:
+class _Custom(FunctionTransformation):
     """A function with a derivative of its own."""
 
     name: str
 
     def __init__(self, function: Callable[..., Any]):
         check_callable(self.name, function)
-        functools.update_wrapper(self, function, updated=())
-        self.function = function
+        super().__init__(function, getattr(function, "__name__", "function"))
         self._is_traced = False
         """Whether its functions are being traced; in them, it is a plain function."""
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.function, eval_str=True)
-
-    @property
-    def __code__(self) -> Any:
-        """The code of the function, where errors are located."""
-        return getattr(self.function, "__code__", None)
-
-    @cached_property
-    def kernel(self) -> Jitted:
-        return jit(self)
-
-    @with_short_tracebacks
-    def __call__(self, *arguments: Any) -> Any:
-        if not is_tracing():
-            return self.kernel(*arguments)
+    def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         if self._is_traced or not current_trace().is_differentiated:
-            return self.function(*arguments)
+            return self.function(*arguments, **named)
+        arguments = inspect.signature(self.function).bind(*arguments, **named).args
         leaves, structure = flatten(arguments, is_leaf)
         self._is_traced = True
         try:
@@ -78,8 +60,9 @@ class _Custom:
         finally:
             self._is_traced = False
 
+    @abstractmethod
     def _mark(self, structure: Structure, packed: Node) -> Any:
-        raise NotImplementedError
+        """Return the result of a call with these arguments, whose derivative is marked."""
 
     def _require(self, function: Callable[..., Any] | None, method: str) -> Callable[..., Any]:
         if function is None:

@@ -7,15 +7,14 @@ of the program. Outside, the function and its derivative are compiled for the ar
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from riselang.api.differentiated_calls import DifferentiatedCall, check_callable
+from riselang.api.function_transformation import FunctionTransformation
 from riselang.api.jit import jit
 from riselang.api.jit_kernel import Jitted
 from riselang.dsl.tracing import is_tracing
-from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import with_short_tracebacks
 
 Argnums = int | Sequence[int]
@@ -42,42 +41,19 @@ def value_and_grad(
     return Differentiated("value_and_grad", function, argnums, has_aux)
 
 
-class Differentiated:
+class Differentiated(FunctionTransformation):
     """A function that computes the gradient of another one."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], argnums: Argnums, has_aux: bool
     ) -> None:
         check_callable(name, function)
-        functools.update_wrapper(self, function, updated=())
-        self.__name__ = f"{name}_{getattr(function, '__name__', 'function')}"
-        self.function = function
+        super().__init__(function, f"{name}_{getattr(function, '__name__', 'function')}")
         self.argnums = argnums
         self.has_aux = has_aux
         self._name = name
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.function, eval_str=True)
-
-    @property
-    def __code__(self) -> Any:
-        """The code of the function, where errors are located."""
-        return getattr(self.function, "__code__", None)
-
-    @cached_property
-    def kernel(self) -> Jitted:
-        """The compiled gradient."""
-        inner: Any = self.function
-        while isinstance(inner, Differentiated):
-            inner = inner.function
-        static = inner.settings.static if isinstance(inner, Jitted) else ()
-        return jit(self, static=static)
-
-    @with_short_tracebacks
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if not is_tracing():
-            return self.kernel(*arguments, **named)
+    def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         call = DifferentiatedCall(self._name, self.function, arguments, named, self.argnums)
         value, gradient, aux = call.gradient(has_aux=self.has_aux)
         if self._name == "grad":

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from riselang.api.derivatives import grad
 from riselang.api.differentiated_calls import DifferentiatedCall, check_callable
-from riselang.api.jit import jit
-from riselang.api.jit_kernel import Jitted
+from riselang.api.function_transformation import FunctionTransformation
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
 from riselang.dsl.arrays.layout import permute_axes
 from riselang.dsl.patterns import from_idx, generate
 from riselang.dsl.prelude import literal, where
 from riselang.dsl.symbolic_values import Value, as_node
-from riselang.dsl.tracing import is_tracing
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.errors import UserError
-from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import with_short_tracebacks
 
 
@@ -41,36 +36,17 @@ def hessian(function: Callable[..., Any], argnum: int = 0) -> Jacobian:
     return Jacobian("hessian", grad(function, argnum), argnum, is_reverse=False)
 
 
-class Jacobian:
+class Jacobian(FunctionTransformation):
     """A function that computes the Jacobian of another one."""
 
     def __init__(self, name: str, function: Callable[..., Any], argnum: int, *, is_reverse: bool):
         check_callable(name, function)
-        functools.update_wrapper(self, function, updated=())
-        self.__name__ = f"{name}_{getattr(function, '__name__', 'function')}"
-        self.function = function
+        super().__init__(function, f"{name}_{getattr(function, '__name__', 'function')}")
         self.argnum = argnum
         self._name = name
         self._is_reverse = is_reverse
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.function, eval_str=True)
-
-    @property
-    def __code__(self) -> Any:
-        """The code of the function, where errors are located."""
-        return getattr(self.function, "__code__", None)
-
-    @cached_property
-    def kernel(self) -> Jitted:
-        """The compiled Jacobian."""
-        return jit(self)
-
-    @with_short_tracebacks
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if not is_tracing():
-            return self.kernel(*arguments, **named)
+    def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         call = DifferentiatedCall(self._name, self.function, arguments, named, self.argnum)
         return self._by_rows(call) if self._is_reverse else self._by_columns(call, arguments)
 

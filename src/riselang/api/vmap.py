@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from riselang.api.argument_types import is_leaf
-from riselang.api.jit import jit
-from riselang.api.jit_kernel import Jitted
+from riselang.api.function_transformation import FunctionTransformation
 from riselang.dialects.rise.types import ArrayType
 from riselang.dsl.patterns import map as map_pattern
 from riselang.dsl.patterns import transpose, unzip
 from riselang.dsl.patterns import zip as zip_pattern
 from riselang.dsl.symbolic_values import Value, as_node
-from riselang.dsl.tracing import is_tracing
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
-from riselang.support.lazy import cached_property
 from riselang.support.structures import Structure, flatten
 from riselang.support.tracebacks import with_short_tracebacks
 
@@ -43,13 +39,11 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     return Vmapped(function, in_axes, out_axes)
 
 
-class Vmapped:
+class Vmapped(FunctionTransformation):
     """A function that is mapped over an axis of its arguments."""
 
     def __init__(self, function: Callable[..., Any], in_axes: Axes, out_axes: Axes):
-        functools.update_wrapper(self, function, updated=())
-        self.__name__ = getattr(function, "__name__", "vmapped")
-        self.function = function
+        super().__init__(function, getattr(function, "__name__", "vmapped"))
         self.in_axes = in_axes
         self.out_axes = out_axes
 
@@ -63,24 +57,8 @@ class Vmapped:
         ]
         return inspect.Signature(parameters)
 
-    @cached_property
-    def _kernel(self) -> Jitted:
-        inner: Any = self.function
-        while isinstance(inner, Vmapped):
-            inner = inner.function
-        static = inner.settings.static if isinstance(inner, Jitted) else ()
-        return jit(self, static=static)
-
-    @with_short_tracebacks
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if not is_tracing():
-            return self._kernel(*arguments, **named)
+    def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         return _Mapping(self, arguments, named).results()
-
-    @property
-    def __code__(self) -> Any:
-        """The code of the function, where errors are located."""
-        return getattr(self.function, "__code__", None)
 
 
 class _Mapping:

@@ -193,3 +193,20 @@ def test_logaddexp_has_a_derivative_where_its_arguments_are_equal() -> None:
     gradient = rl.grad(rl.numpy.logaddexp, argnums=(0, 1))
     assert [float(each) for each in gradient(zero, zero)] == [0.5, 0.5]
     assert rl.grad(rl.grad(lambda z: rl.numpy.logaddexp(0.0, z)))(zero) == 0.25
+
+
+def test_static_parameters_stay_static_in_every_transformation() -> None:
+    power = rl.jit(lambda x, n: sum(x**k for k in range(1, n + 1)), static="n")
+    x = np.array([1.0, 2.0])
+    assert rl.jacobian(power)(x, 3).tolist() == [[6, 0], [0, 17]]
+    assert rl.vmap(rl.grad(power), in_axes=(0, None))(x, 3).tolist() == [6, 17]
+
+
+def test_a_custom_derivative_takes_arguments_by_name() -> None:
+    @rl.custom_jvp
+    def scale(x: Any, factor: Any) -> Any:
+        return x * factor
+
+    scale.defjvp(lambda primals, tangents: (primals[0] * primals[1], tangents[0] * 7.0))
+    assert scale(np.float64(2), factor=np.float64(3)) == 6
+    assert rl.grad(lambda x: scale(x, factor=3.0))(np.float64(2)) == 7
