@@ -184,7 +184,7 @@ def test_a_path_says_nothing_of_the_program() -> None:
     assert module.dot(x, x) == 4.0
 
 
-def test_entries_have_the_lines_of_what_is_inlined(folder: Path) -> None:
+def test_code_that_an_entry_calls_has_the_lines_of_the_program(folder: Path) -> None:
     kept: list[str] = []
     compiled = llvm.jit_object
     with pytest.MonkeyPatch.context() as patch:
@@ -194,10 +194,10 @@ def test_entries_have_the_lines_of_what_is_inlined(folder: Path) -> None:
         program: Any = rl.load("dot.rise", debug_info=True, float="strict")
         program.dot(*[np.ones(4, np.float32)] * 2)
     data = llvm.object_code(kept[0])
-    (entry,) = [each for each in functions(data) if each.name == "rise_call_dot"]
+    (code,) = [each for each in functions(data) if each.name == "dot"]
     found = {
         line.line
         for line in code_lines(data)
-        if entry.offset <= line.start < entry.offset + entry.size
+        if code.offset <= line.start < code.offset + code.size
     }
     assert {2, 7} <= found

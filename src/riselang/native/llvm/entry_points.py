@@ -51,7 +51,11 @@ def entry_point_ir(
         ]
         arguments += [f"ptr {value}", f"ptr {value}", "i64 0"]
         arguments += [f"i64 {number}" for number in (*lengths, *strides)]
-    body = "\n".join([*lines, f'  call void @"{name}"({", ".join(arguments)})', "  ret void"])
+    # Descriptors are worth inlining, since most of their fields are constants. Without them, a
+    # second copy of the function would only take time to compile.
+    inlining = "" if has_descriptors else " noinline"
+    call = f'  call void @"{name}"({", ".join(arguments)}){inlining}'
+    body = "\n".join([*lines, call, "  ret void"])
     return f'define void @"{ENTRY_PREFIX}{name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
 
 
@@ -108,7 +112,9 @@ def _pack_lengths(name: str, parameters: str) -> tuple[list[str], str]:
 
 
 def _guarded_entry_point_ir(result: str, name: str, parameters: str) -> str:
-    call = f'call {result} @"{name}"({parameters})'
+    # In a function that calls setjmp, LLVM does not coalesce registers, so loops must not be
+    # inlined into it.
+    call = f'call {result} @"{name}"({parameters}) noinline'
     wrapper_parameters, loads = _pack_lengths(name, parameters)
     if result != "void":
         wrapper_parameters.append("ptr %result")
