@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,8 @@ def guarded_functions(ir: str) -> list[str]:
 
 @pytest.mark.parametrize("text", [MATMUL, DYNAMIC])
 def test_a_guarded_entry_point_calls_the_code_and_does_not_contain_it(text: str) -> None:
-    ir = rl.loads(text, name="p.rise").main.lower().as_text("llvm")
+    program: Any = rl.loads(text, name="p.rise")
+    ir = program.main.lower().as_text("llvm")
     guarded = guarded_functions(ir)
     assert guarded, "the program allocates memory, so its calls can end early"
     for function in guarded:
@@ -30,7 +32,8 @@ def test_a_guarded_entry_point_calls_the_code_and_does_not_contain_it(text: str)
 
 
 def test_code_without_descriptors_is_compiled_once() -> None:
-    assembly = rl.loads(MATMUL, name="p.rise").main.lower().as_text("asm")
+    program: Any = rl.loads(MATMUL, name="p.rise")
+    assembly = program.main.lower().as_text("asm")
     functions = re.split(r"^(?=\w+:\n)", assembly, flags=re.MULTILINE)
     with_loops = [
         each.partition(":")[0] for each in functions if re.search(r"vfmadd|fmla|mulps", each)
