@@ -27,6 +27,7 @@ from making import (
     stubs,
     tables,
 )
+from riselang.notation.parse_tables import format_tables
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -46,6 +47,7 @@ FILES = {
     SYNTAXES / "rise.tmLanguage.json": grammars.notation,
     SYNTAXES / "mlir.tmLanguage.json": grammars.mlir,
     ROOT / "src" / "riselang" / "rewrite" / "law_cache.json": rules.law_cache_text,
+    ROOT / "src" / "riselang" / "notation" / "parse_tables.json": format_tables,
     ROOT / "src" / "riselang" / "dsl" / "patterns.pyi": stubs.patterns,
 }
 """Files beside the documentation that are made from the same registries."""

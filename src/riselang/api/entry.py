@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from riselang.api.options import LoadOptions, check_names
 from riselang.support.forking import hold_forks
+from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.tracebacks import with_short_tracebacks
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @with_short_tracebacks
 @hold_forks()
+@infrequent_gc()
 def load(
     path: str | Path,
     **options: Unpack[LoadOptions],
@@ -49,6 +51,7 @@ def load(
 
 @with_short_tracebacks
 @hold_forks()
+@infrequent_gc()
 def loads(
     text: str,
     *,

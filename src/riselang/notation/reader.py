@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -15,6 +14,7 @@ from riselang.dialects.rise.types import SCALARS, RiseType
 from riselang.nat import Nat, NatError, nat_max, nat_min
 from riselang.nat.natural import MAX_DIGITS
 from riselang.notation import syntax
+from riselang.notation.parse_tables import load_parser
 from riselang.notation.source import Comment, Source
 from riselang.notation.syntax import Span, join_spans
 from riselang.notation.syntax_errors import explain_syntax_error
@@ -80,15 +80,11 @@ def _check_bracket_depth(text: str) -> None:
 
 @cache
 def _parser() -> Lark:
-    from lark import Lark, Transformer, v_args
+    from lark import Transformer, v_args
 
-    grammar = resources.files("riselang.notation").joinpath("grammar.lark").read_text()
     # One callback for each rule that `_Builder` has a method for, called with its children.
     members = {name: value for name, value in vars(_Builder).items() if name[0] != "_"}
-    builder = v_args(inline=True)(type("Builder", (Transformer,), members))()
-    return Lark(
-        grammar, parser="lalr", lexer="contextual", transformer=builder, maybe_placeholders=True
-    )
+    return load_parser(v_args(inline=True)(type("Builder", (Transformer,), members))())
 
 
 def _span(token: Token) -> Span:
