@@ -75,7 +75,7 @@ def main(names: list[str]) -> None:
         ours = min(taken["ours"])
         best = min(rivals, key=lambda each: min(taken[each]))
         ratios[name] = ours / min(taken[best])
-        record(f"{name}, medium", [ours], Rival(best, (min(taken[best]),)), bound=BOUND)
+        record(f"{name}, medium", taken["ours"], Rival(best, tuple(taken[best])), bound=BOUND)
         print(f"{name:<15}{ours * 1e6:9.1f}us{line}  {ratios[name]:.2f}", flush=True)
     above = [f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio > BOUND]
     print(f"above {BOUND}: {', '.join(above) or 'none'}")

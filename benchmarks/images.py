@@ -23,6 +23,7 @@ from rivals import (
 
 from riselang.tools.figures import Rival
 
+BOUND = 1.02
 DIRECT, SEPARATED = "convolution.direct", "convolution.by_lines"
 
 
@@ -123,7 +124,7 @@ def measure_convolution(size: int, width: int, threads: int) -> None:
     name = with_threads(f"convolution {width}x{width} of {size}x{size}", threads)
     versions = [ours("blur", each, inputs, shape, "relaxed") for each in (DIRECT, SEPARATED)]
     others = list(rivals(inputs, shape, width, threads))
-    taken = compare(name, versions, others, 3 if is_small() else 9)
+    taken = compare(name, versions, others, 3 if is_small() else 9, bound=BOUND)
     bound = 0.5 if width == 9 else None
     report(f"{name}, separated", taken[SEPARATED], Rival("direct", taken[DIRECT]), bound=bound)
 
@@ -134,7 +135,7 @@ def measure_corners(size: int, threads: int) -> None:
     name = with_threads(f"harris of {size}x{size}", threads)
     version = ours("harris", "images.line_buffers", [image], shape)
     others = list(rivals_of_corners(image, shape, threads))
-    compare(name, [version], others, 3 if is_small() else 9)
+    compare(name, [version], others, 3 if is_small() else 9, bound=BOUND)
 
 
 def measure(threads: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from riselang.tools.figures import Figure, Report, format_amount, quartiles
 
-HEADER = "| figure | ours | quartiles | rival | theirs | ratio | at most |"
+HEADER = "| figure | ours | quartiles | rival | theirs | ratio | of minima | at most |"
 
 
 def page(report: Report, charts: Sequence[Path]) -> str:
@@ -77,7 +77,7 @@ def _facts(facts: Mapping[str, str]) -> Iterator[str]:
 
 def _table(figures: Sequence[Figure]) -> Iterator[str]:
     yield HEADER
-    yield "|---|---:|---:|---|---:|---:|---:|"
+    yield "|---|---:|---:|---|---:|---:|---:|---:|"
     for figure in figures:
         yield f"| {' | '.join(_cells(figure))} |"
 
@@ -87,9 +87,10 @@ def _cells(figure: Figure) -> list[str]:
     spread = f"{format_amount(low, figure.unit)} .. {format_amount(high, figure.unit)}"
     cells = [figure.name, format_amount(figure.median, figure.unit), spread]
     if figure.rival is None:
-        return [*cells, "", "", "", ""]
+        return [*cells, "", "", "", "", ""]
     theirs = format_amount(statistics.median(figure.rival.samples), figure.unit)
-    return [*cells, figure.rival.name, theirs, f"{figure.ratio:.3f}", _bound(figure)]
+    ratios = [f"{ratio:.3f}" for ratio in (figure.ratio, figure.ratio_of_minima)]
+    return [*cells, figure.rival.name, theirs, *ratios, _bound(figure)]
 
 
 def _bound(figure: Figure) -> str:

@@ -2,7 +2,8 @@
 
     report("matmul 64x64x64", ours, Rival("by hand", theirs), bound=1.03)
 
-Samples are seconds, less is better, and the ratio is that of the medians, ours to the rival's.
+Samples are seconds, less is better, and the ratio is that of the medians, ours to the rival's;
+that of the minima is printed beside it.
 `bound` is what the ratio is required to be at most; it is shown, and nothing fails.
 """
 
@@ -67,4 +68,5 @@ def sentence(figure: Figure) -> str:
     if figure.rival is not None:
         theirs = format_amount(statistics.median(figure.rival.samples), figure.unit)
         text += f", {figure.rival.name} {theirs}, ratio {figure.ratio:.3f}"
+        text += f", of minima {figure.ratio_of_minima:.3f}"
     return text if figure.bound is None else f"{text} (at most {figure.bound:.3g})"

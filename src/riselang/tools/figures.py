@@ -50,6 +50,11 @@ class Figure:
         """The median relative to the rival's."""
         return self.median / statistics.median(self.rival.samples) if self.rival else None
 
+    @property
+    def ratio_of_minima(self) -> float | None:
+        """The least sample relative to the rival's, which other processes affect less."""
+        return min(self.samples) / min(self.rival.samples) if self.rival else None
+
 
 @dataclass(frozen=True)
 class Report:
