@@ -36,7 +36,7 @@ from riselang.runtime.arrays import (
     exact_scalar,
     refuse_masked,
 )
-from riselang.runtime.fast_calls import Call, specialize_call
+from riselang.runtime.fast_calls import FAILURE_LENGTH, Call, specialize_call
 from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
@@ -83,9 +83,7 @@ def scalar_kind(type: ScalarType) -> _ScalarKind:
     return SCALAR_KINDS[name]
 
 
-FAILURE_SHAPE = (4,)
-"""The shape of the failure buffer: the number of failed checks, and the number (from 1), the index
-and the bound of the first of them."""
+FAILURE_SHAPE = (FAILURE_LENGTH,)
 
 
 def entry_point_ir(
@@ -164,10 +162,11 @@ class Executable:
         ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
-        takes_arrays = not checks and not self._has_bounds and len(self._buffers) == len(parameters)
+        takes_arrays = not self._has_bounds and len(self._buffers) == len(parameters)
         self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
-        self.run_on_device = run_on_device if takes_arrays and shapes is None else None
+        is_fixed = takes_arrays and not checks and shapes is None
+        self.run_on_device = run_on_device if is_fixed else None
         """Takes the addresses of aligned arrays on the GPU; None if calls need more checks."""
         argument_ctypes: list[Any] = [
             scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
@@ -276,7 +275,7 @@ class Executable:
         contains the shapes of all arrays; it is required if there are dynamic dimensions.
         """
         fixed_inputs = [each for each in inputs if each is not None]
-        if not self._is_plain or not all(each.flags.carray for each in fixed_inputs):
+        if not self._is_plain or not all(map(_is_readable, fixed_inputs)):
             return None
         declared = [parameter.shape or () for parameter in self.parameters]
         if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
@@ -289,7 +288,9 @@ class Executable:
             if m == DYNAMIC_INDEX
         ]
         result_specs = list(zip(used_shapes[:results], self._dtypes, strict=False))
-        return specialize_call(self._function, result_specs, inputs, otherwise, pack, lengths)
+        return specialize_call(
+            self._function, result_specs, inputs, otherwise, pack, lengths, can_fail=self.can_fail
+        )
 
     def _call_checked(self, call_arguments: Sequence[Any], length_address: Sequence[int]) -> None:
         """Call the function with a failure buffer, and raise an error if a check failed."""
@@ -315,6 +316,11 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.parameters)})>"
+
+
+def _is_readable(array: Array) -> bool:
+    """Whether a function can read an array where it is; unlike `carray`, it may be read-only."""
+    return array.flags.c_contiguous and array.flags.aligned
 
 
 def _check_array(argument: Any, parameter: Parameter) -> Array:

@@ -82,9 +82,14 @@ def convert_for_llvmlite(ir: str) -> str:
     lines = [_spell_floats_exactly(line) for line in ir.split("\n")]
     text = _load_bits_as_bytes(_mark_nobuiltin("\n".join(lines)))
     text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
-    return _HELPER.sub(
-        lambda found: f"define internal {found['rest']} noinline{found['debug']} {{", text
-    )
+    return _HELPER.sub(_mark_helper, text)
+
+
+def _mark_helper(definition: re.Match[str]) -> str:
+    """Make a helper function internal. Registers are spilled where a cold one is called, not in
+    the loops around the call."""
+    attributes = "noinline cold" if "@rise_index_error(" in definition["rest"] else "noinline"
+    return f"define internal {definition['rest']} {attributes}{definition['debug']} {{"
 
 
 def _load_bits_as_bytes(ir: str) -> str:
