@@ -148,3 +148,16 @@ def test_a_wrong_option_in_notation_is_rejected() -> None:
         parse_term("fun((x : 8.f32), x |> reduce(add[fast], 0.0))")
     with pytest.raises(UserError, match="it takes no brackets"):
         parse_term("fun((x : 8.f32), x |> reduce(sub[any], 0.0))")
+
+
+@pytest.mark.parametrize("length", [300, 77])
+def test_elements_that_do_not_fill_the_accumulators_are_reduced_in_shorter_vectors(
+    length: int,
+) -> None:
+    strategy = partial_sums(4, 8) @ outermost("reduce")
+    term = derive(parse_term(DOT.format(length, "add[any]")), strategy).end
+    text = show_term(term)
+    assert all(f"asVector({lanes})" in text for lanes in (8, 4))
+    kernel: Any = rl.loads(text, name="program.rise", strategy="none").main
+    x, y = (each[:length] for each in inputs(2))
+    assert np.isclose(kernel(x, y), x @ y, rtol=1e-4, atol=1e-4)

@@ -248,6 +248,25 @@ def interleaved_reduce() -> None:
     Every m-th element is in the same reduction: m accumulators, which fit a vector."""
 
 
+@law("f : t -> t -> t, a : t, x : (2 * n).t", regroups("f"), permission=Permission.RELAXED)
+def halve_reduce() -> None:
+    """x |> reduce(f, a)
+    ~> let y = x |> toMem(register);
+      zip(y |> take(n), y |> drop(n)) |> map(fun(p, f(fst(p), snd(p)))) |> reduce(f, a)
+
+    Combines the two halves of an array, which vector instructions can do."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (k + n).t", regroups("f"), neutral("a", "f"),
+    choose="k", permission=Permission.RELAXED,
+)  # fmt: skip
+def reduce_parts() -> None:
+    """x |> reduce(f, a) ~> f(x |> take(k) |> reduce(f, a), x |> drop(k) |> reduce(f, a))
+
+    Unlike those of peel_reduce, the two reductions are independent."""
+
+
 @law("f : t -> t -> t, a : t, x : n.t", regroups("f"), permission=Permission.RELAXED)
 def reduce_of_reverse() -> None:
     """x |> reverse |> reduce(f, a) ~> x |> reduce(f, a)"""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.rewrite.combinators import choice, seq, try_
+from riselang.nat import Nat, as_nat
+from riselang.rewrite.combinators import Guard, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import (
+    halve_reduce,
     interleaved_reduce,
     map_fusion,
     partial_reduce,
     peel_reduce,
+    reduce_parts,
     zip_of_map_first,
 )
 from riselang.rewrite.rules.functions import (
@@ -26,17 +30,28 @@ from riselang.rewrite.rules.functions import (
     sum_as_fma_in_any_order,
     sum_as_fma_in_any_order_f64,
 )
-from riselang.rewrite.rules.lowering import reduce_unrolled, store_in_registers
+from riselang.rewrite.rules.lowering import map_unrolled, reduce_unrolled, store_in_registers
 from riselang.rewrite.rules.movement import (
+    drop_before_map,
+    drop_before_zip,
     split_before_map,
     split_before_zip,
     take_before_map,
     take_before_zip,
 )
-from riselang.rewrite.selectors import innermost, outermost
-from riselang.rewrite.strategies.schedules import fuse, interchange, simplify, vectorize
+from riselang.rewrite.selectors import innermost
+from riselang.rewrite.strategies.matmul_shapes import length_of
+from riselang.rewrite.strategies.schedules import fuse, interchange, vectorize
 from riselang.rewrite.term_parts import pattern_arguments
-from riselang.rewrite.traversals import argument, everywhere, function, inside, normalize
+from riselang.rewrite.traversals import (
+    argument,
+    body,
+    everywhere,
+    function,
+    inside,
+    normalize,
+    top_down,
+)
 from riselang.term.nodes import Term
 
 _expose_sum = choice(
@@ -45,7 +60,10 @@ _expose_sum = choice(
 _form_fma = choice(sum_as_fma, sum_as_fma_f64, sum_as_fma_in_any_order, sum_as_fma_in_any_order_f64)
 expose_sums = try_(everywhere(_expose_sum)) >> try_(reduce_map_fission)
 _form_fmas = everywhere(_form_fma)
-_move_views = choice(split_before_map, take_before_map, take_before_zip, split_before_zip)
+_move_views = choice(
+    split_before_map, take_before_map, drop_before_map,
+    take_before_zip, drop_before_zip, split_before_zip,
+)  # fmt: skip
 _interchange_rows = try_(normalize(_move_views)) >> interchange()
 _fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
 
@@ -59,7 +77,8 @@ def partial_sums(vectors: int, lanes: int) -> Strategy:
 
 @dataclass(frozen=True, repr=False)
 class _PartialSums(Strategy):
-    """Reduces in vectors; the elements that do not fill them are added one by one at the end."""
+    """Reduces in vectors; the elements that do not fill them are reduced in fewer and shorter
+    vectors, and the last few one by one."""
 
     vectors: int
     lanes: int
@@ -73,34 +92,66 @@ class _PartialSums(Strategy):
         if length.is_constant and length.constant < width:
             reason = f"the length {length} is less than {width}"
             return Failure(self, reason, term, closeness=CONDITION)
-        vectorized_length = length // width * width
-        strategy = self._reduce_in_vectors()
-        if vectorized_length != length:
-            strategy = peel_reduce(vectorized_length) >> function(argument(strategy))
-        return strategy.run(term, setting)
+        return (expose_sums >> self._reduce_parts(length)).run(term, setting)
 
-    def _reduce_in_vectors(self) -> Strategy:
-        reduce_parts = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
-        vectorize_accumulators = vectorize(self.lanes) @ innermost("reduce")
-        return seq(
-            expose_sums, interleaved_reduce(self.vectors * self.lanes),
-            argument(reduce_parts >> vectorize_accumulators),
-            self._reduce_vectors() if self.vectors > 1 else argument(argument(store_in_registers)),
-            reduce_unrolled,
-        )  # fmt: skip
+    def _reduce_parts(self, length: Nat) -> Strategy:
+        """Reduce the elements that fill the accumulators, and then the others."""
+        strategy: Strategy = try_(fuse()) >> try_(_form_fmas)
+        for start, end, width in reversed(self._parts(length)):
+            part = _reduce_in_vectors(width, min(width, self.lanes))
+            if end != length:
+                part = seq(
+                    reduce_parts(end - start),
+                    _at_reduction(end - start, part),
+                    _at_reduction(length - end, strategy),
+                )
+            strategy = part
+        return strategy
 
-    def _reduce_vectors(self) -> Strategy:
-        """Reduce vectors in registers to one vector, and that to a scalar."""
-        reduce_to_vector = (
-            interchange() >> try_(simplify()) >> vectorize(self.lanes) @ outermost("reduce")
-        )
-        return seq(
-            argument(argument(store_in_registers)), interleaved_reduce(self.lanes),
-            argument(reduce_to_vector >> argument(reduce_unrolled >> store_in_registers)),
-        )  # fmt: skip
+    def _parts(self, length: Nat) -> list[tuple[Nat, Nat, int]]:
+        """Return the start, the end and the number of accumulators of each part of an array."""
+        shorter = [self.lanes >> k for k in range(1, self.lanes.bit_length() - 1)]
+        widths = [self.vectors * self.lanes, self.lanes, *(shorter if length.is_constant else [])]
+        parts: list[tuple[Nat, Nat, int]] = []
+        start = as_nat(0)
+        for width in dict.fromkeys(widths):
+            end = start + (length - start) // width * width
+            if end != start:
+                parts.append((start, end, width))
+            start = end
+        return parts
 
     def __str__(self) -> str:
         return f"partial_sums({self.vectors}, {self.lanes})"
+
+
+def _at_reduction(length: Nat, strategy: Strategy) -> Strategy:
+    """Apply a strategy to the outermost reduction of this length."""
+
+    def has_length(term: Term) -> bool:
+        arguments = pattern_arguments(term, "reduce")
+        return arguments is not None and length_of(arguments[2].type) == length
+
+    return top_down(Guard(f"it is a reduction of {length} elements", has_length) >> strategy)
+
+
+def _reduce_in_vectors(width: int, lanes: int) -> Strategy:
+    """Reduce with `width` accumulators in vectors, and combine the accumulators."""
+    reduce_lanes = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
+    return seq(
+        interleaved_reduce(width),
+        argument(reduce_lanes >> vectorize(lanes) @ innermost("reduce")),
+        _combine(width, lanes),
+    )
+
+
+def _combine(count: int, lanes: int) -> Strategy:
+    """Combine an even number of elements in halves, in vectors; an odd number one by one."""
+    if count % 2 or count == 2:
+        return try_(argument(argument(store_in_registers))) >> reduce_unrolled
+    half = count // 2
+    combine_halves = vectorize(gcd(half, lanes)) >> argument(map_unrolled)
+    return halve_reduce >> argument(body(argument(try_(combine_halves)) >> _combine(half, lanes)))
 
 
 @schedule
