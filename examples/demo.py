@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import riselang as rl
 
 
 @rl.jit
-def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
+def matmul(
+    A: Annotated[rl.Array, "N", "K", rl.f32], B: Annotated[rl.Array, "K", "M", rl.f32]
+) -> rl.Array:
     return A | rl.map(
         lambda row: B | rl.transpose | rl.map(
             lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
@@ -19,18 +24,18 @@ def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
 
 
 @rl.jit
-def jacobi(grid: rl.Array["N", "M", rl.f32]):
+def jacobi(grid: Annotated[rl.Array, "N", "M", rl.f32]) -> rl.Array:
     """The mean of each 3x3 neighborhood, with repeated edges."""
     return grid | rl.pad2d(1, 1) | rl.slide2d(3, 1) | rl.map2d(
         lambda window: (window | rl.join | rl.reduce(rl.add, 0.0)) / 9.0
     )  # fmt: skip
 
 
-def numpy_jacobi(grid: np.ndarray) -> np.ndarray:
+def numpy_jacobi(grid: NDArray[Any]) -> NDArray[Any]:
     rows, columns = grid.shape
     padded = np.pad(grid, 1, mode="edge").astype(np.float64)
     windows = [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    return np.mean(windows, axis=0)
+    return np.asarray(np.mean(windows, axis=0))
 
 
 def show(title: str, program: rl.Lowered) -> None:
@@ -39,7 +44,7 @@ def show(title: str, program: rl.Lowered) -> None:
         print(f"\n--- {stage}\n{program.as_text(stage).rstrip()}")
 
 
-def compare(title: str, run, expected: np.ndarray) -> None:
+def compare(title: str, run: Callable[[], NDArray[Any]], expected: NDArray[Any]) -> None:
     start = time.perf_counter()
     run()
     first = time.perf_counter() - start

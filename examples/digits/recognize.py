@@ -39,13 +39,13 @@ def features(x: Array, kernel: Array, bias: Array) -> Array:
     windows = np.lib.stride_tricks.as_strided(x, shape, strides)
     h = windows.reshape(height * width, -1) @ kernel.reshape(-1, outputs)
     h = np.maximum(h + bias, 0).reshape(height // 2, 2, width // 2, 2, outputs)
-    return h.max(axis=(1, 3))
+    return np.asarray(h.max(axis=(1, 3)))
 
 
 def in_numpy(weights: Sequence[Array], x: Array) -> Array:
     k1, b1, k2, b2, w3, b3, w4, b4 = weights
     h = features(features(x[0], k1, b1), k2, b2)
-    return (np.maximum(h.reshape(1, -1) @ w3 + b3, 0) @ w4 + b4).astype(np.float32)
+    return np.asarray(np.maximum(h.reshape(1, -1) @ w3 + b3, 0) @ w4 + b4, np.float32)
 
 
 def drawn(image: Array) -> str:

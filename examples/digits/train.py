@@ -55,8 +55,7 @@ def loss(weights: Any, x: Any, labels: Any) -> Any:
     return -(chosen * jax.nn.log_softmax(network(*weights, x))).sum(axis=-1).mean()
 
 
-@jax.jit
-def step(weights: Any, means: Any, squares: Any, count: Any, x: Any, labels: Any) -> Any:
+def adam_step(weights: Any, means: Any, squares: Any, count: Any, x: Any, labels: Any) -> Any:
     """One step of Adam."""
     value, slopes = jax.value_and_grad(loss)(weights, x, labels)
     means = [0.9 * m + 0.1 * s for m, s in zip(means, slopes, strict=True)]
@@ -67,6 +66,9 @@ def step(weights: Any, means: Any, squares: Any, count: Any, x: Any, labels: Any
         for w, m, v in zip(weights, means, squares, strict=True)
     ]
     return value, weights, means, squares
+
+
+step: Any = jax.jit(adam_step)
 
 
 def data() -> tuple[Any, Any]:
@@ -80,7 +82,7 @@ def data() -> tuple[Any, Any]:
 def trained(images: Any, labels: Any) -> list[Any]:
     random = np.random.default_rng(1)
     weights = [
-        jnp.asarray(random.standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[:-1]))),
+        jnp.asarray(random.standard_normal(shape) * np.sqrt(2 / max(1, int(np.prod(shape[:-1])))),
                     jnp.float32) if len(shape) > 1 else jnp.zeros(shape)
         for shape in SHAPES.values()
     ]  # fmt: skip

@@ -1,13 +1,16 @@
 """Bilinear image resizing to twice the size."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 import riselang as rl
 
 
 @rl.jit
-def bilinear_resize(image):
-    def positions(length):
+def bilinear_resize(image: rl.Array) -> rl.Array:
+    def positions(length: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         at = (np.arange(2 * length) + 0.5) / 2 - 0.5
         low = np.clip(np.floor(at), 0, length - 2).astype(np.int32)
         return low, np.clip(at - low, 0, 1).astype(np.float32)
@@ -17,8 +20,8 @@ def bilinear_resize(image):
     return tall[:, columns] * (1 - x) + tall[:, columns + 1] * x
 
 
-def expected(image):
-    def positions(length):
+def expected(image: Any) -> Any:
+    def positions(length: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         at = (np.arange(2 * length) + 0.5) / 2 - 0.5
         low = np.clip(np.floor(at), 0, length - 2).astype(np.int32)
         return low, np.clip(at - low, 0, 1).astype(np.float32)
@@ -28,6 +31,6 @@ def expected(image):
     return tall[:, columns] * (1 - x) + tall[:, columns + 1] * x
 
 
-def example_inputs(size=128):
+def example_inputs(size: int = 128) -> tuple[Any, ...]:
     y, x = np.mgrid[0:size, 0:size] / size
     return ((0.5 + 0.5 * np.sin(20 * x * y + 8 * y)).astype(np.float32),)

@@ -4,17 +4,19 @@ The four-step method transforms the columns of a square matrix twice, each time 
 method, so that all loops run along contiguous rows.
 """
 
+from typing import Annotated, Any
+
 import numpy as np
 
 import riselang as rl
 
 
-def twiddles(rows, columns, length):
+def twiddles(rows: int, columns: int, length: int) -> Any:
     angles = np.outer(np.arange(rows), np.arange(columns)) * (-2 * np.pi / length)
     return np.exp(1j * angles).astype(np.complex64)
 
 
-def transform_columns(x):
+def transform_columns(x: rl.Array) -> rl.Array:
     width = x.shape[1]
     x = x[:, None]
     while len(x) > 1:
@@ -26,16 +28,16 @@ def transform_columns(x):
 
 
 @rl.jit
-def fft(x: rl.Array["N", rl.complex64]):
+def fft(x: Annotated[rl.Array, "N", rl.complex64]) -> rl.Array:
     side = round(len(x) ** 0.5)
     first = transform_columns(x.reshape(side, side))
     return transform_columns((first * twiddles(side, side, len(x))).T).reshape(-1)
 
 
-def expected(x):
+def expected(x: Any) -> Any:
     return np.fft.fft(x)
 
 
-def example_inputs(size=64):
+def example_inputs(size: int = 64) -> tuple[Any, ...]:
     random = np.random.default_rng(8)
     return (random.standard_normal((size * size, 2), np.float32).view(np.complex64)[:, 0],)

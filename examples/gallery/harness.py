@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,7 +54,8 @@ class Program:
 
     @property
     def expected(self) -> Callable[..., Any]:
-        return self.module.expected
+        expected: Callable[..., Any] = self.module.expected
+        return expected
 
     @property
     def description(self) -> str:
@@ -63,7 +64,8 @@ class Program:
     def inputs(self, *, is_small: bool = False) -> tuple[Any, ...]:
         """Arguments of the function: those of the page, or small ones for tests."""
         sizes = (SMALL_SIZES[self.name],) if is_small else ()
-        return self.module.example_inputs(*sizes)
+        inputs: tuple[Any, ...] = self.module.example_inputs(*sizes)
+        return inputs
 
     def check(self, *, is_small: bool = False) -> None:
         """Compare the results with NumPy's."""
@@ -113,8 +115,7 @@ def main(names: list[str]) -> None:
         inputs = program.inputs()
         program.check()
         ours, theirs = (
-            best_time(lambda f=f, inputs=inputs: f(*inputs)) * 1e3
-            for f in (program.function, program.expected)
+            best_time(partial(f, *inputs)) * 1e3 for f in (program.function, program.expected)
         )
         print(f"{name}: {ours:.3f} ms, NumPy {theirs:.3f} ms")
 

@@ -1,5 +1,7 @@
 """Ising model: spins on a torus flip at random; half of a checkerboard at a time."""
 
+from typing import Annotated, Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,16 +10,18 @@ SWEEPS, COUPLING = 20, 0.6
 
 
 @rl.jit(float="relaxed")
-def ising(spins: rl.Array["N", "N", rl.i32], seeds: rl.Array["N", "N", rl.u32]):
+def ising(
+    spins: Annotated[rl.Array, "N", "N", rl.i32], seeds: Annotated[rl.Array, "N", "N", rl.u32]
+) -> rl.Array:
     size = len(spins)
     is_black = np.indices((size, size)).sum(axis=0) % 2 == 0
 
-    def next_seed(seed):
+    def next_seed(seed: rl.Array) -> rl.Array:
         seed = seed ^ (seed << 13)
         seed = seed ^ (seed >> 17)
         return seed ^ (seed << 5)
 
-    def sweep(spins, seeds):
+    def sweep(spins: rl.Array, seeds: rl.Array) -> tuple[rl.Array, rl.Array]:
         for color in (is_black, ~is_black):
             around = rl.roll(spins, 1, 0) + rl.roll(spins, -1, 0)
             around = around + rl.roll(spins, 1, 1) + rl.roll(spins, -1, 1)
@@ -30,10 +34,10 @@ def ising(spins: rl.Array["N", "N", rl.i32], seeds: rl.Array["N", "N", rl.u32]):
     return rl.iterate(SWEEPS, sweep, (spins, seeds))[0]
 
 
-def expected(spins, seeds):
+def expected(spins: Any, seeds: Any) -> Any:
     is_black = np.indices(spins.shape).sum(axis=0) % 2 == 0
 
-    def next_seed(seed):
+    def next_seed(seed: Any) -> Any:
         seed = seed ^ (seed << np.uint32(13))
         seed = seed ^ (seed >> np.uint32(17))
         return seed ^ (seed << np.uint32(5))
@@ -49,11 +53,11 @@ def expected(spins, seeds):
     return spins
 
 
-def example_inputs(size=96):
+def example_inputs(size: int = 96) -> tuple[Any, ...]:
     random = np.random.default_rng(30)
     spins = random.choice(np.array([-1, 1], np.int32), (size, size))
     return spins, random.integers(1, 2**32, (size, size)).astype(np.uint32)
 
 
-def picture(spins):
+def picture(spins: Any) -> Any:
     return 0.5 + 0.4 * spins

@@ -1,5 +1,7 @@
 """Kalman filter: positions and speeds of many objects from noisy measurements."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,8 +10,10 @@ STEP, NOISE, DRIFT = 0.1, 0.5, 0.01
 
 
 @rl.jit
-def kalman_filter(measurements):
-    def update(state, measured):
+def kalman_filter(measurements: rl.Array) -> tuple[rl.Array, rl.Array]:
+    def update(
+        state: rl.Array, measured: rl.Array
+    ) -> tuple[rl.Array, rl.Array, rl.Array, rl.Array, rl.Array]:
         position, speed, pp, ps, ss = state
         position, pp = position + STEP * speed, pp + STEP * (2 * ps + STEP * ss) + DRIFT
         ps, ss = ps + STEP * ss, ss + DRIFT
@@ -29,7 +33,7 @@ def kalman_filter(measurements):
     return position, speed
 
 
-def expected(measurements):
+def expected(measurements: Any) -> Any:
     position = speed = ps = np.zeros_like(measurements[0])
     pp = ss = np.ones_like(measurements[0])
     for measured in measurements:
@@ -42,7 +46,7 @@ def expected(measurements):
     return position, speed
 
 
-def example_inputs(size=1000):
+def example_inputs(size: int = 1000) -> tuple[Any, ...]:
     random = np.random.default_rng(29)
     times = np.arange(100)[:, None] * STEP
     paths = random.normal(0, 1, size) + times * random.normal(0, 1, size)

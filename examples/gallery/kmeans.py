@@ -1,13 +1,15 @@
 """k-means: ten steps of Lloyd's algorithm, which moves each center to the mean of its points."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
 
 
 @rl.jit(float="relaxed")
-def kmeans(points, centers):
-    def step(centers):
+def kmeans(points: rl.Array, centers: rl.Array) -> rl.Array:
+    def step(centers: rl.Array) -> rl.Array:
         distances = ((points[:, None] - centers) ** 2).sum(axis=2)
         nearest = distances.argmin(axis=1)
         sums = rl.zeros(centers.shape).at[nearest].add(points)
@@ -17,7 +19,7 @@ def kmeans(points, centers):
     return rl.iterate(10, step, centers)
 
 
-def expected(points, centers):
+def expected(points: Any, centers: Any) -> Any:
     for _ in range(10):
         distances = ((points[:, None] - centers) ** 2).sum(axis=2)
         nearest = distances.argmin(axis=1)
@@ -28,7 +30,7 @@ def expected(points, centers):
     return centers
 
 
-def example_inputs(size=10_000):
+def example_inputs(size: int = 10_000) -> tuple[Any, ...]:
     random = np.random.default_rng(4)
     clusters = random.uniform(-1, 1, (8, 2))
     points = clusters[random.integers(0, 8, size)] + random.normal(0, 0.1, (size, 2))

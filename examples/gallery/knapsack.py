@@ -1,5 +1,7 @@
 """Knapsack: the greatest value of items with a limited total weight, by dynamic programming."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,8 +10,8 @@ MAX_WEIGHT = 40
 
 
 @rl.jit(static="capacity")
-def knapsack(weights, values, capacity):
-    def add_item(best, item):
+def knapsack(weights: rl.Array, values: rl.Array, capacity: rl.Array) -> rl.Array:
+    def add_item(best: rl.Array, item: rl.Array) -> rl.Array:
         weight, value = item
         padded = rl.concatenate([rl.full(MAX_WEIGHT, -(2**30), rl.i32), best])
         start = rl.clamp_idx(MAX_WEIGHT + 1, MAX_WEIGHT - weight)
@@ -19,7 +21,7 @@ def knapsack(weights, values, capacity):
     return rl.reduce(add_item, rl.zeros(capacity + 1, rl.i32), items)
 
 
-def expected(weights, values, capacity):
+def expected(weights: Any, values: Any, capacity: Any) -> Any:
     best = np.zeros(capacity + 1, np.int32)
     for weight, value in zip(weights, values, strict=True):
         added = best.copy()
@@ -28,11 +30,11 @@ def expected(weights, values, capacity):
     return best
 
 
-def example_inputs(size=100):
+def example_inputs(size: int = 100) -> tuple[Any, ...]:
     random = np.random.default_rng(27)
     weights = random.integers(1, MAX_WEIGHT, size).astype(np.int32)
     return weights, random.integers(1, 100, size).astype(np.int32), 20 * size
 
 
-def summary(best):
+def summary(best: Any) -> str:
     return f"the greatest value is {best[-1]}"

@@ -1,5 +1,7 @@
 """Lattice Boltzmann method: a flow past a cylinder, with nine velocities (D2Q9); 50 steps."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -10,17 +12,17 @@ WEIGHTS = [4 / 9] + [1 / 9] * 4 + [1 / 36] * 4
 RATE = 1.6
 
 
-def simulate(xp, iterate):
+def simulate(xp: Any, iterate: Any) -> Any:
     """The program, for riselang's functions or NumPy's."""
 
-    def program(densities, wall):
-        def equilibrium(i, density, ux, uy):
+    def program(densities: Any, wall: Any) -> Any:
+        def equilibrium(i: Any, density: Any, ux: Any, uy: Any) -> Any:
             x, y = VELOCITIES[i]
             along = 3.0 * (x * ux + y * uy)
             speed = 1.5 * (ux * ux + uy * uy)
             return WEIGHTS[i] * density * (1.0 + along + 0.5 * along * along - speed)
 
-        def step(densities):
+        def step(densities: Any) -> Any:
             moved = [
                 xp.roll(xp.roll(densities[i], x, 1), y, 0) for i, (x, y) in enumerate(VELOCITIES)
             ]
@@ -41,7 +43,7 @@ def simulate(xp, iterate):
     return program
 
 
-def iterate_in_python(count, function, value):
+def iterate_in_python(count: Any, function: Any, value: Any) -> Any:
     for _ in range(count):
         value = function(value)
     return value
@@ -51,7 +53,7 @@ lattice_boltzmann = rl.jit(simulate(rl, rl.iterate))
 expected = simulate(np, iterate_in_python)
 
 
-def example_inputs(size=64):
+def example_inputs(size: int = 64) -> tuple[Any, ...]:
     y, x = np.mgrid[0:size, 0 : 2 * size]
     wall = (x - size / 2) ** 2 + (y - size / 2) ** 2 < (size / 9) ** 2
     speed = 0.1 * (1 + 1e-2 * np.sin(2 * np.pi * y / size))
@@ -62,6 +64,6 @@ def example_inputs(size=64):
     return np.stack(densities).astype(np.float32), wall
 
 
-def picture(densities):
+def picture(densities: Any) -> Any:
     ux = (densities[[1, 5, 8]].sum(axis=0) - densities[[3, 6, 7]].sum(axis=0)) / densities.sum(0)
     return np.round(np.clip(4 * ux, 0, 1) * 32) / 32

@@ -1,15 +1,17 @@
 """LU decomposition without pivoting: L below the diagonal and U above it, in one matrix."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
 
 
 @rl.jit
-def lu_decomposition(A):
+def lu_decomposition(A: rl.Array) -> rl.Array:
     index = rl.arange(len(A))
 
-    def eliminate(A, k):
+    def eliminate(A: rl.Array, k: rl.Array) -> rl.Array:
         is_below = index > k
         factors = rl.where(is_below, A[:, k] / A[k, k], 0.0)
         reduced = A - factors[:, None] * rl.where(is_below, A[k], 0.0)
@@ -18,7 +20,7 @@ def lu_decomposition(A):
     return index | rl.reduce(eliminate, A)
 
 
-def expected(A):
+def expected(A: Any) -> Any:
     reduced = A.copy()
     for k in range(len(A)):
         reduced[k + 1 :, k] /= reduced[k, k]
@@ -26,6 +28,6 @@ def expected(A):
     return reduced
 
 
-def example_inputs(size=96):
+def example_inputs(size: int = 96) -> tuple[Any, ...]:
     A = np.random.default_rng(31).random((size, size))
     return (A + size * np.eye(size),)

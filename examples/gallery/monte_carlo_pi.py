@@ -1,5 +1,7 @@
 """Monte Carlo estimate of pi: how many points of a xorshift generator are in a quarter circle."""
 
+from typing import Annotated, Any
+
 import numpy as np
 
 import riselang as rl
@@ -7,20 +9,20 @@ import riselang as rl
 POINTS = 100
 
 
-def next_number(state):
+def next_number(state: rl.Array) -> rl.Array:
     state = state ^ (state << 13)
     state = state ^ (state >> 17)
     return state ^ (state << 5)
 
 
 @rl.jit
-def monte_carlo_pi(seeds: rl.Array["N", rl.u32]):
-    def unit(state):
+def monte_carlo_pi(seeds: Annotated[rl.Array, "N", rl.u32]) -> rl.Array:
+    def unit(state: rl.Array) -> rl.Array:
         """The upper bits are the fraction of a float between 1 and 2."""
         return rl.bitcast((state >> 9) | 0x3F800000, rl.f32) - 1.0
 
-    def count(seed):
-        def step(state, hits):
+    def count(seed: rl.Array) -> rl.Array:
+        def step(state: rl.Array, hits: rl.Array) -> tuple[rl.Array, rl.Array]:
             first = next_number(state)
             second = next_number(first)
             x, y = unit(first), unit(second)
@@ -31,8 +33,8 @@ def monte_carlo_pi(seeds: rl.Array["N", rl.u32]):
     return seeds | rl.map(count)
 
 
-def expected(seeds):
-    def unit(state):
+def expected(seeds: Any) -> Any:
+    def unit(state: Any) -> Any:
         return ((state >> 9) | 0x3F800000).view(np.float32) - 1
 
     hits = np.zeros(len(seeds), np.int32)
@@ -44,9 +46,9 @@ def expected(seeds):
     return hits
 
 
-def example_inputs(size=10_000):
+def example_inputs(size: int = 10_000) -> tuple[Any, ...]:
     return (np.random.default_rng(23).integers(1, 2**32, size).astype(np.uint32),)
 
 
-def summary(hits):
+def summary(hits: Any) -> str:
     return f"pi is about {4 * hits.sum() / (POINTS * len(hits)):.4f}"

@@ -1,5 +1,7 @@
 """Ray marching: rays advance by the distance to the nearest surface of a scene."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,12 +10,12 @@ STEPS = 48
 
 
 @rl.jit
-def ray_marching(xs, ys):
-    def shade(y, x):
+def ray_marching(xs: rl.Array, ys: rl.Array) -> rl.Array:
+    def shade(y: rl.Array, x: rl.Array) -> rl.Array:
         length = rl.math.sqrt(x * x + y * y + 2.25)
         dx, dy, dz = x / length, y / length, 1.5 / length
 
-        def distances(t):
+        def distances(t: rl.Array) -> tuple[rl.Array, rl.Array]:
             px, py, pz = t * dx, t * dy, t * dz - 3.0
             return rl.math.sqrt(px * px + py * py + pz * pz) - 1.0, py + 1.0
 
@@ -26,12 +28,12 @@ def ray_marching(xs, ys):
     return ys | rl.map(lambda y: xs | rl.map(lambda x: shade(y, x)))
 
 
-def expected(xs, ys):
+def expected(xs: Any, ys: Any) -> Any:
     x, y = np.broadcast_arrays(xs, ys[:, None])
     length = np.sqrt(x * x + y * y + np.float32(2.25))
     dx, dy, dz = x / length, y / length, np.float32(1.5) / length
 
-    def distances(t):
+    def distances(t: Any) -> Any:
         px, py, pz = t * dx, t * dy, t * dz - 3
         return np.sqrt(px * px + py * py + pz * pz) - 1, py + 1
 
@@ -44,10 +46,10 @@ def expected(xs, ys):
     return np.clip(light, 0.05, 1)
 
 
-def example_inputs(size=192):
+def example_inputs(size: int = 192) -> tuple[Any, ...]:
     xs = np.linspace(-1.2, 1.2, size, dtype=np.float32)
     return xs, np.linspace(0.9, -0.9, size * 3 // 4, dtype=np.float32)
 
 
-def picture(image):
+def picture(image: Any) -> Any:
     return np.round(image * 48) / 48

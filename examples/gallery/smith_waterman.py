@@ -1,5 +1,7 @@
 """Smith-Waterman: the best score of a local alignment of two sequences."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,10 +10,10 @@ MATCH, MISMATCH, GAP = 3, -3, 2
 
 
 @rl.jit
-def smith_waterman(a, b):
+def smith_waterman(a: rl.Array, b: rl.Array) -> rl.Array:
     offsets = rl.arange(len(b), dtype=rl.i32) * GAP
 
-    def next_row(state, letter):
+    def next_row(state: rl.Array, letter: rl.Array) -> tuple[rl.Array, rl.Array]:
         row, best = state
         similarity = rl.where(b == letter, MATCH, MISMATCH)
         shifted = rl.concatenate([rl.zeros(1, rl.i32), row[:-1]])
@@ -23,7 +25,7 @@ def smith_waterman(a, b):
     return rl.reduce(next_row, start, a)[1]
 
 
-def expected(a, b):
+def expected(a: Any, b: Any) -> Any:
     offsets = np.arange(len(b), dtype=np.int32) * GAP
     row, best = np.zeros(len(b), np.int32), np.int32(0)
     for letter in a:
@@ -35,12 +37,12 @@ def expected(a, b):
     return best.astype(np.int32)
 
 
-def example_inputs(size=500):
+def example_inputs(size: int = 500) -> tuple[Any, ...]:
     random = np.random.default_rng(10)
     a = random.integers(0, 4, size).astype(np.int32)
     b = np.where(random.random(size) < 0.2, random.integers(0, 4, size), a).astype(np.int32)
     return a, b
 
 
-def summary(score):
+def summary(score: Any) -> str:
     return f"the best score is {score}"

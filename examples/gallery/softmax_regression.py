@@ -1,5 +1,7 @@
 """Softmax regression: one step of gradient descent, and the loss before it."""
 
+from typing import Any
+
 import numpy as np
 
 import riselang as rl
@@ -8,7 +10,9 @@ RATE = 0.1
 
 
 @rl.jit(float="relaxed")
-def softmax_regression(weights, bias, x, labels):
+def softmax_regression(
+    weights: rl.Array, bias: rl.Array, x: rl.Array, labels: rl.Array
+) -> tuple[rl.Array, rl.Array, rl.Array]:
     scores = x @ weights + bias
     exponentials = rl.math.exp(scores - scores.max(axis=1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
@@ -19,7 +23,7 @@ def softmax_regression(weights, bias, x, labels):
     return loss, weights - RATE * (x.T @ errors), bias - RATE * errors.sum(axis=0)
 
 
-def expected(weights, bias, x, labels):
+def expected(weights: Any, bias: Any, x: Any, labels: Any) -> Any:
     scores = x @ weights + bias
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
@@ -29,7 +33,7 @@ def expected(weights, bias, x, labels):
     return -np.log(chosen).mean(), weights - RATE * (x.T @ errors), bias - RATE * errors.sum(axis=0)
 
 
-def example_inputs(size=1000):
+def example_inputs(size: int = 1000) -> tuple[Any, ...]:
     random = np.random.default_rng(19)
     x = random.standard_normal((size, 64), np.float32)
     weights = random.standard_normal((64, 10), np.float32) / 8
@@ -37,5 +41,5 @@ def example_inputs(size=1000):
     return weights, np.zeros(10, np.float32), x, labels
 
 
-def summary(result):
+def summary(result: Any) -> str:
     return f"the loss is {float(result[0]):.4f}"

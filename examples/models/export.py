@@ -184,7 +184,7 @@ EXAMPLES = {
 def weight(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     scale = np.sqrt(2.0 / max(1, int(np.prod(shape[:-1]))))
     values = random.standard_normal(shape) * scale
-    return (np.round(values * ROUNDING) / ROUNDING).astype(np.float32)
+    return np.asarray(np.round(values * ROUNDING) / ROUNDING, np.float32)
 
 
 def write(name: str, example: Example) -> None:

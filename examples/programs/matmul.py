@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import numpy as np
 
 import riselang as rl
 
 
 @rl.jit
-def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
+def matmul(
+    A: Annotated[rl.Array, "N", "K", rl.f32], B: Annotated[rl.Array, "K", "M", rl.f32]
+) -> rl.Array:
     return A | rl.map(
         lambda row: (
             B
@@ -18,10 +22,10 @@ def matmul(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]):
     )
 
 
-def inputs():
+def inputs() -> tuple[Any, ...]:
     random = np.random.default_rng(5)
     return random.random((4, 6), np.float32), random.random((6, 5), np.float32)
 
 
-def expected(A, B):
+def expected(A: Any, B: Any) -> Any:
     return A @ B

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import numpy as np
 
 import riselang as rl
 
 
 @rl.jit
-def stencil_1d(x: rl.Array["N", rl.f32]):
+def stencil_1d(x: Annotated[rl.Array, "N", rl.f32]) -> rl.Array:
     return (
         x
         | rl.pad(1, 1)
@@ -17,10 +19,10 @@ def stencil_1d(x: rl.Array["N", rl.f32]):
     )
 
 
-def inputs():
+def inputs() -> tuple[Any, ...]:
     return (np.random.default_rng(8).random(10, np.float32),)
 
 
-def expected(x):
+def expected(x: Any) -> Any:
     padded = np.pad(x, 1, mode="edge")
     return (padded[:-2] + padded[1:-1] + padded[2:]) / 3

@@ -1,4 +1,7 @@
-"""A package that sees only the wheel: it runs, and mypy and pyright accept it in strict mode."""
+"""A package that sees only the wheel: it runs, and mypy and pyright accept it in strict mode.
+
+Both accept the examples, too: `make lint` runs pyright on them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import pytest
 from client_package.client.kernels import run
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 CLIENT = ROOT / "tests" / "client_package"
 EXPECTED = [14.0, 18.0, 0.0, 3.0, 12.0, 14**0.5, 14.0]
 MYPY = ["-m", "mypy", "--strict", "--no-error-summary", "--cache-dir"]
@@ -73,6 +77,17 @@ def test_mypy_accepts_the_client(installed: Path) -> None:
     python = installed / "venv" / "bin" / "python"
     options = (installed / "mypy", "--python-executable", python, "client")
     execute(sys.executable, *MYPY, *options, folder=installed)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("group", ["programs", "gallery", "digits", "models", "."])
+def test_mypy_accepts_the_examples(group: str, tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nmypy_path = {ROOT / 'src'}\n")
+    options = ("--config-file", tmp_path / "mypy.ini", "--follow-imports", "silent")
+    files = sorted((EXAMPLES / group).glob("*.py"))
+    assert files
+    execute(sys.executable, *MYPY, tmp_path / "cache", *options, *files, folder=tmp_path)
 
 
 @pytest.mark.nightly

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from riselang.dialects.rise.types import ScalarType
     from riselang.dsl.arrays.updates import Updates
     from riselang.dsl.symbolic_values import Value
-    from riselang.nat import Nat
 
 
 class ArrayMethods:
@@ -17,7 +16,7 @@ class ArrayMethods:
     __slots__ = ()
 
     @property
-    def shape(self) -> tuple[int | Nat, ...]:
+    def shape(self) -> tuple[Any, ...]:
         """The lengths of an array; those that are not known here are size expressions."""
         shapes = _shapes()
         return tuple(shapes.visible_length(length) for length in shapes.shape_of(self))
@@ -28,7 +27,7 @@ class ArrayMethods:
         return _shapes().rank_of(self)
 
     @property
-    def size(self) -> int | Nat:
+    def size(self) -> Any:
         """The number of elements."""
         shapes = _shapes()
         return shapes.visible_length(shapes.product(shapes.shape_of(self)))

@@ -273,7 +273,7 @@ class ScalarFunctions(SimpleNamespace):
 
     if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> ScalarFunction: ...
+        def __getattribute__(self, name: str, /) -> ScalarFunction: ...
 
 
 def helper(arity: int) -> Callable[[Callable[..., Any]], Helper]:
