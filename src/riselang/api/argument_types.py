@@ -26,7 +26,6 @@ from riselang.dsl.captures import (
     is_number_list,
     nest,
     number_class,
-    resolve_weak,
 )
 from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import Call, trace_function
@@ -36,7 +35,6 @@ from riselang.runtime.arrays import as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu
 from riselang.runtime.shapes import SizeBinding
 from riselang.support.errors import UserError
-from riselang.term.finish import default_floats
 
 
 @dataclass(frozen=True)
@@ -180,22 +178,20 @@ def _infer_types(
     sizes: Mapping[str, Nat],
     form: Call,
 ) -> tuple[RiseType, ...]:
-    """Infer types for Python numbers from the program, as for literals."""
+    """Infer types for Python numbers from the program."""
     known = [substitute(type, sizes, {}) for type in types]
-    unknowns = [innermost(type) for type in types]
     numbers = [
-        (unknown, kind.number)
-        for unknown, kind in zip(unknowns, kinds, strict=True)
-        if isinstance(unknown, TypeVariable) and kind.number in (float, complex)
+        (unknown, kind.number or int)
+        for unknown, kind in zip(map(innermost, types), kinds, strict=True)
+        if isinstance(unknown, TypeVariable)
     ]
-    root, trace, _ = trace_function(function, names, known, replace(form, numbers=tuple(numbers)))
+    _, trace, _ = trace_function(function, names, known, replace(form, numbers=numbers))
     inference = trace.inference
-    default_floats(root, inference)
     results: list[RiseType] = []
-    for name, kind, type in zip(names, kinds, types, strict=True):
+    for name, type in zip(names, types, strict=True):
         element = innermost(type)
         if isinstance(element, TypeVariable):
-            resolved = resolve_weak(inference, element, kind.number or int)
+            resolved = inference.resolve(element)
             if not isinstance(resolved, ScalarType):
                 raise UserError(
                     f"argument {name}: expected {format_type(inference.resolve(type))}, since "

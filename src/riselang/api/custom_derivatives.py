@@ -13,7 +13,7 @@ from riselang.api.function_transformation import FunctionTransformation
 from riselang.autodiff.building import Builder
 from riselang.autodiff.evaluation import float_leaves
 from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, STOP_GRADIENT
-from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable, f32
+from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable
 from riselang.dsl.captures import innermost
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, is_tracing, make_pair
@@ -211,14 +211,14 @@ def _type(node: Node) -> RiseType:
 
 
 def _settle(node: Node) -> RiseType:
-    """Return the type of a node; numbers whose types are open are f32."""
+    """Return the type of a node; numbers whose types are open are floats."""
     stack = [_type(node)]
     while stack:
         type = stack.pop()
         if isinstance(type, TupleType):
             stack += [type.first, type.second]
-        elif isinstance(innermost(type), TypeVariable):
-            current_trace().unify(f32, innermost(type), "a number")
+        elif isinstance(unknown := innermost(type), TypeVariable):
+            current_trace().settle_float(unknown, "a number")
     return _type(node)
 
 

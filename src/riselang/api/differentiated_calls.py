@@ -15,7 +15,6 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TypeVariable,
-    f32,
     fun,
     is_float,
 )
@@ -55,12 +54,14 @@ class DifferentiatedCall:
         positions = self._positions(arguments, argnums)
         chosen = tuple(arguments[position] for position in positions)
         leaves, self._structure = flatten(chosen, is_leaf)
-        self._inputs = [self._input(leaf) for leaf in leaves]
+        self._inputs = [as_node(leaf) for leaf in leaves]
         self._aux: Any = None
         self._result_structure: Structure | None = None
         self._result_types: list[RiseType] = []
         self._outer: list[Node] = []
         self._arguments = (arguments, named, positions)
+        for node in self._inputs:
+            self._check_input(node)
 
     def _positions(self, arguments: Sequence[Any], argnums: int | Sequence[int]) -> list[int]:
         given = [argnums] if isinstance(argnums, int) else list(argnums)
@@ -78,21 +79,22 @@ class DifferentiatedCall:
     def _function_name(self) -> str:
         return getattr(self._function, "__name__", "the function")
 
-    def _input(self, leaf: Any) -> Node:
-        """Return an argument that the function is differentiated by; its type must be known."""
-        node = as_node(leaf)
-        type = self._trace.inference.resolve(node.type)
-        if isinstance(innermost(type), TypeVariable):
-            self._trace.unify(f32, innermost(type), self._name)
-            type = self._trace.inference.resolve(type)
-        if not all(float_leaves(type)):
+    def _settle(self, node: Node) -> None:
+        """Choose a type for an argument if the function does not determine it; it is a float."""
+        if isinstance(unknown := innermost(self._type(node)), TypeVariable):
+            self._trace.settle_float(unknown, self._name)
+        self._check_input(node)
+
+    def _check_input(self, node: Node) -> None:
+        """Reject an argument that is not a float; Python numbers are checked later."""
+        type = self._type(node)
+        if not isinstance(innermost(type), TypeVariable) and not all(float_leaves(type)):
             raise UserError(
                 f"{self._name}: an argument of {self._function_name} has the type "
                 f"{type_text(type)}, but derivatives exist only with respect to floats; convert it "
                 "with x.astype(rl.f32), or leave it out of argnums",
                 user_location(),
             )
-        return node
 
     def _type(self, node: Node) -> RiseType:
         return self._trace.inference.resolve(node.type)
@@ -113,12 +115,16 @@ class DifferentiatedCall:
                 values[position] = value
             result = self._function(*values, **named)
             body = self._result_node(result, has_aux, scope)
+        for node in self._inputs:
+            self._settle(node)
         location = function_location(self._function)
         root = build.Function(
             fun(*(each.type for each in variables), body.type), variables, body, scope,
             scope=trace.scope, location=location,
         )  # fmt: skip
+        trace.resolve_numbers(root)
         term, self._outer = finish_open(root, trace.inference)
+        self._result_types = [trace.inference.resolve(type) for type in self._result_types]
         return term
 
     def _result_node(self, result: Any, has_aux: bool, scope: build.Scope) -> Node:

@@ -8,11 +8,12 @@ from typing import Any
 from riselang.api.derivatives import grad
 from riselang.api.differentiated_calls import DifferentiatedCall, check_callable
 from riselang.api.function_transformation import FunctionTransformation
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, TypeVariable
 from riselang.dsl.arrays.layout import permute_axes
 from riselang.dsl.patterns import from_idx, generate
 from riselang.dsl.prelude import literal, where
 from riselang.dsl.symbolic_values import Value, as_node
+from riselang.dsl.tracing import current_trace
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.errors import UserError
@@ -73,6 +74,8 @@ class Jacobian(FunctionTransformation):
         while isinstance(type, ArrayType):
             lengths.append(type.length)
             type = type.element
+        if isinstance(type, TypeVariable):
+            type = current_trace().settle_float(type, self._name)
         if not isinstance(type, ScalarType):
             raise UserError(
                 f"{self._name}: the argument and the result must each be one array or scalar, but "

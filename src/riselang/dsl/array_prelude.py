@@ -36,7 +36,7 @@ from riselang.dsl.patterns import (
 )
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, as_node, convert, select
-from riselang.dsl.tracing import type_text, value_text
+from riselang.dsl.tracing import current_trace, type_text, value_text
 
 Precedes = Callable[[Value, Value], Value]
 """Whether the first scalar comes before the second."""
@@ -140,6 +140,9 @@ def _with_indices(x: Value) -> Value:
 def _array_of_scalars(name: str, x: Any) -> tuple[Value, ScalarType]:
     """Return an array and the type of its elements; Booleans become 0 and 1."""
     type = x.type if isinstance(x, Value) else None
+    if isinstance(type, ArrayType):
+        current_trace().settle_number(type.element)
+        type = x.type
     if not isinstance(type, ArrayType) or not isinstance(type.element, ScalarType):
         found = value_text(x) if type is None else type_text(type)
         hint = f"; use rl.map(rl.{name}) for each row" if isinstance(type, ArrayType) else ""

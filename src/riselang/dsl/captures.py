@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,17 @@ from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
-    TypeVariable,
     array,
-    complex64,
-    f32,
     i1,
-    i32,
     is_float,
 )
+from riselang.dsl.number_types import Numbers, resolve_numbers
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.complex_views import view_if_complex
 from riselang.support.errors import UserError
 from riselang.term import build
-from riselang.term.inference import Inference, TypeMismatch
+from riselang.term.inference import Inference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -76,22 +73,18 @@ class CapturedArrays:
         return self._entries[id(value)][0]
 
     def finish(self) -> tuple[list[build.Variable], tuple[Array, ...]]:
-        """Return the parameters and the arrays; numbers in lists take the types that are inferred,
-        as literals do."""
+        """Return the parameters and the arrays; numbers in lists have the inferred types."""
+        resolve_numbers(self._inference, self.numbers())
         entries = list(self._entries.values())
-        for number in (float, int):  # integers come later, since they may be floats
-            self.resolve_lists(number)
         return [variable for variable, _ in entries], tuple(self._array(*each) for each in entries)
 
-    def resolve_lists(self, number: type) -> None:
-        """Choose types for lists of numbers of this class that the program does not determine."""
-        for variable, value in self._entries.values():
-            if isinstance(value, list) and number_class(np.asarray(value)) is number:
-                resolve_weak(self._inference, innermost(variable.type), number)
-
-    @property
-    def has_lists(self) -> bool:
-        return any(isinstance(value, list) for _, value in self._entries.values())
+    def numbers(self) -> Numbers:
+        """Return the types and the classes of the numbers in lists."""
+        return [
+            (innermost(variable.type), number_class(np.asarray(value)))
+            for variable, value in self._entries.values()
+            if isinstance(value, list)
+        ]
 
     def _array(self, variable: build.Variable, value: Any) -> Array:
         if isinstance(value, np.ndarray):
@@ -111,24 +104,6 @@ class CapturedArrays:
 def number_class(array: Array) -> type:
     """Return the Python class of the numbers that an array was made from."""
     return {"b": bool, "i": int, "c": complex}.get(array.dtype.kind, float)
-
-
-DEFAULT_TYPES: Mapping[type, ScalarType] = {float: f32, complex: complex64}
-"""The type of the numbers of each Python class if nothing determines it; otherwise i32."""
-
-
-def resolve_weak(inference: Inference, type: RiseType, number: type) -> RiseType:
-    """Return the type that is inferred for a Python number of a class; if it is open, choose it."""
-    if isinstance(inference.resolve(type), TypeVariable):
-        try:
-            inference.unify(type, DEFAULT_TYPES.get(number, i32))
-        except TypeMismatch as error:
-            raise UserError(
-                f"the type of a Python number cannot be inferred: {error}; pass a NumPy scalar or "
-                "array of the right dtype",
-                user_location(),
-            ) from None
-    return inference.resolve(type)
 
 
 def exact_array(array: Array, element: RiseType) -> Array | None:

@@ -22,11 +22,14 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     VectorType,
+    f32,
+    f64,
     fun,
     i1,
     pair,
 )
-from riselang.dsl.captures import CapturedArrays, Captures, is_array_like, resolve_weak
+from riselang.dsl.captures import CapturedArrays, Captures, is_array_like
+from riselang.dsl.number_types import Numbers, resolve_numbers
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
@@ -35,7 +38,6 @@ from riselang.support.observations import Observation
 from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
 from riselang.term import build
 from riselang.term.complex_numbers import complex_leaves, contains_complex
-from riselang.term.finish import default_floats
 from riselang.term.inference import Inference, TypeMismatch
 from riselang.term.parameters import Instance
 
@@ -55,18 +57,21 @@ class Call:
     captures: Captures = field(default_factory=Captures)
     sizes: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
     """The sizes that the function may refer to by name."""
-    numbers: tuple[tuple[TypeVariable, type], ...] = ()
-    """Unknown types of parameters for Python numbers with a fraction, and the classes of these
-    numbers: the types are f32 or complex64 unless the program determines them."""
+    numbers: Numbers = ()
+    """Unknown types of parameters for Python numbers, and the classes of these numbers."""
 
 
 class Trace:
     """The state of one trace: the types inferred so far, and the scope of new values."""
 
     def __init__(
-        self, captures: Captures | None = None, sizes: Mapping[str, Nat] | None = None
+        self,
+        captures: Captures | None = None,
+        sizes: Mapping[str, Nat] | None = None,
+        numbers: Numbers = (),
     ) -> None:
         self.sizes = sizes or {}
+        self._numbers = numbers
         self.inference = Inference()
         self.scope = build.Scope()
         self.scope_checks: dict[build.Scope, list[Any]] = {}
@@ -93,6 +98,25 @@ class Trace:
             yield
         finally:
             _state.trace = outer
+
+    def resolve_numbers(self, root: build.Node | None = None) -> None:
+        """Choose types for the Python numbers that are passed or captured, if they are open."""
+        resolve_numbers(self.inference, [*self._numbers, *self.captured.numbers()], root)
+
+    def settle_number(self, unknown: RiseType) -> RiseType:
+        """Choose a type for a number that is passed or captured if its type is needed now."""
+        if isinstance(unknown, TypeVariable):
+            numbers = [*self._numbers, *self.captured.numbers()]
+            same = [each for each in numbers if self.inference.resolve(each[0]) == unknown]
+            resolve_numbers(self.inference, same)
+        return self.inference.resolve(unknown)
+
+    def settle_float(self, unknown: TypeVariable, what: str) -> RiseType:
+        """Choose a float type for an open one: that of a passed number, or else of a literal."""
+        passed = [self.inference.resolve(type) for type, _ in self._numbers]
+        type = f64 if unknown in passed else f32
+        self.unify(type, unknown, what)
+        return type
 
     def add_message(self, location: SourceLocation | None, message: str) -> None:
         """Set the message of the check at a location; the first one stays."""
@@ -239,7 +263,7 @@ def trace_function(
     from riselang.dsl.symbolic_values import Value
 
     call = call or Call()
-    trace = Trace(call.captures, call.sizes)
+    trace = Trace(call.captures, call.sizes, call.numbers)
     with trace.activate():
         scope = trace.scope
         variables = [
@@ -262,7 +286,7 @@ def trace_function(
         body = nodes[-1]
         for node in reversed(nodes[:-1]):
             body = make_pair(trace, node, body)
-        _resolve_numbers(call, body, trace)
+        trace.resolve_numbers(body)
         captured, arrays = trace.captured.finish()
         trace.interface = replace(trace.interface, captured=arrays)
         variables += captured
@@ -271,21 +295,6 @@ def trace_function(
         location = function_location(function)
         root = build.Function(type, variables, body, scope, location=location)
         return root, trace, len(nodes)
-
-
-def _resolve_numbers(call: Call, body: build.Node, trace: Trace) -> None:
-    """Choose types for the Python numbers with a fraction that are passed or captured.
-
-    Complex numbers come first, since a float may be one.
-    """
-    for number in (complex, float):
-        if number is complex:
-            trace.captured.resolve_lists(complex)
-        elif call.numbers or trace.captured.has_lists:
-            default_floats(body, trace.inference)
-        for unknown, own_class in call.numbers:
-            if own_class is number:
-                resolve_weak(trace.inference, unknown, number)
 
 
 def _result_nodes(function: Callable[..., Any], result: Any, trace: Trace) -> list[build.Node]:

@@ -6,6 +6,7 @@ a float to any float or complex type, and a complex number to any complex type.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,7 @@ from riselang.dialects.rise.types import index as index_type
 from riselang.dsl.arrays.shapes import element_type, literal_of
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
-from riselang.dsl.tracing import type_text, value_text
+from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.interpreter.scalar_semantics import numpy_dtype
 
 
@@ -57,7 +58,11 @@ def type_of(value: Any) -> RiseType:
 
 def result_type(*operands: Any) -> ScalarType:
     """Return the type to which values, types and Python numbers are promoted."""
-    dtypes = [dtype for operand in operands if (dtype := _promotable(operand)) is not None]
+    dtypes = _promotable_types(operands)
+    if not dtypes:
+        for operand in operands:
+            current_trace().settle_number(element_type(operand))
+        dtypes = _promotable_types(operands)
     if not dtypes:
         refuse("expected numbers or arrays of numbers; the types of these are not known")
     try:
@@ -65,6 +70,10 @@ def result_type(*operands: Any) -> ScalarType:
     except (TypeError, KeyError):
         names = ", ".join(str(dtype) for dtype in dtypes)
         refuse(f"the types {names} have no common type; convert the arrays with .astype(...)")
+
+
+def _promotable_types(operands: Sequence[Any]) -> list[Any]:
+    return [dtype for operand in operands if (dtype := _promotable(operand)) is not None]
 
 
 def _promotable(operand: Any) -> Any:

@@ -63,8 +63,8 @@ def test_a_dtype_variable_binds_one_dtype() -> None:
         rl.jit(same)(X, np.arange(3))
 
 
-def test_python_numbers_have_the_types_of_literals() -> None:
-    assert scale([1, 2]).dtype == np.int32
+def test_python_numbers_adapt_and_otherwise_have_the_types_of_numpy() -> None:
+    assert scale([1, 2]).dtype == np.int64
     assert scale([1, 2], 1.5).tolist() == [1.5, 3]
     assert scale(X, 3).dtype == np.float32
     with pytest.raises(rl.UserError, match="argument factor: expected a scalar of type i32"):
@@ -73,6 +73,25 @@ def test_python_numbers_have_the_types_of_literals() -> None:
         rl.UserError, match=r"expected 3\.f32, since y is used as that, but found a"
     ):
         axpy(X, 1.0)
+    results = rl.jit(lambda a, b, c, d: (a * 2, b * 0.5, c + 1, d + 1j))(1, 1, 1.5, 1.5)
+    assert [each.dtype.name for each in results] == ["int64", "float64", "float64", "complex128"]
+    results = rl.jit(lambda x: (x.sum(), rl.numpy.mean(x), x * 2))([1, 2])
+    assert [each.dtype.name for each in results] == ["int64", "float64", "int64"]
+    assert rl.jit(lambda x: x * [0.5, 1.0])([1, 2]).dtype == np.float64
+
+
+def test_literals_without_a_type_are_narrow() -> None:
+    results = rl.jit(lambda x: (rl.map(lambda a: 1.5, x), rl.map(lambda a: 1, x)))(X)
+    assert [each.dtype.name for each in results] == ["float32", "int32"]
+
+
+def test_derivatives_by_python_numbers_are_f64() -> None:
+    assert rl.grad(lambda x: 2.5 * x * x)(3.0).dtype == np.float64
+    assert rl.grad(lambda x: (x * x).sum())([3.0, 4.0]).dtype == np.float64
+    assert rl.jacobian(lambda x: x * x)([3, 4]).dtype == np.float64
+    assert rl.grad(lambda a, x: (a * x).sum())(3.0, X).dtype == np.float32
+    inner = rl.jit(lambda x: rl.grad(lambda a: (a * x).sum())(3.0))
+    assert [inner(X).dtype, inner(np.arange(3.0)).dtype] == [np.float32, np.float64]
 
 
 def test_captured_arrays_are_constants() -> None:

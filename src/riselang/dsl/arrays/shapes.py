@@ -11,7 +11,7 @@ from riselang.dsl import patterns
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
-from riselang.dsl.tracing import type_text, value_text
+from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.nat import Nat
 from riselang.support.counts import format_count
 
@@ -48,7 +48,7 @@ def element_type(value: Any) -> RiseType:
 
 def scalar_dtype(name: str, value: Value) -> ScalarType:
     """Return the scalar type of the elements; `name` is the operation that needs it."""
-    type = element_type(value)
+    type = current_trace().settle_number(element_type(value))
     if not isinstance(type, ScalarType):
         refuse(f"{name} works on scalars and arrays of scalars, but found {type_text(value.type)}")
     return type
