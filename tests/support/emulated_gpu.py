@@ -9,14 +9,22 @@ import ctypes
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from xdsl.dialects import func, gpu, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from riselang import pipelines
@@ -25,6 +33,7 @@ from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.host_plans import kernel_module
 from riselang.compiler.module_facts import collect_facts
 from riselang.lowering.temporaries import memref_bytes
+from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
@@ -44,6 +53,11 @@ class EmulatedGpu:
     name: str = "emulated"
     held: set[int] = field(default_factory=set[int])
     launched: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+    streams: list[int | None] = field(default_factory=list)
+    """The stream of each launch."""
+    loaded: list[Kernel] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
+    context: int = 7
 
     def __post_init__(self) -> None:
         if not hasattr(C, BARRIER):
@@ -81,17 +95,54 @@ class EmulatedGpu:
 
     copy_out = copy_within = copy_in
 
-    def launch(
-        self,
-        function: Kernel,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[Any],
-        shared_bytes: int = 0,
-    ) -> None:
-        self.launched.append((function.name, tuple(grid), tuple(block)))
-        for number in product(*(range(count) for count in reversed(grid))):
-            function.run_block(tuple(reversed(number)), tuple(block), arguments)
+    @cached_property
+    def host_functions(self) -> dict[str, int]:
+        """The addresses of functions that do what the driver's do."""
+        number, size, place = ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p
+        arguments: dict[str, list[Any]] = {
+            "push": [number], "pop": [place], "allocate": [place, number, place],
+            "free": [number, place], "launch": [number, *[size] * 7, place, place, place],
+        }  # fmt: skip
+        self._kept = [
+            ctypes.CFUNCTYPE(ctypes.c_int, *arguments[name])(
+                partial(self._answer, getattr(self, f"_{name}"))
+            )
+            for name in cuda.HOST_FUNCTIONS
+        ]
+        addresses = [ctypes.cast(each, place).value or 0 for each in self._kept]
+        return dict(zip(cuda.HOST_FUNCTIONS, addresses, strict=True))
+
+    def _answer(self, function: Callable[..., None], *arguments: Any) -> int:
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.errors.append(error)
+            return 1
+        return 0
+
+    def raise_host_error(self, result: int) -> NoReturn:
+        raise self.errors.pop()
+
+    def _push(self, context: int) -> None:
+        assert context == self.context
+
+    def _pop(self, place: int) -> None:
+        """There is one context."""
+
+    def _allocate(self, place: int, bytes: int, stream: int | None) -> None:
+        ctypes.c_uint64.from_address(place).value = self.allocate(bytes)
+
+    def _free(self, address: int, stream: int | None) -> None:
+        self.free(address)
+
+    def _launch(self, number: int, *arguments: Any) -> None:
+        kernel, grid, block = self.loaded[number], arguments[:3], arguments[3:6]
+        *_, stream, places, _ = arguments
+        values = kernel.arguments(places)
+        self.streams.append(stream)
+        self.launched.append((kernel.name, grid, block))
+        for index in product(*(range(count) for count in reversed(grid))):
+            kernel.run_block(tuple(reversed(index)), block, values)
 
 
 @dataclass
@@ -134,9 +185,33 @@ class EmulatedModule:
             _replace(op, numbers)
         return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
 
-    def get_function(self, name: str, shared_bytes: int = 0) -> Kernel:
+    def get_function(self, name: str, shared_bytes: int = 0) -> int:
         sizes = [memref_bytes(_near(type)) for type in self._shared.values()]
-        return Kernel(name, self._code.address(name), sizes)
+        (kernel,) = (
+            op
+            for op in self.kernels.body.block.ops
+            if isinstance(op, gpu.FuncOp) and op.sym_name.data == name
+        )
+        kinds = [_kind(each) for each in kernel.function_type.inputs]
+        self.driver.loaded.append(Kernel(name, self._code.address(name), kinds, sizes))
+        return len(self.driver.loaded) - 1
+
+
+def _kind(type: Attribute) -> Any:
+    """The ctypes type of a kernel's argument."""
+    match type:
+        case MemRefType():
+            return ctypes.c_uint64
+        case IndexType():
+            return ctypes.c_int64
+        case Float32Type():
+            return ctypes.c_float
+        case Float64Type():
+            return ctypes.c_double
+        case _:
+            assert isinstance(type, IntegerType)
+            return {1: ctypes.c_bool, 8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32,
+                    64: ctypes.c_int64}[type.width.data]  # fmt: skip
 
 
 def _near(type: Attribute) -> MemRefType:
@@ -184,7 +259,14 @@ class Kernel:
 
     name: str
     address: int
+    kinds: Sequence[Any]
     shared: Sequence[int]
+
+    def arguments(self, places: int) -> list[Any]:
+        """The arguments that lie at some places."""
+        addresses = (ctypes.c_uint64 * len(self.kinds)).from_address(places)
+        pairs = zip(self.kinds, addresses, strict=True)
+        return [kind.from_buffer_copy(ctypes.string_at(address, 8)) for kind, address in pairs]
 
     def run_block(
         self, number: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]
@@ -193,7 +275,7 @@ class Kernel:
         C.pthread_barrier_init(barrier, None, prod(block))
         shared = [ctypes.create_string_buffer(b"\xff" * size, size) for size in self.shared]
         near = [ctypes.c_uint64(ctypes.addressof(each)) for each in shared]
-        kinds = [type(each) for each in arguments]
+        kinds = [*self.kinds]
         kinds += [ctypes.c_int64] * (len(NUMBERS) + 1) + [ctypes.c_uint64] * len(near)
         function = ctypes.CFUNCTYPE(None, *kinds)(self.address)
         threads = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -169,14 +169,15 @@ class Compiled:
             shapes = [*results, *(array.shape for array in example)]
         return self._fast_call(fixed, shapes) or self.run
 
-    def prepare_tensor_call(self, example: Sequence[Any]) -> torch_calls.TorchCall | None:
+    def prepare_tensor_call(self, example: Sequence[Any]) -> torch_calls.TensorCall | None:
         """Return a fast call for PyTorch tensors on the GPU with the shapes of the example.
 
         None if calls need more checks or conversions.
         """
-        run, count = self.function.run_on_device, sum(self.groups)
-        is_plain = self.interface == PLAIN_INTERFACE and count == len(self.groups)
-        if run is None or not is_plain:
+        program, count = self.function.device_function, sum(self.groups)
+        captured = self.interface.captured
+        is_plain = self.interface == replace(PLAIN_INTERFACE, captured=captured)
+        if program is None or not is_plain or count != len(self.groups):
             return None
         results = [
             (parameter.shape or (), numpy_dtype(parameter.type))
@@ -184,7 +185,7 @@ class Compiled:
         ]
         if any(dtype.name not in torch_calls.DTYPES for _, dtype in results):
             return None
-        return torch_calls.TorchCall(run, results, example[0])
+        return torch_calls.prepare_tensor_call(program, results, example, captured)
 
     def prepare_call_with(self, fixed: Sequence[Array | None]) -> Call | None:
         """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""

@@ -30,7 +30,7 @@ from riselang.rewrite.core import Strategy
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
-from riselang.runtime.torch_calls import TensorKey, TorchCall, tensor_key
+from riselang.runtime.torch_calls import NO_RESULT, TensorCall, TensorKey, tensor_key
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
@@ -105,8 +105,9 @@ class Kernel(ABC):
         """Programs with checks, by the identity of the program, which they keep alive."""
         self._gpu_programs: dict[_ArgumentShapes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
-        self._tensor_calls: dict[TensorKey, TorchCall] = {}
+        self._tensor_calls: dict[TensorKey, TensorCall] = {}
         """Prepared calls with PyTorch tensors on a GPU."""
+        self._latest_tensor_call: TensorCall | None = None
         self._prepared_out_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
         """Prepared calls with `out`, by its shape and the shapes of the arguments."""
 
@@ -145,9 +146,14 @@ class Kernel(ABC):
 
     def _call_other_shapes(self, arguments: Sequence[Any]) -> Any:
         """Call with shapes that differ from the latest call's."""
+        if (latest := self._latest_tensor_call) is not None:
+            result = latest(arguments)
+            if result is not NO_RESULT:
+                return result
         if self._takes_device_arrays:
             tensors = tensor_key(arguments)
             if tensors is not None and (call := self._tensor_calls.get(tensors)) is not None:
+                self._latest_tensor_call = call
                 return call(arguments)
             if any(map(is_on_gpu, arguments)):
                 return to_argument_library(arguments, self._call_on_gpu(arguments, tensors))
@@ -218,6 +224,7 @@ class Kernel(ABC):
         vars(kernel).update(vars(self))
         kernel.backend = backend
         kernel._prepared_calls, kernel._lowered = {}, {}
+        kernel._latest_tensor_call = None
         kernel._latest_call = (), kernel._call_other_shapes
         return kernel
 
@@ -269,10 +276,14 @@ class Kernel(ABC):
             self._clear_if_full(self._gpu_programs)
             self._gpu_programs[key] = compiled
         if tensors is not None and (call := compiled.prepare_tensor_call(arguments)) is not None:
-            self._clear_if_full(self._tensor_calls)
-            self._tensor_calls[tensors] = call
+            self._remember_tensor_call(tensors, call)
             return call(arguments)
         return compiled.run(arrays)
+
+    def _remember_tensor_call(self, tensors: TensorKey, call: TensorCall) -> None:
+        self._clear_if_full(self._tensor_calls)
+        self._tensor_calls[tensors] = call
+        self._latest_tensor_call = call
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:
         """Return the results for these arrays; `known` has sizes that shapes may not determine."""

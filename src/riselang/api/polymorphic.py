@@ -115,8 +115,7 @@ class PolymorphicFunction(Jitted):
         if tensors is not None and len(call.leaves) == len(arguments):
             prepared = instance._tensor_calls.get(tensors)
             if prepared is not None:
-                self._clear_if_full(self._tensor_calls)
-                self._tensor_calls[tensors] = prepared
+                self._remember_tensor_call(tensors, prepared)
         return result
 
     def call(self, arguments: Sequence[Any], known: Mapping[str, Nat]) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from riselang.support.errors import LimitationError, UserError
+from riselang.support.lazy import cached_property
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LOG_BYTES = 1 << 14
@@ -21,6 +22,8 @@ POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
 COMPUTE_CAPABILITY = 75, 76
 MAX_DYNAMIC_SHARED_BYTES = 8
 """Attribute numbers of the driver API."""
+HOST_FUNCTIONS = "push", "pop", "allocate", "free", "launch"
+"""The driver functions that the host's part of a program calls."""
 
 
 @cache
@@ -69,12 +72,36 @@ class Driver:
         self._call("cuInit", 0)
         device = ctypes.c_int()
         self._call("cuDeviceGet", ctypes.byref(device), 0)
-        self._context = ctypes.c_void_p()
+        self._context = ctypes.c_uint64()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self._has_pool = self._device_attribute(device, POOLS_SUPPORTED) == 1
         if self._has_pool:
             self._keep_memory(device)
         self.name = self._device_name(device)
+        memory = ("AllocAsync", "FreeAsync") if self._has_pool else ("Alloc_v2", "Free_v2")
+        names = ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", *(f"cuMem{each}" for each in memory))
+        self._host_functions = dict(zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel"), strict=True))
+
+    @property
+    def context(self) -> int:
+        return self._context.value
+
+    @cached_property
+    def host_functions(self) -> dict[str, int]:
+        """The addresses of `HOST_FUNCTIONS`; the memory functions may ignore their stream."""
+        functions = {
+            name: getattr(self._library, function)
+            for name, function in self._host_functions.items()
+        }
+        return {
+            name: ctypes.cast(function, ctypes.c_void_p).value or 0
+            for name, function in functions.items()
+        }
+
+    def raise_host_error(self, result: int) -> NoReturn:
+        """Raise an error for a failed call: its code and, 32 bits higher, the function's number."""
+        name = self._host_functions[HOST_FUNCTIONS[result >> 32]]
+        raise self._error(name, result & 0xFFFFFFFF)
 
     def _device_attribute(self, device: ctypes.c_int, attribute: int) -> int:
         value = ctypes.c_int()
@@ -95,11 +122,14 @@ class Driver:
     def _call(self, function: str, *arguments: Any) -> None:
         code = getattr(self._library, function)(*arguments)
         if code:
-            text = ctypes.c_char_p()
-            self._library.cuGetErrorString(code, ctypes.byref(text))
-            reason = (text.value or b"unknown error").decode()
-            kind = LimitationError if code == OUT_OF_MEMORY else UserError
-            raise kind(f"{function} of the GPU driver failed: {reason} ({code})")
+            raise self._error(function, code)
+
+    def _error(self, function: str, code: int) -> UserError | LimitationError:
+        text = ctypes.c_char_p()
+        self._library.cuGetErrorString(code, ctypes.byref(text))
+        reason = (text.value or b"unknown error").decode()
+        kind = LimitationError if code == OUT_OF_MEMORY else UserError
+        return kind(f"{function} of the GPU driver failed: {reason} ({code})")
 
     @contextmanager
     def make_current(self) -> Generator[None]:
@@ -126,15 +156,13 @@ class Driver:
                 raise
         return KernelModule(self, module)
 
-    def get_function(
-        self, module: ctypes.c_void_p, name: str, shared_bytes: int = 0
-    ) -> ctypes.c_void_p:
-        """Return a kernel that may ask for some shared memory at launch."""
-        handle = ctypes.c_void_p()
+    def get_function(self, module: ctypes.c_void_p, name: str, shared_bytes: int = 0) -> int:
+        """Return the handle of a kernel that may ask for some shared memory at launch."""
+        handle = ctypes.c_uint64()
         self._call("cuModuleGetFunction", ctypes.byref(handle), module, name.encode())
         if shared_bytes:
             self._call("cuFuncSetAttribute", handle, MAX_DYNAMIC_SHARED_BYTES, shared_bytes)
-        return handle
+        return handle.value
 
     def allocate(self, bytes: int) -> int:
         """Allocate memory for kernels that are launched from now on."""
@@ -190,22 +218,6 @@ class Driver:
     def synchronize(self) -> None:
         self._call("cuCtxSynchronize")
 
-    def launch(
-        self,
-        function: ctypes.c_void_p,
-        grid: Sequence[int],
-        block: Sequence[int],
-        arguments: Sequence[Any],
-        shared_bytes: int = 0,
-    ) -> None:
-        """Launch a kernel with arguments that are ctypes values, and some shared memory."""
-        argument_addresses = (ctypes.c_void_p * max(len(arguments), 1))(
-            *map(ctypes.addressof, arguments)
-        )
-        self._call(
-            "cuLaunchKernel", function, *grid, *block, shared_bytes, None, argument_addresses, None
-        )
-
 
 @dataclass(frozen=True)
 class KernelModule:
@@ -213,10 +225,8 @@ class KernelModule:
 
     driver: Driver
     handle: ctypes.c_void_p
-    _functions: dict[str, ctypes.c_void_p] = field(default_factory=dict[str, ctypes.c_void_p])
 
-    def get_function(self, name: str, shared_bytes: int = 0) -> ctypes.c_void_p:
-        """Return a kernel that may ask for some shared memory at launch."""
-        if name not in self._functions:
-            self._functions[name] = self.driver.get_function(self.handle, name, shared_bytes)
-        return self._functions[name]
+    def get_function(self, name: str, shared_bytes: int = 0) -> int:
+        """Return the handle of a kernel that may ask for some shared memory at launch."""
+        with self.driver.make_current():
+            return self.driver.get_function(self.handle, name, shared_bytes)

@@ -149,7 +149,7 @@ class Artifact:
                 each.parameters,
                 checks=each.checks,
                 function=program.run,
-                run_on_device=program.run_on_device,
+                device_function=program.device_function,
             )
         return executables
 

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -101,6 +101,18 @@ def entry_point_ir(
     )
 
 
+@dataclass(frozen=True)
+class DeviceFunction:
+    """A function that takes arrays in GPU memory."""
+
+    launch: Callable[..., int]
+    """Takes the handle of a stream, and the addresses of aligned arrays, which it does not check.
+
+    The result is zero, or a number for `fail`."""
+    fail: Callable[[int], NoReturn]
+    """Raises an error."""
+
+
 class Code(Protocol):
     """Machine code in this process."""
 
@@ -145,12 +157,12 @@ class Executable:
         shapes: DynamicShapes | None = None,
         checks: Sequence[SourceLocation | None] = (),
         function: Callable[..., int | None] | None = None,
-        run_on_device: Callable[[Sequence[int]], None] | None = None,
+        device_function: DeviceFunction | None = None,
     ):
         """`checks` contains the source location of each index check of the function.
 
         If `function` is passed, it is called instead of the machine code in `code`. A function of
-        a GPU also has a form that takes only addresses of arrays on the GPU.
+        a GPU also has a form that takes only arrays on the GPU.
         """
         self._code = code  # keeps the machine code alive
         self.name = name
@@ -166,8 +178,8 @@ class Executable:
         self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
         is_fixed = takes_arrays and not checks and shapes is None
-        self.run_on_device = run_on_device if is_fixed else None
-        """Takes the addresses of aligned arrays on the GPU; None if calls need more checks."""
+        self.device_function = device_function if is_fixed else None
+        """The function of a GPU without checks; None if calls need more of them."""
         argument_ctypes: list[Any] = [
             scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
             for each in parameters

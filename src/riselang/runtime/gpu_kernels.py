@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,15 +11,9 @@ from typing import Any
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.device_arrays import ALIGNMENT
-from riselang.runtime.executable import Parameter, scalar_kind
-from riselang.runtime.launches import (
-    Allocate,
-    HostPlan,
-    Kernels,
-    Launch,
-    Repeat,
-    Step,
-)
+from riselang.runtime.executable import DeviceFunction, Parameter, scalar_kind
+from riselang.runtime.host_code import HostCode
+from riselang.runtime.launches import HostPlan, Kernels
 from riselang.support.errors import InternalError
 
 
@@ -61,70 +54,54 @@ Copy = Callable[[int, int, int], None]
 """Copies bytes: from the addresses of the target and the source, and the number of bytes."""
 
 
-@dataclass(frozen=True)
 class HostProgram:
     """A function that launches kernels."""
 
-    module: cuda.KernelModule
-    plan: HostPlan
-    parameters: tuple[KernelParameter, ...]
+    def __init__(
+        self,
+        module: cuda.KernelModule,
+        plan: HostPlan,
+        parameters: Sequence[KernelParameter],
+    ):
+        self._driver = module.driver
+        self._plan = plan
+        self._parameters = tuple(parameters)
+        self._code = HostCode(plan, len(parameters), module)
+        self.device_function = DeviceFunction(self._code.function, self._driver.raise_host_error)
 
     def run(self, *passed: Any) -> None:
         """Call it with the addresses of arrays, and scalars."""
-        driver = self.module.driver
+        driver = self._driver
         with driver.make_current(), ExitStack() as resources:
-            values: dict[int, Any] = {}
+            values: list[int] = []
             copied: list[tuple[int, Copy]] = []
             for position, (parameter, argument) in enumerate(
-                zip(self.parameters, passed, strict=True)
+                zip(self._parameters, passed, strict=True)
             ):
                 if not parameter.bytes:
-                    values[position] = parameter.kind(argument)
+                    values.append(_bits(parameter.kind(argument)))
                     continue
                 is_on_device = driver.is_on_device(argument)
                 if is_on_device and argument % ALIGNMENT == 0:
-                    values[position] = ctypes.c_uint64(argument)
+                    values.append(argument)
                     continue
-                values[position] = self._allocate(parameter.bytes, resources)
+                values.append(self._allocate(parameter.bytes, resources))
                 copied.append((position, driver.copy_within if is_on_device else driver.copy_out))
-                if position in self.plan.read:
+                if position in self._plan.read:
                     copy = driver.copy_within if is_on_device else driver.copy_in
-                    copy(values[position].value, argument, parameter.bytes)
-            for step in self.plan.steps:
-                self._run_step(step, values, resources)
+                    copy(values[position], argument, parameter.bytes)
+            if failure := self._code.function(None, *values):
+                driver.raise_host_error(failure)
             for position, copy in copied:
-                if position in self.plan.written:
-                    copy(passed[position], values[position].value, self.parameters[position].bytes)
+                if position in self._plan.written:
+                    copy(passed[position], values[position], self._parameters[position].bytes)
 
-    def run_on_device(self, addresses: Sequence[int]) -> None:
-        """Call it with the addresses of aligned arrays on the GPU, which it does not check."""
-        with self.module.driver.make_current(), ExitStack() as resources:
-            values: dict[int, Any] = dict(enumerate(map(ctypes.c_uint64, addresses)))
-            for step in self.plan.steps:
-                self._run_step(step, values, resources)
+    def _allocate(self, bytes: int, resources: ExitStack) -> int:
+        address = self._driver.allocate(bytes)
+        resources.callback(self._driver.free, address)
+        return address
 
-    def _allocate(self, bytes: int, resources: ExitStack) -> ctypes.c_uint64:
-        address = self.module.driver.allocate(bytes)
-        resources.callback(self.module.driver.free, address)
-        return ctypes.c_uint64(address)
 
-    def _run_step(self, step: Step, values: dict[int, Any], resources: ExitStack) -> None:
-        match step:
-            case Allocate(value, bytes):
-                values[value] = self._allocate(bytes, resources)
-            case Launch(kernel, grid, block, shared_bytes, arguments):
-                operands = [values[number] for number in arguments]
-                function = self.module.get_function(kernel, shared_bytes)
-                self.module.driver.launch(function, grid, block, operands, shared_bytes)
-            case Repeat():
-                self._run_loop(step, values, resources)
-
-    def _run_loop(self, step: Repeat, values: dict[int, Any], resources: ExitStack) -> None:
-        carried = [values[number] for number in step.initial]
-        for index in range(step.start, step.end, step.step):
-            values[step.index] = ctypes.c_int64(index)
-            values |= zip(step.carried, carried, strict=True)
-            for inner in step.steps:
-                self._run_step(inner, values, resources)
-            carried = [values[number] for number in step.yielded]
-        values |= zip(step.results, carried, strict=True)
+def _bits(scalar: Any) -> int:
+    """Return a scalar of a ctypes type as the lowest bytes of a number."""
+    return int.from_bytes(bytes(scalar), "little")

@@ -1,19 +1,22 @@
 """Fast calls of GPU programs with PyTorch tensors.
 
-PyTorch needs several microseconds to describe a tensor to other libraries, so a call that has the
-shapes of an earlier one asks only for the addresses of its tensors.
+PyTorch needs several microseconds to describe a tensor to other libraries, so the code of a call is
+generated for the shapes and dtypes of its tensors, and asks only for their addresses.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from riselang.native import cuda
-from riselang.runtime.device_arrays import ALIGNMENT
+from riselang.runtime.arrays import Array
+from riselang.runtime.device_arrays import ALIGNMENT, to_gpu
+from riselang.runtime.executable import DeviceFunction
 
 DTYPES = frozenset(
     ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
@@ -22,6 +25,12 @@ DTYPES = frozenset(
 """The dtypes that PyTorch and NumPy have under the same names."""
 TensorKey = tuple[Any, ...]
 """The shape and dtype of each argument."""
+NO_RESULT = object()
+"""The result of a prepared call that does not accept the arguments."""
+TensorCall = Callable[[Sequence[Any]], Any]
+"""Calls a program with tensors; returns `NO_RESULT` if they are not as in the example."""
+ResultSpec = tuple[tuple[int, ...], np.dtype[Any]]
+"""The shape and dtype of a result."""
 
 
 def tensor_key(arguments: Sequence[Any]) -> TensorKey | None:
@@ -33,53 +42,110 @@ def tensor_key(arguments: Sequence[Any]) -> TensorKey | None:
     for argument in arguments:
         if (
             type(argument) is not torch.Tensor
-            or not argument.is_cuda
+            or argument.get_device() != 0
             or argument.requires_grad
             or not argument.is_contiguous()
             or argument.data_ptr() % ALIGNMENT
-            or argument.device.index
         ):
             return None
         key += (argument.shape, argument.dtype)
     return tuple(key) or None
 
 
-class TorchCall:
-    """A program for tensors of some shapes and dtypes."""
+def prepare_tensor_call(
+    program: DeviceFunction,
+    results: Sequence[ResultSpec],
+    example: Sequence[Any],
+    captured: Sequence[Array] = (),
+) -> TensorCall:
+    """Return a fast call for tensors with the shapes and dtypes of an example.
 
-    def __init__(
-        self,
-        run: Callable[[Sequence[int]], None],
-        results: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
-        example: Any,
-    ):
-        """`run` takes addresses, those of the results first; `example` is an argument."""
-        torch: Any = sys.modules["torch"]
-        self._run = run
-        self._empty = torch.empty
-        self._current_stream = torch.cuda.current_stream
-        self._device = example.device
-        private = getattr(torch, "_C", None)
-        self._stream_handle = getattr(private, "_cuda_getCurrentRawStream", None)
-        """PyTorch's private function for this takes a hundredth of the public one's time."""
-        self._results = [(shape, getattr(torch, dtype.name)) for shape, dtype in results]
+    The program takes the addresses of new arrays for the results, those of the arguments, and those
+    of the captured arrays.
+    """
+    torch: Any = sys.modules["torch"]
+    make = _call_factory(len(results), len(example), len(captured))
+    allocate = [_allocation(torch, shape, getattr(torch, dtype.name)) for shape, dtype in results]
+    shapes = [tensor.shape for tensor in example]
+    dtypes = [tensor.dtype for tensor in example]
+    arrays = [to_gpu(array) for array in captured]
+    names = {"Tensor": torch.Tensor, "stream_handle": _stream_handle(torch), "NO_RESULT": NO_RESULT}
+    return make(program, allocate, shapes, dtypes, arrays, **names)
 
-    def __call__(self, arguments: Sequence[Any]) -> Any:
-        results = [
-            self._empty(shape, dtype=dtype, device=self._device) for shape, dtype in self._results
-        ]
-        addresses = [tensor.data_ptr() for tensor in (*results, *arguments)]
-        if self._current_stream_handle():
-            # Kernels run in the default stream, which does not wait for others.
-            self._current_stream(self._device).synchronize()
-            self._run(addresses)
-            cuda.driver().synchronize()
-        else:
-            self._run(addresses)
-        return results[0] if len(results) == 1 else tuple(results)
 
-    def _current_stream_handle(self) -> int:
-        """Return the handle of the current stream; zero for the default stream."""
-        if self._stream_handle is not None:
-            return int(self._stream_handle(self._device.index or 0))
-        return int(self._current_stream(self._device).cuda_stream)
+def _allocation(torch: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
+    """Return a function that allocates a contiguous tensor, and its arguments.
+
+    PyTorch's compiled code allocates by a private function that takes a third of the time of the
+    public one, but always uses the current GPU.
+    """
+    private = getattr(getattr(torch, "_C", None), "_dynamo", None)
+    quick = getattr(getattr(private, "guards", None), "_empty_strided_cuda", None)
+    strides = tuple(prod(shape[position + 1 :]) for position in range(len(shape)))
+    if quick is not None and torch.cuda.device_count() == 1:
+        return quick, shape, strides, dtype
+
+    def allocate(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+        return torch.empty(shape, dtype=dtype, device="cuda:0")
+
+    return allocate, shape, strides, dtype
+
+
+def _stream_handle(torch: Any) -> Callable[[int], int]:
+    """Return a function that returns the handle of the current stream of a GPU.
+
+    PyTorch's private function for this takes a hundredth of the public one's time.
+    """
+    private = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    if private is not None:
+        return private
+    return lambda device: int(torch.cuda.current_stream(device).cuda_stream)
+
+
+@cache
+def _call_factory(results: int, arguments: int, captured: int) -> Callable[..., TensorCall]:
+    """Return a function that makes a call for some numbers of results and arrays.
+
+    The code has no loops, which would take a noticeable part of a call.
+    """
+    inputs = range(arguments)
+    checks = [
+        check
+        for n in inputs
+        for check in (
+            f"type(a{n}) is not Tensor", f"a{n}.dtype is not dtype{n}", f"a{n}.shape != shape{n}",
+            f"a{n}.get_device()", f"a{n}.requires_grad", f"not a{n}.is_contiguous()",
+        )
+    ]  # fmt: skip
+    outputs = [f"r{n}" for n in range(results)]
+    kinds = [f"(new{n}, rows{n}, strides{n}, kind{n})" for n in range(results)]
+    created = [f"r{n} = new{n}(rows{n}, strides{n}, kind{n})" for n in range(results)]
+    fixed = [f"c{n}" for n in range(captured)]
+    addresses = [*(f"{each}.data_ptr()" for each in outputs), *(f"p{n}" for n in inputs), *fixed]
+    text = f"""
+def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle, NO_RESULT):
+    launch, fail = program.launch, program.fail
+    [{", ".join(kinds)}] = allocations
+    [{", ".join(f"shape{n}" for n in inputs)}] = shapes
+    [{", ".join(f"dtype{n}" for n in inputs)}] = dtypes
+    [{", ".join(fixed)}] = [array.address for array in kept]
+    def call(arguments):
+        if len(arguments) != {arguments}:
+            return NO_RESULT
+        [{", ".join(f"a{n}" for n in inputs)}] = arguments
+        if {" or ".join(checks)}:
+            return NO_RESULT
+        {"; ".join(f"p{n} = a{n}.data_ptr()" for n in inputs)}
+        if ({" | ".join(f"p{n}" for n in inputs)}) & {ALIGNMENT - 1}:
+            return NO_RESULT
+        {"; ".join(created)}
+        failure = launch(stream_handle(0), {", ".join(addresses)})
+        if failure:
+            fail(failure)
+        return {", ".join(outputs)}
+    call.kept = kept  # keeps the captured arrays alive
+    return call
+"""
+    namespace: dict[str, Any] = {}
+    exec(compile(text, f"{__file__}<call>", "exec"), namespace)
+    return namespace["make"]

@@ -81,14 +81,17 @@ def test_too_little_memory_is_a_limit() -> None:
         driver.allocate(1 << 60)
 
 
-def test_a_kernel_is_given_where_its_arguments_are() -> None:
+def test_the_host_function_that_failed_is_reported() -> None:
+    driver = cuda.Driver(Library())
+    with pytest.raises(LimitationError, match=r"cuMemAllocAsync of the GPU driver failed"):
+        driver.raise_host_error(cuda.HOST_FUNCTIONS.index("allocate") << 32 | 2)
+    with pytest.raises(UserError, match=r"cuLaunchKernel of the GPU driver failed: a reason \(1\)"):
+        driver.raise_host_error(cuda.HOST_FUNCTIONS.index("launch") << 32 | 1)
+
+
+def test_a_kernel_asks_for_shared_memory() -> None:
     library = Library()
     module = cuda.Driver(library).load("")
-    numbers = [ctypes.c_uint64(7), ctypes.c_float(0.5)]
-    module.driver.launch(module.get_function("f"), (2, 3, 1), (32, 1, 1), numbers)
-    _, *counts, _, _, passed, _ = library.arguments["cuLaunchKernel"]
-    assert counts == [2, 3, 1, 32, 1, 1]
-    assert ctypes.c_float.from_address(passed[1]).value == 0.5
+    module.get_function("f", 1 << 16)
     assert library.arguments["cuModuleGetFunction"][2] == b"f"
-    module.get_function("f")
-    assert library.calls.count("cuModuleGetFunction") == 1
+    assert library.arguments["cuFuncSetAttribute"][2] == 1 << 16

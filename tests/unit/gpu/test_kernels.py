@@ -136,3 +136,19 @@ def test_sums_of_a_thread_need_no_memory() -> None:
     assert "memref.alloca" not in kernels
     assert "shared" not in kernels
     assert "iter_args" in kernels
+
+
+def test_memory_is_freed_when_a_launch_fails(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, _ = PROGRAMS["kernels after each other"]
+    program = kernel(text)
+    gpu = emulate(program.lower())
+
+    def fail(*arguments: Any) -> None:
+        raise RuntimeError("no launch")
+
+    monkeypatch.setattr(gpu, "_launch", fail)
+    with pytest.raises(RuntimeError, match="no launch"):
+        program(*values(program))
+    assert not gpu.held

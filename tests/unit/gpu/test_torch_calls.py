@@ -22,18 +22,19 @@ class Tensor:
     """A contiguous tensor; `description` counts how often its interface is read."""
 
     descriptions = 0
-    is_cuda = True
     requires_grad = False
 
     def __init__(self, array: rl.DeviceArray, offset: int = 0):
         self.array, self.offset = array, offset
         self.shape, self.dtype = array.shape, array.dtype
-        self.device = SimpleNamespace(index=0)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         Tensor.descriptions += 1
         return self.array.__cuda_array_interface__
+
+    def get_device(self) -> int:
+        return 0
 
     def is_contiguous(self) -> bool:
         return True
@@ -46,10 +47,7 @@ class Stream:
     """A stream of PyTorch; the default stream has the number zero."""
 
     def __init__(self) -> None:
-        self.cuda_stream, self.waits = 0, 0
-
-    def synchronize(self) -> None:
-        self.waits += 1
+        self.cuda_stream = 0
 
 
 @pytest.fixture
@@ -60,7 +58,7 @@ def stream(monkeypatch: pytest.MonkeyPatch) -> Stream:
         return Tensor(rl.DeviceArray(shape, np.dtype(dtype)))
 
     names = {name: np.dtype(name) for name in ("float32", "bool")}
-    cuda = SimpleNamespace(current_stream=lambda device: stream)
+    cuda = SimpleNamespace(current_stream=lambda device: stream, device_count=lambda: 1)
 
     def as_tensor(value: Any, device: str) -> Any:
         return value
@@ -110,17 +108,34 @@ def test_parameters_without_annotations(emulate: Emulate, stream: Stream) -> Non
 
 
 @pytest.mark.parametrize("is_private", [False, True])
-def test_another_stream_is_waited_for(
+def test_kernels_run_in_the_current_stream(
     emulate: Emulate, stream: Stream, is_private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_private:
-        handles = SimpleNamespace(_cuda_getCurrentRawStream=lambda index: stream.cuda_stream)
-        monkeypatch.setattr(sys.modules["torch"], "_C", handles, raising=False)
-    doubled, _ = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
+        guards = SimpleNamespace(
+            _empty_strided_cuda=lambda shape, strides, dtype: Tensor(rl.DeviceArray(shape, dtype))
+        )
+        private = SimpleNamespace(
+            _cuda_getCurrentRawStream=lambda index: stream.cuda_stream,
+            _dynamo=SimpleNamespace(guards=guards),
+        )
+        monkeypatch.setattr(sys.modules["torch"], "_C", private, raising=False)
+    doubled, gpu = start(emulate, "fun((x : 8.f32), x |> map(fun(e, e + e)))")
     stream.cuda_stream = 7
     for _ in range(2):
         assert np.array_equal(doubled(Tensor(rl.to_gpu(X))).array.numpy(), X * 2)
-    assert stream.waits == 2
+    assert gpu.streams == [7, 7]
+
+
+def test_captured_arrays_are_copied_once(
+    emulate: Emulate, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.arange(100, 108, dtype=np.float32)
+    added: Any = rl.jit(lambda x: x + weights, loops="gpu")
+    gpu = emulate(added.lower(X))
+    first = added(Tensor(rl.to_gpu(X)))
+    monkeypatch.setattr(gpu, "copy_in", None)
+    assert np.array_equal(added(first).array.numpy(), X + weights + weights)
 
 
 def test_tensors_that_need_checks_are_described(emulate: Emulate, stream: Stream) -> None:
