@@ -99,10 +99,14 @@ class Nests:
             (read,) = value.reads
             if value.body is read.variable and read.labels == value.labels:
                 return read.array
-        order = (*value.labels, *value.summed)
-        reads = tuple(self._store_if_read_often(each, order) for each in value.reads)
+        merged, splits = self._merge_axes(value) if value.summed else (value, [])
+        order = (*merged.labels, *merged.summed)
+        reads = tuple(self._store_if_read_often(each, order) for each in merged.reads)
         nodes = {each: self._reorder(each, order) for each in reads}
-        return self._level(replace(value, reads=reads), order, nodes)
+        result = self._level(replace(merged, reads=reads), order, nodes)
+        for depth, outer, inner in reversed(splits):
+            result = self._split_at(depth, outer, inner, result)
+        return result
 
     def as_nest(self, value: Contribution) -> Nest:
         """Return a contribution as a nest."""
@@ -139,6 +143,68 @@ class Nests:
                     current[depth], current[depth + 1] = current[depth + 1], current[depth]
             self._permuted[key] = result
         return self._permuted[key]
+
+    # Axes
+
+    def _merge_axes(self, nest: Nest) -> tuple[Nest, list[tuple[int, Label, Label]]]:
+        """Make one axis of two where all arrays that are read along one of them are also read along
+        the other: a tensor contraction of matrices has three axes.
+
+        Returns also the axes of the result that were merged, with their positions.
+        """
+        splits: list[tuple[int, Label, Label]] = []
+        position = 0
+        while position + 1 < len(axes := (*nest.labels, *nest.summed)):
+            merged = None
+            if position + 1 != len(nest.labels):
+                merged = self.merge(nest, axes[position], axes[position + 1])
+            if merged is None:
+                position += 1
+                continue
+            if position < len(nest.labels):
+                splits.append((position, axes[position], axes[position + 1]))
+            nest = merged
+        return nest, splits
+
+    def _split_at(self, depth: int, outer: Label, inner: Label, xs: Node) -> Node:
+        return self.builder.map_at(
+            depth, lambda each: self.builder.split(inner.length, outer.length, each), xs
+        )
+
+    def merge(self, nest: Nest, outer: Label, inner: Label) -> Nest | None:
+        """Replace two adjacent axes with one, unless an array is read along one of them only."""
+        if any((outer in read.labels) != (inner in read.labels) for read in nest.reads):
+            return None
+        label = Label(outer.length * inner.length)
+
+        def join(read: Read) -> Read:
+            if outer not in read.labels:
+                return read
+            others = [each for each in read.labels if each is not inner]
+            position = others.index(outer)
+            order = [*others[: position + 1], inner, *others[position + 1 :]]
+            array = self._reorder(read, order)
+            array = self.builder.map_at(position, self.builder.join, array)
+            return Read(read.variable, array, tuple(_replace(others, outer, [label])))
+
+        return Nest(
+            tuple(_replace([each for each in nest.labels if each is not inner], outer, [label])),
+            nest.body,
+            tuple(join(read) for read in nest.reads),
+            tuple(_replace([each for each in nest.summed if each is not inner], outer, [label])),
+        )
+
+    def split(self, nest: Nest, label: Label, outer: Label, inner: Label) -> Nest:
+        """Replace an axis with two."""
+
+        def split(read: Read) -> Read:
+            if label not in read.labels:
+                return read
+            array = self._split_at(read.labels.index(label), outer, inner, read.array)
+            return Read(read.variable, array, tuple(_replace(read.labels, label, [outer, inner])))
+
+        labels = tuple(_replace(nest.labels, label, [outer, inner]))
+        return replace(nest, labels=labels, reads=tuple(split(read) for read in nest.reads))
 
     def _level(
         self, nest: Nest, order: Sequence[Label], nodes: Mapping[Read, Node], depth: int = 0
@@ -355,6 +421,11 @@ def _factors_of(node: Node, loop: Loop) -> list[Node]:
         else:
             factors.append(current)
     return factors
+
+
+def _replace(labels: Sequence[Label], label: Label, others: Sequence[Label]) -> list[Label]:
+    """Replace a label, if it is among these, with others."""
+    return [new for each in labels for new in (others if each is label else [each])]
 
 
 def is_plain(nest: Nest) -> bool:

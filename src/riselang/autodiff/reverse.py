@@ -162,6 +162,9 @@ class Reverse:
 
     def _read_result(self, loop: Loop, result: Entry, results: Node) -> None:
         """Read the result of an iteration from memory, if computing it again is expensive."""
+        if result.node.scope is not loop.scope:
+            # All iterations have the same result, which an outer scope computes.
+            return
         operation = result.operation
         if isinstance(operation, Scalar) and operation.op not in EXPENSIVE_OPS:
             return

@@ -99,8 +99,8 @@ def _split(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leave
             for label, other in ((outer, inner), (inner, outer)):
                 if label.length == Nat.const(1) and not _reads(leaf, [label]):
                     return replace(leaf, labels=(other, *others))
-            if not _reads(leaf, [outer, inner]):
-                return replace(leaf, labels=(Label(outer.length * inner.length), *others))
+            if (joined := reverse.nests.merge(leaf, outer, inner)) is not None:
+                return joined
         return nest_of(reverse.builder, reverse.builder.join(reverse.nests.dense(leaf)))
 
     cotangents.add(entry.operands[0], [None if leaf is None else join(leaf) for leaf in leaves])
@@ -111,10 +111,8 @@ def _join(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
     count, chunk = size(entry, "n"), size(entry, "m")
 
     def split(leaf: Contribution) -> Contribution:
-        if isinstance(leaf, Nest) and not _reads(leaf, leaf.labels[:1]):
-            return replace(leaf, labels=(Label(count), Label(chunk), *leaf.labels[1:]))
-        node = reverse.nests.dense(leaf)
-        return nest_of(reverse.builder, reverse.builder.split(chunk, count, node))
+        nest = reverse.nests.as_nest(leaf)
+        return reverse.nests.split(nest, nest.labels[0], Label(count), Label(chunk))
 
     cotangents.add(entry.operands[0], [None if leaf is None else split(leaf) for leaf in leaves])
 

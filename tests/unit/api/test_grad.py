@@ -210,3 +210,23 @@ def test_a_custom_derivative_takes_arguments_by_name() -> None:
     scale.defjvp(lambda primals, tangents: (primals[0] * primals[1], tangents[0] * 7.0))
     assert scale(np.float64(2), factor=np.float64(3)) == 6
     assert rl.grad(lambda x: scale(x, factor=3.0))(np.float64(2)) == 7
+
+
+def test_a_loop_may_return_a_value_of_an_outer_scope() -> None:
+    def loss(x: Any) -> Any:
+        largest = x.max(axis=-1, keepdims=True)
+        return ((x - largest) * x).sum()
+
+    gradient = interpreted(rl.grad(loss))(np.array([1.0, 3.0, 2.0]))
+    np.testing.assert_array_equal(gradient, [-1.0, -3.0, 1.0])
+
+
+def test_sums_over_several_axes_become_one() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        joined = w.reshape(6 * 32, 64)
+        return rl.math.tanh(x | rl.map(lambda rows: rows @ joined)).sum()
+
+    w, x = np.ones((6, 32, 64), np.float32), np.ones((8, 16, 192), np.float32)
+    term = rl.jit(rl.grad(loss)).trace(w, x).term
+    kinds = [str(each) for each in recognized_computations(term, Setting("contract"))]
+    assert any("192 x 128 by 128 x 64" in kind for kind in kinds)
