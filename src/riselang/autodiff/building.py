@@ -92,6 +92,8 @@ class Builder:
         """Whether the nodes belong to a derivative in reverse mode."""
         self._operations: dict[tuple[object, ...], Node] = {}
         self._stored: dict[Node, Node] = {}
+        self._in_memory: set[Node] = set()
+        """The nodes that store a value."""
 
     @contextmanager
     def in_scope(self, scope: build.Scope) -> Generator[build.Scope]:
@@ -191,9 +193,12 @@ class Builder:
 
     def call(self, function: Node, arguments: Sequence[Node]) -> Node:
         _, result = uncurry(function.type)
-        return build.Application(
+        call = build.Application(
             result, function, list(arguments), scope=self.scope, location=self.location
         )
+        if is_use_of(call, patterns.TO_MEM):
+            self._in_memory.add(call)
+        return call
 
     # Patterns
 
@@ -350,7 +355,8 @@ class Builder:
 
     def store(self, value: Node) -> Node:
         """Store a computed array in memory, since it is read often; equal ones share a node."""
-        if build.is_view_node(value) or not isinstance(value.type, ArrayType):
+        is_view = build.is_view_node(value, self._in_memory)
+        if is_view or not isinstance(value.type, ArrayType):
             return value
         if value not in self._stored:
             self._stored[value] = self.apply(patterns.TO_MEM, ["heap", value.type], value)

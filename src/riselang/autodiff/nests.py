@@ -88,6 +88,8 @@ class Nests:
         self.builder = builder
         self._permuted: dict[tuple[Node, tuple[int, ...]], Node] = {}
         self._products: dict[tuple[Loop | Node, ...], Node] = {}
+        self._splits: dict[Node, tuple[int, Node]] = {}
+        """For each array with a split axis, the axis and the original array."""
 
     # Computing a nest
 
@@ -167,9 +169,15 @@ class Nests:
         return nest, splits
 
     def _split_at(self, depth: int, outer: Label, inner: Label, xs: Node) -> Node:
-        return self.builder.map_at(
+        result = self.builder.map_at(
             depth, lambda each: self.builder.split(inner.length, outer.length, each), xs
         )
+        self._splits[result] = depth, xs
+        return result
+
+    def _join_at(self, depth: int, xs: Node) -> Node:
+        axis, source = self._splits.get(xs, (None, xs))
+        return source if axis == depth else self.builder.map_at(depth, self.builder.join, xs)
 
     def merge(self, nest: Nest, outer: Label, inner: Label) -> Nest | None:
         """Replace two adjacent axes with one, unless an array is read along one of them only."""
@@ -183,8 +191,7 @@ class Nests:
             others = [each for each in read.labels if each is not inner]
             position = others.index(outer)
             order = [*others[: position + 1], inner, *others[position + 1 :]]
-            array = self._reorder(read, order)
-            array = self.builder.map_at(position, self.builder.join, array)
+            array = self._join_at(position, self._reorder(read, order))
             return Read(read.variable, array, tuple(_replace(others, outer, [label])))
 
         return Nest(

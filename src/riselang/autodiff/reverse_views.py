@@ -20,12 +20,15 @@ from riselang.dialects.rise.types import (
     RiseType,
     element_of,
     idx,
+    index,
     leaves,
 )
 from riselang.nat import Nat
 from riselang.term.build import Node
 from riselang.term.nodes import Pattern
 
+MAX_UNROLLED_WINDOW = 16
+"""The largest window whose elements are added by one expression."""
 Transposition = Callable[[Reverse, Entry, Node], Node]
 """Returns the cotangent of the operand of a view, given that of the result."""
 
@@ -210,8 +213,8 @@ def _add_at(
             continue
         value = reverse.nests.as_dense_nest(leaf)
         label = value.labels[0]
-        index = nest_at(reverse.builder, indices, (label,))
-        results.append(Sparse((label,), (index,), (bound,), value))
+        position = nest_at(reverse.builder, indices, (label,))
+        results.append(Sparse((label,), (position,), (bound,), value))
     cotangents.add(xs, results)
 
 
@@ -225,7 +228,7 @@ def _gather(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leav
 def _at(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
     position, xs = _operands(entry)
     bound = size(entry, "n")
-    index = nest_at(reverse.builder, position.node, ())
+    own = nest_at(reverse.builder, position.node, ())
     results: list[Contribution | None] = []
     for leaf in leaves:
         if leaf is None:
@@ -235,10 +238,10 @@ def _at(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) 
             results.append(replace(nest, labels=(Label(bound), *nest.labels)))
         elif isinstance(leaf, Sparse):
             loops = leaf.loops
-            outer = Nest(loops, index.body, index.reads)
+            outer = Nest(loops, own.body, own.reads)
             results.append(Sparse(loops, (outer, *leaf.indices), (bound, *leaf.bounds), leaf.value))
         else:
-            results.append(Sparse((), (index,), (bound,), reverse.nests.as_dense_nest(leaf)))
+            results.append(Sparse((), (own,), (bound,), reverse.nests.as_dense_nest(leaf)))
     cotangents.add(xs, results)
 
 
@@ -257,7 +260,10 @@ def _slide(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leave
 
 def add_windows(reverse: Reverse, entry: Entry, node: Node) -> Node:
     """Add overlapping windows: element i is the sum of element j of window i - j for all j."""
-    builder, length = reverse.builder, size(entry, "sz")
+    length = size(entry, "sz")
+    if length.is_constant and length.constant <= MAX_UNROLLED_WINDOW:
+        return _add_shifted_columns(reverse, length.constant, node)
+    builder = reverse.builder
     padded = builder.pad_zeros(length - 1, length - 1, node)
     sizes = [size(entry, "n") + length - 1, length, Nat.const(1), element_of(node.type)]
     windows = builder.apply(patterns.SLIDE, sizes, padded)
@@ -269,6 +275,20 @@ def add_windows(reverse: Reverse, entry: Entry, node: Node) -> Node:
         )
 
     return builder.map(diagonal, windows)
+
+
+def _add_shifted_columns(reverse: Reverse, length: int, windows: Node) -> Node:
+    """Add the arrays of the elements j of all windows, each shifted by j."""
+    builder = reverse.builder
+
+    def shifted(j: int) -> Contribution:
+        position = builder.clamp_idx(Nat.const(length), builder.number(j, index))
+        column = builder.map(lambda window: builder.at(position, window), windows)
+        padded = builder.pad_zeros(Nat.const(j), Nat.const(length - 1 - j), column)
+        return nest_of(builder, padded)
+
+    total = reverse.nests.total([shifted(j) for j in range(length)])
+    return builder.store(reverse.nests.dense(total))
 
 
 @rule(patterns.UPDATE_AT)
