@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import copysign
 
-from xdsl.dialects import arith, llvm, memref, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from riselang.dialects.rise import types
 from riselang.dialects.rise.dot_units import DotUnit
@@ -97,8 +97,12 @@ class _DotProductBuilder:
     def add(self, op: Operation) -> SSAValue:
         return self.emitter.add(op).results[0]
 
-    def call(self, intrinsic: str, operands: Sequence[SSAValue]) -> None:
-        self.emitter.add(llvm.CallIntrinsicOp(intrinsic, operands, []))
+    def call(
+        self, intrinsic: str, operands: Sequence[SSAValue], *results: Attribute
+    ) -> Sequence[SSAValue]:
+        from xdsl.dialects import llvm  # importing it takes as long as lowering a small program
+
+        return self.emitter.add(llvm.CallIntrinsicOp(intrinsic, operands, results)).results
 
     def index(self, number: int) -> SSAValue:
         return self.emitter.constant(number)
@@ -171,6 +175,8 @@ class _TileBuilder(_DotProductBuilder):
 
     def pointer(self, buffer: SSAValue, offset: SSAValue) -> SSAValue:
         """The address that is `offset` bytes behind the start of a buffer."""
+        from xdsl.dialects import llvm
+
         start = self.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
         address = self.add(arith.IndexCastOp(self.add(arith.AddiOp(start, offset)), i64))
         return self.add(llvm.IntToPtrOp(address))
@@ -254,9 +260,8 @@ class _VectorBuilder(_DotProductBuilder):
 
     def dot(self, accumulator: SSAValue, rows: SSAValue, columns: SSAValue) -> SSAValue:
         operands = [accumulator, rows, columns]
-        return self.add(
-            llvm.CallIntrinsicOp(INTRINSICS[self.unit.name], operands, [accumulator.type])
-        )
+        (total,) = self.call(INTRINSICS[self.unit.name], operands, accumulator.type)
+        return total
 
     def bias(self, rows: Operand) -> Operand:
         """Return a copy of rows whose bytes are larger by 128, and unsigned.
