@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import pytest
 
+from riselang.support import garbage_collection
 from riselang.support.garbage_collection import INFREQUENT_THRESHOLDS, infrequent_gc
+
+
+class Cycle:
+    """An object that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
 
 
 def test_it_is_as_before_afterwards() -> None:
@@ -54,3 +63,57 @@ def test_one_who_collects_nothing_is_left_alone() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def young_objects() -> int:
+    return len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
+
+
+@pytest.fixture
+def moved(monkeypatch: pytest.MonkeyPatch) -> garbage_collection._OldGeneration:
+    generation = garbage_collection._OldGeneration()
+    monkeypatch.setattr(garbage_collection, "_old_generation", generation)
+    return generation
+
+
+def test_objects_of_a_compilation_are_moved_and_garbage_is_freed_later(
+    moved: garbage_collection._OldGeneration,
+) -> None:
+    with infrequent_gc():
+        cycles = [Cycle() for _ in range(5000)]
+        references = [weakref.ref(cycle) for cycle in cycles]
+        del cycles
+    assert young_objects() < 1000
+    assert moved.moved_objects >= 5000
+    gc.collect()
+    assert not any(reference() for reference in references)
+
+
+def test_few_objects_are_moved_between_full_collections(
+    moved: garbage_collection._OldGeneration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(garbage_collection, "MAX_MOVED_OBJECTS", 8000)
+    for _ in range(3):
+        with infrequent_gc():
+            references = [weakref.ref(Cycle()) for _ in range(2500)]
+            assert len(references) == 2500
+    assert 2500 <= moved.moved_objects <= 8000
+    gc.collect()
+    with infrequent_gc():
+        pass
+    assert moved.moved_objects < 5000
+
+
+def test_what_the_application_has_frozen_stays_frozen(
+    moved: garbage_collection._OldGeneration,
+) -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with infrequent_gc():
+            cycles = [Cycle() for _ in range(5000)]
+        assert len(cycles) == 5000
+        assert gc.get_freeze_count() >= 0.9 * frozen
+        assert not moved.moved_objects
+    finally:
+        gc.unfreeze()
