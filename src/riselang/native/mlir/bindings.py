@@ -104,9 +104,13 @@ def load_wheel() -> None:
     _wheel()
 
 
-def new_context() -> Any:
-    """Create a single-threaded context: the threads of a pool would not survive a fork."""
-    context = _wheel().ir.Context()
+def new_context(dialects: Sequence[str] | None = None) -> Any:
+    """Create a single-threaded context: the threads of a pool would not survive a fork.
+
+    All dialects are loaded, or only `dialects`; the others are loaded when an op is parsed or a
+    pass that depends on them runs.
+    """
+    context = _wheel().ir.Context(load_on_create_dialects=dialects)
     context.enable_multithreading(False)
     return context
 
@@ -147,11 +151,15 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     return str(_run_in_context(text, pipeline, translate))
 
 
+_CREATED = ("llvm",)
+"""The dialects whose ops the steps implemented here create without parsing any text."""
+
+
 def _run_in_context(text: str, pipeline: Sequence[str], extract: Any = str) -> Any:
     with time_span("import MLIR"):
         ir = _wheel().ir
     # One context for each compilation: nothing is shared between threads.
-    with hold_forks(), time_span("MLIR"), new_context(), ir.Location.unknown():
+    with hold_forks(), time_span("MLIR"), new_context(_CREATED), ir.Location.unknown():
         with time_span("parse"):
             module = _parse(text)
         try:
@@ -251,10 +259,13 @@ def _hoist_allocas_per_function(module: Any) -> None:
     """Hoist allocations out of parallel loops that run in one thread."""
     for function in _functions(module):
         for loop in _ops_named("scf.parallel", function):
-            first = function.regions[0].blocks[0].operations[0]
             for alloca in _allocas(loop):
-                alloca.move_before(first)
+                alloca.move_before(_first_op(function))
             _hoist_heap_allocations(loop)
+
+
+def _first_op(function: Any) -> Any:
+    return _find_ops(function, lambda name: True, limit=2)[1]
 
 
 def _functions(module: Any) -> list[Any]:
@@ -265,7 +276,9 @@ def _ops_named(name: str, operation: Any) -> list[Any]:
     return _find_ops(operation, lambda each: each == name)
 
 
-def _find_ops(operation: Any, wanted: Callable[[str], bool], closed: str = "") -> list[Any]:
+def _find_ops(
+    operation: Any, wanted: Callable[[str], bool], closed: str = "", limit: int | None = None
+) -> list[Any]:
     """Return the ops with a wanted name in an op, including it, outer ones first.
 
     Ops inside of `closed` ops are skipped. Unlike iterating over a block, a walk does not create
@@ -277,6 +290,8 @@ def _find_ops(operation: Any, wanted: Callable[[str], bool], closed: str = "") -
     def visit(inner: Any) -> Any:
         if wanted(inner.name):
             ops.append(inner)
+        if len(ops) == limit:
+            return result.INTERRUPT
         return result.SKIP if inner.name == closed else result.ADVANCE
 
     operation.walk(visit, _wheel().ir.WalkOrder.PRE_ORDER)
