@@ -5,9 +5,12 @@
 ; of iterations until none is left. No thread waits for another one to arrive: a worker that wakes
 ; up late finds fewer iterations, or none, and the caller waits only for the workers that joined.
 ;
-; A job describes one loop and lives on the stack of its caller. Jobs of several callers are in a
-; list, and a worker joins the first one that is open. A parallel loop inside of another one runs in
-; the thread that reaches it; a pthread key holds the job that a thread executes.
+; A job describes one loop. There are a few jobs that several callers can share with the workers; if
+; all of them are in use, a caller executes its loop alone. A worker joins the first job that is open,
+; by one atomic operation on its state: a lock would let the workers arrive one after another. The
+; state counts the workers that execute the job (bits 0 to 15), counts those that may still join (bits
+; 16 to 31), and contains whether a caller owns the job (bit 32). A parallel loop inside of another
+; one runs in the thread that reaches it; a pthread key holds the job that a thread executes.
 ;
 ; If the body ends early in a thread, because of a signal or since memory runs out, the others take no
 ; more iterations. The call ends when all of them have left the job.
@@ -15,26 +18,27 @@
 ; Threads wait in two steps: they poll for a fraction of a millisecond, and then sleep. After a fork,
 ; the process identifier differs from the stored one, and the pool starts again without workers.
 
+%line = type [8 x i64]
 %job = type {
-  ptr,                                       ; 0: the next job in the list
-  ptr,                                       ; 1: the previous job, or null
-  ptr,                                       ; 2: the function
-  ptr,                                       ; 3: its argument
-  i64,                                       ; 4: the number of iterations that were taken
-  i64,                                       ; 5: the number of iterations
-  i64,                                       ; 6: the first iteration
-  i64,                                       ; 7: how many threads may execute it, its caller included
-  i64,                                       ; 8: how many workers may still join
-  i64,                                       ; 9: the number of workers that execute it
-  i64                                        ; 10: the reason why the body ended early, or 0
+  i64,                                       ; 0: the state
+  [7 x i64],                                 ; the next fields are in another cache line
+  i64,                                       ; 2: the number of iterations that were taken
+  [7 x i64],
+  ptr,                                       ; 4: the function
+  ptr,                                       ; 5: its argument
+  i64,                                       ; 6: the number of iterations
+  i64,                                       ; 7: the first iteration
+  i64,                                       ; 8: how many threads may execute it, its caller included
+  i64,                                       ; 9: the reason why the body ended early, or 0
+  [2 x i64]
 }
 
-@rise_pool_jobs = LINKAGE global ptr null
+@rise_pool_jobs = LINKAGE global [JOBS x %job] zeroinitializer, align 64
+@rise_pool_published = LINKAGE global %line zeroinitializer, align 64    ; the number of jobs that were ever open
+@rise_pool_sleeping = LINKAGE global %line zeroinitializer, align 64     ; workers that wait for a job
+@rise_pool_waiting = LINKAGE global i64 0              ; callers that wait for workers
 @rise_pool_worker_count = LINKAGE global i64 0
 @rise_pool_thread_count = LINKAGE global i64 0         ; as set; 0: not set
-@rise_pool_published = LINKAGE global i64 0            ; the number of jobs that were ever in the list
-@rise_pool_sleeping = LINKAGE global i64 0             ; workers that wait for a job
-@rise_pool_waiting = LINKAGE global i64 0              ; callers that wait for workers
 @rise_pool_owner = LINKAGE global i32 0                ; the process of the pool; negative while it is initialized
 @rise_pool_key = LINKAGE global i32 0
 @rise_pool_mutex = LINKAGE global [16 x i64] zeroinitializer
@@ -65,6 +69,8 @@ declare ptr @getenv(ptr)
 declare i32 @atoi(ptr)
 declare i64 @sysconf(i32)
 declare i32 @clock_gettime(i32, ptr)
+declare i64 @llvm.umin.i64(i64, i64)
+declare void @llvm.x86.sse2.pause()
 
 ; Start the pool in this process, unless it was. The first thread of a process or of a forked child
 ; that arrives here initializes it, and others wait for it. A child may be forked while another thread
@@ -95,9 +101,9 @@ key:
   call i32 @pthread_key_create(ptr @rise_pool_key, ptr null)
   br label %reset
 reset:
-  store ptr null, ptr @rise_pool_jobs
-  store i64 0, ptr @rise_pool_worker_count
-  store i64 0, ptr @rise_pool_sleeping
+  store [JOBS x %job] zeroinitializer, ptr @rise_pool_jobs
+  store atomic i64 0, ptr @rise_pool_worker_count monotonic, align 8
+  store atomic i64 0, ptr @rise_pool_sleeping monotonic, align 8
   store atomic i64 0, ptr @rise_pool_waiting monotonic, align 8
   call i32 @pthread_mutex_init(ptr @rise_pool_mutex, ptr null)
   call i32 @pthread_mutex_init(ptr @rise_pool_reduction_mutex, ptr null)
@@ -166,7 +172,7 @@ start:
 count:
   %before = load i64, ptr @rise_pool_worker_count
   %after = add i64 %before, 1
-  store i64 %after, ptr @rise_pool_worker_count
+  store atomic i64 %after, ptr @rise_pool_worker_count monotonic, align 8
   %more = icmp slt i64 %after, %wanted
   br i1 %more, label %start, label %finish
 finish:
@@ -188,6 +194,12 @@ define LINKAGE i64 @rise_pool_nanoseconds() {
   ret i64 %sum
 }
 
+; Let another thread on the same core run while this one polls.
+define LINKAGE void @rise_pool_pause() {
+  PAUSE
+  ret void
+}
+
 ; Wait until a number is equal to a value, or differs from it, but not long; return whether it does.
 define LINKAGE i1 @rise_pool_poll(ptr %place, i64 %value, i1 %wanted) {
 begin:
@@ -199,6 +211,7 @@ look:
   %done = icmp eq i1 %equal, %wanted
   br i1 %done, label %yes, label %check
 check:
+  call void @rise_pool_pause()
   %now = call i64 @rise_pool_nanoseconds()
   %passed = sub i64 %now, %start
   %patient = icmp ult i64 %passed, POLLING
@@ -227,19 +240,16 @@ poll:
   br i1 %changed, label %look, label %sleep
 sleep:
   call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
-  %last = load atomic i64, ptr @rise_pool_published monotonic, align 8
+  atomicrmw add ptr @rise_pool_sleeping, i64 1 seq_cst
+  ; A caller publishes its job before it looks for sleeping workers.
+  %last = load atomic i64, ptr @rise_pool_published seq_cst, align 8
   %late = icmp ne i64 %last, %seen
   br i1 %late, label %wake, label %wait
 wait:
-  %before = load i64, ptr @rise_pool_sleeping
-  %more = add i64 %before, 1
-  store i64 %more, ptr @rise_pool_sleeping
   call i32 @pthread_cond_wait(ptr @rise_pool_job_arrived, ptr @rise_pool_mutex)
-  %after = load i64, ptr @rise_pool_sleeping
-  %less = sub i64 %after, 1
-  store i64 %less, ptr @rise_pool_sleeping
   br label %wake
 wake:
+  atomicrmw sub ptr @rise_pool_sleeping, i64 1 seq_cst
   call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
   br label %look
 }
@@ -247,35 +257,34 @@ wake:
 ; Join the first open job, or return null.
 define LINKAGE ptr @rise_pool_join() {
 begin:
-  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
-  %first = load ptr, ptr @rise_pool_jobs
   br label %look
 look:
-  %job = phi ptr [ %first, %begin ], [ %next, %closed ]
-  %none = icmp eq ptr %job, null
-  br i1 %none, label %done, label %check
+  %number = phi i64 [ 0, %begin ], [ %next, %closed ]
+  %job = getelementptr [JOBS x %job], ptr @rise_pool_jobs, i64 0, i64 %number
+  br label %check
 check:
-  %open = getelementptr %job, ptr %job, i32 0, i32 8
-  %places = load atomic i64, ptr %open monotonic, align 8
-  %is_open = icmp sgt i64 %places, 0
+  %state = load atomic i64, ptr %job monotonic, align 8
+  %open = and i64 %state, OPEN
+  %is_open = icmp ne i64 %open, 0
   br i1 %is_open, label %enter, label %closed
 closed:
-  %next = load ptr, ptr %job
-  br label %look
+  %next = add i64 %number, 1
+  %more = icmp ult i64 %next, JOBS
+  br i1 %more, label %look, label %none
 enter:
-  atomicrmw sub ptr %open, i64 1 monotonic
-  %running = getelementptr %job, ptr %job, i32 0, i32 9
-  atomicrmw add ptr %running, i64 1 monotonic
-  br label %done
+  %joined = sub i64 %state, ONE_JOINS
+  %tried = cmpxchg ptr %job, i64 %state, i64 %joined acquire monotonic
+  %won = extractvalue { i64, i1 } %tried, 1
+  br i1 %won, label %done, label %check
 done:
-  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
   ret ptr %job
+none:
+  ret ptr null
 }
 
 ; Leave a job, which may end with this, and wake the callers that sleep.
 define LINKAGE void @rise_pool_leave(ptr %job) {
-  %running = getelementptr %job, ptr %job, i32 0, i32 9
-  atomicrmw sub ptr %running, i64 1 seq_cst
+  atomicrmw sub ptr %job, i64 1 seq_cst
   %callers = load atomic i64, ptr @rise_pool_waiting seq_cst, align 8
   %none = icmp eq i64 %callers, 0
   br i1 %none, label %done, label %wake
@@ -295,80 +304,98 @@ define LINKAGE void @rise_pool_execute(ptr %job) {
   %key = load i32, ptr @rise_pool_key
   %outer = call ptr @pthread_getspecific(i32 %key)
   call i32 @pthread_setspecific(i32 %key, ptr %job)
-  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 4
   %function = load ptr, ptr %function_place
-  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 5
   %argument = load ptr, ptr %argument_place
   %reason = call i64 @rise_run_body(ptr %function, ptr %number, ptr %argument)
   call i32 @pthread_setspecific(i32 %key, ptr %outer)
   %returned = icmp eq i64 %reason, 0
   br i1 %returned, label %done, label %end
 end:
-  %reason_place = getelementptr %job, ptr %job, i32 0, i32 10
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
   store atomic i64 %reason, ptr %reason_place monotonic, align 8
-  %taken_place = getelementptr %job, ptr %job, i32 0, i32 4
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
   store atomic i64 ALL_TAKEN, ptr %taken_place monotonic, align 8
   br label %done
 done:
   ret void
 }
 
-; Put a job into the list, with workers for it.
+; Become the owner of a job that is not in use, or return null.
+define LINKAGE ptr @rise_pool_acquire() {
+begin:
+  br label %look
+look:
+  %number = phi i64 [ 0, %begin ], [ %next, %used ]
+  %job = getelementptr [JOBS x %job], ptr @rise_pool_jobs, i64 0, i64 %number
+  %tried = cmpxchg ptr %job, i64 0, i64 OWNED acquire monotonic
+  %won = extractvalue { i64, i1 } %tried, 1
+  br i1 %won, label %done, label %used
+used:
+  %next = add i64 %number, 1
+  %more = icmp ult i64 %next, JOBS
+  br i1 %more, label %look, label %none
+done:
+  ret ptr %job
+none:
+  ret ptr null
+}
+
+; Open a job for some workers, and start or wake them.
 define LINKAGE void @rise_pool_publish(ptr %job, i64 %workers) {
-  %open = getelementptr %job, ptr %job, i32 0, i32 8
-  store i64 %workers, ptr %open
+begin:
+  %present = load atomic i64, ptr @rise_pool_worker_count monotonic, align 8
+  %enough = icmp sge i64 %present, %workers
+  br i1 %enough, label %open, label %start
+start:
   call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
   call void @rise_pool_start_workers(i64 %workers)
-  %first = load ptr, ptr @rise_pool_jobs
-  store ptr %first, ptr %job
-  %alone = icmp eq ptr %first, null
-  br i1 %alone, label %put, label %link
-link:
-  %back = getelementptr %job, ptr %first, i32 0, i32 1
-  store ptr %job, ptr %back
-  br label %put
-put:
-  store ptr %job, ptr @rise_pool_jobs
-  atomicrmw add ptr @rise_pool_published, i64 1 release
-  %sleeping = load i64, ptr @rise_pool_sleeping
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
+  br label %open
+open:
+  %places = mul i64 %workers, ONE_PLACE
+  %state = or i64 %places, OWNED
+  store atomic i64 %state, ptr %job release, align 8
+  atomicrmw add ptr @rise_pool_published, i64 1 seq_cst
+  %sleeping = load atomic i64, ptr @rise_pool_sleeping seq_cst, align 8
   %awake = icmp eq i64 %sleeping, 0
   br i1 %awake, label %done, label %wake
 wake:
+  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
   call i32 @pthread_cond_broadcast(ptr @rise_pool_job_arrived)
+  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
   br label %done
 done:
-  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
   ret void
 }
 
-; Take a job out of the list, and wait for the workers that joined it.
+; Keep further workers from joining a job.
+define LINKAGE void @rise_pool_close(ptr %job) {
+  %state = load atomic i64, ptr %job monotonic, align 8
+  %open = and i64 %state, OPEN
+  %is_closed = icmp eq i64 %open, 0
+  br i1 %is_closed, label %done, label %close
+close:
+  atomicrmw and ptr %job, i64 NOT_OPEN monotonic
+  br label %done
+done:
+  ret void
+}
+
+; Close a job, and wait for the workers that joined it.
 define LINKAGE void @rise_pool_finish(ptr %job) {
 begin:
-  %back = getelementptr %job, ptr %job, i32 0, i32 1
-  %running = getelementptr %job, ptr %job, i32 0, i32 9
-  call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
-  %next = load ptr, ptr %job
-  %previous = load ptr, ptr %back
-  %is_first = icmp eq ptr %previous, null
-  %place = select i1 %is_first, ptr @rise_pool_jobs, ptr %previous
-  store ptr %next, ptr %place
-  %is_last = icmp eq ptr %next, null
-  br i1 %is_last, label %unlock, label %link
-link:
-  %next_back = getelementptr %job, ptr %next, i32 0, i32 1
-  store ptr %previous, ptr %next_back
-  br label %unlock
-unlock:
-  call i32 @pthread_mutex_unlock(ptr @rise_pool_mutex)
-  %all_left = call i1 @rise_pool_poll(ptr %running, i64 0, i1 true)
+  call void @rise_pool_close(ptr %job)
+  %all_left = call i1 @rise_pool_poll(ptr %job, i64 OWNED, i1 true)
   br i1 %all_left, label %done, label %sleep
 sleep:
   call i32 @pthread_mutex_lock(ptr @rise_pool_mutex)
   atomicrmw add ptr @rise_pool_waiting, i64 1 seq_cst
   br label %check
 check:
-  %remaining = load atomic i64, ptr %running seq_cst, align 8
-  %none = icmp eq i64 %remaining, 0
+  %state = load atomic i64, ptr %job seq_cst, align 8
+  %none = icmp eq i64 %state, OWNED
   br i1 %none, label %wake, label %wait
 wait:
   call i32 @pthread_cond_wait(ptr @rise_pool_job_finished, ptr @rise_pool_mutex)
@@ -381,37 +408,62 @@ done:
   ret void
 }
 
+; Set the fields of a job except its state.
+define LINKAGE void @rise_pool_describe(ptr %job, ptr %function, ptr %argument, i64 %threads) {
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
+  store atomic i64 0, ptr %taken_place monotonic, align 8
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 4
+  store ptr %function, ptr %function_place
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 5
+  store ptr %argument, ptr %argument_place
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 8
+  store i64 %threads, ptr %threads_place
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
+  store atomic i64 0, ptr %reason_place monotonic, align 8
+  ret void
+}
+
+; Return the reason why the body of a job ended early, or 0.
+define LINKAGE i64 @rise_pool_reason(ptr %job) {
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
+  %reason = load atomic i64, ptr %reason_place monotonic, align 8
+  ret i64 %reason
+}
+
 ; Execute a parallel loop: `function`, called with `argument` by one thread or more.
 define VISIBLE void @rise_parallel(ptr %function, ptr %argument) {
+begin:
   call void @rise_pool_prepare()
-  %job = alloca %job
-  store %job zeroinitializer, ptr %job
-  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
-  store ptr %function, ptr %function_place
-  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
-  store ptr %argument, ptr %argument_place
-  %threads_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %own_job = alloca %job
   %key = load i32, ptr @rise_pool_key
   %outer = call ptr @pthread_getspecific(i32 %key)
   %is_outermost = icmp eq ptr %outer, null
   %count = load atomic i64, ptr @rise_pool_thread_count monotonic, align 8
   %has_workers = icmp sgt i64 %count, 1
   %parallel = and i1 %is_outermost, %has_workers
-  br i1 %parallel, label %share, label %alone
+  br i1 %parallel, label %acquire, label %alone
+acquire:
+  %shared_job = call ptr @rise_pool_acquire()
+  %none = icmp eq ptr %shared_job, null
+  br i1 %none, label %alone, label %share
 alone:
-  store i64 1, ptr %threads_place
-  call void @rise_pool_execute(ptr %job)
+  store i64 OWNED, ptr %own_job
+  call void @rise_pool_describe(ptr %own_job, ptr %function, ptr %argument, i64 1)
+  call void @rise_pool_execute(ptr %own_job)
+  %own_reason = call i64 @rise_pool_reason(ptr %own_job)
   br label %check
 share:
-  store i64 %count, ptr %threads_place
-  %workers = sub i64 %count, 1
-  call void @rise_pool_publish(ptr %job, i64 %workers)
-  call void @rise_pool_execute(ptr %job)
-  call void @rise_pool_finish(ptr %job)
+  %wanted = sub i64 %count, 1
+  %workers = call i64 @llvm.umin.i64(i64 %wanted, i64 MAX_WORKERS)
+  call void @rise_pool_describe(ptr %shared_job, ptr %function, ptr %argument, i64 %count)
+  call void @rise_pool_publish(ptr %shared_job, i64 %workers)
+  call void @rise_pool_execute(ptr %shared_job)
+  call void @rise_pool_finish(ptr %shared_job)
+  %shared_reason = call i64 @rise_pool_reason(ptr %shared_job)
+  store atomic i64 0, ptr %shared_job release, align 8
   br label %check
 check:
-  %reason_place = getelementptr %job, ptr %job, i32 0, i32 10
-  %reason = load atomic i64, ptr %reason_place monotonic, align 8
+  %reason = phi i64 [ %own_reason, %alone ], [ %shared_reason, %share ]
   %returned = icmp eq i64 %reason, 0
   br i1 %returned, label %done, label %end
 end:
@@ -427,15 +479,24 @@ define LINKAGE ptr @rise_pool_current_job() {
   ret ptr %job
 }
 
-; Start the loop in this thread. All threads of a job store the same bounds.
+; Start the loop in this thread. All threads of a job have the same bounds; one of them stores them.
 define VISIBLE void @rise_dispatch_init_8u(ptr %location, i32 %thread, i32 %schedule, i64 %first, i64 %last, i64 %step, i64 %chunk) {
   %job = call ptr @rise_pool_current_job()
-  %total_place = getelementptr %job, ptr %job, i32 0, i32 5
-  %first_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 7
   %length = sub i64 %last, %first
   %total = add i64 %length, 1
+  %known_total = load atomic i64, ptr %total_place monotonic, align 8
+  %known_first = load atomic i64, ptr %first_place monotonic, align 8
+  %same_total = icmp eq i64 %known_total, %total
+  %same_first = icmp eq i64 %known_first, %first
+  %known = and i1 %same_total, %same_first
+  br i1 %known, label %done, label %store
+store:
   store atomic i64 %total, ptr %total_place monotonic, align 8
   store atomic i64 %first, ptr %first_place monotonic, align 8
+  br label %done
+done:
   ret void
 }
 
@@ -444,10 +505,10 @@ define VISIBLE void @rise_dispatch_init_8u(ptr %location, i32 %thread, i32 %sche
 define VISIBLE i32 @rise_dispatch_next_8u(ptr %location, i32 %thread, ptr %is_last, ptr %lower, ptr %upper, ptr %stride) {
 begin:
   %job = call ptr @rise_pool_current_job()
-  %taken_place = getelementptr %job, ptr %job, i32 0, i32 4
-  %total_place = getelementptr %job, ptr %job, i32 0, i32 5
-  %first_place = getelementptr %job, ptr %job, i32 0, i32 6
-  %threads_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 8
   %total = load atomic i64, ptr %total_place monotonic, align 8
   %first = load atomic i64, ptr %first_place monotonic, align 8
   %threads = load i64, ptr %threads_place
@@ -480,8 +541,7 @@ store:
   store i64 1, ptr %stride
   ret i32 1
 end:
-  %open = getelementptr %job, ptr %job, i32 0, i32 8
-  store atomic i64 0, ptr %open monotonic, align 8
+  call void @rise_pool_close(ptr %job)
   ret i32 0
 }
 

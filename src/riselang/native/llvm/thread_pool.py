@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import re
 import sys
 from collections.abc import Callable
@@ -29,8 +30,17 @@ STACK_BYTES = 1 << 23
 """The size of a worker's stack, as that of the main thread on Linux."""
 POLLING_NANOSECONDS = 200_000
 """How long a thread polls before it sleeps: longer than the time between two calls from Python."""
+MAX_JOBS = 8
+"""The number of parallel loops that share the workers at a time."""
+MAX_WORKERS = (1 << 16) - 1
+"""The maximum number of workers of a loop, which is a part of the state of its job."""
+ONE_PLACE = 1 << 16
+"""The number that one worker adds to the state of a job if it may join."""
+_PAUSE = "call void @llvm.x86.sse2.pause()"
+_PAUSES = {"x86_64": _PAUSE, "amd64": _PAUSE}
+"""The instruction of a thread that polls, by the architecture."""
 _IS_DARWIN = sys.platform == "darwin"
-_CONSTANTS = {
+_CONSTANTS: dict[str, int | str] = {
     "STACK": STACK_BYTES,
     "POLLING": POLLING_NANOSECONDS,
     "CLOCK": 6 if _IS_DARWIN else 1,  # CLOCK_MONOTONIC
@@ -38,6 +48,14 @@ _CONSTANTS = {
     "SET_MASK": 3 if _IS_DARWIN else 2,  # SIG_SETMASK
     "DETACHED": 2 if _IS_DARWIN else 1,  # PTHREAD_CREATE_DETACHED
     "ALL_TAKEN": (1 << 63) - 1,
+    "JOBS": MAX_JOBS,
+    "MAX_WORKERS": MAX_WORKERS,
+    "ONE_PLACE": ONE_PLACE,
+    "ONE_JOINS": ONE_PLACE - 1,
+    "OPEN": MAX_WORKERS * ONE_PLACE,
+    "NOT_OPEN": ~(MAX_WORKERS * ONE_PLACE),
+    "OWNED": 1 << 32,
+    "PAUSE": _PAUSES.get(platform.machine().lower(), ""),
 }
 _GUARD_DECLARATIONS = """
 declare i64 @rise_run_body(ptr, ptr, ptr)
@@ -98,8 +116,8 @@ def linked_pool_ir() -> str:
 def _pool_ir(linkage: str, visible: str, guard_functions: str) -> str:
     text = resources.files("riselang.native.llvm").joinpath("thread_pool.ll").read_text()
     text = (text + guard_functions).replace("LINKAGE", linkage).replace("VISIBLE ", visible)
-    for name, number in _CONSTANTS.items():
-        text = re.sub(rf"\b{name}\b", str(number), text)
+    for name, value in _CONSTANTS.items():
+        text = re.sub(rf"\b{name}\b", str(value), text)
     return text
 
 
