@@ -19,19 +19,26 @@ from riselang.api.complex_arrays import (
 from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.runtime import torch_calls
+from riselang.runtime.array_calls import NativeCall, PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
 from riselang.runtime.device_arrays import new_device_array
 from riselang.runtime.executable import Executable, Parameter
-from riselang.runtime.fast_calls import Call
 from riselang.support.complex_views import view_if_complex
 from riselang.support.counts import format_count
-from riselang.support.errors import CheckError, OutOfRangeError, SourceLocation, UserError
+from riselang.support.errors import (
+    CheckError,
+    OutOfRangeError,
+    RiseError,
+    SourceLocation,
+    UserError,
+)
 from riselang.support.html import code, details, paragraph, table
+from riselang.support.lazy import cached_property
 from riselang.support.observations import recording
 from riselang.support.profiling import time_span
-from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface, flatten
-from riselang.support.tracebacks import with_short_tracebacks
+from riselang.support.structures import LEAF, PLAIN_INTERFACE, Interface, Structure, flatten
+from riselang.support.tracebacks import shorten_traceback
 from riselang.term.cost import Cost
 from riselang.term.nodes import Pattern, Scalar, Term
 
@@ -82,9 +89,15 @@ class Compiled:
         parameters = self.function.parameters[sum(self.groups) :]
         return parameters[: len(parameters) - len(self.interface.captured)]
 
-    @with_short_tracebacks
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Return the results for these arrays; write them to `out`, shaped like the result."""
+        try:
+            result = self._prepared_call.native(arguments, out)
+            return self._call_with_conversions(arguments, out) if result is None else result
+        except RiseError as error:
+            raise shorten_traceback(error) from error.__cause__
+
+    def _call_with_conversions(self, arguments: Sequence[Any], out: Any) -> Any:
         if len(arguments) != len(self.inputs):
             names = ", ".join(each.name for each in self.inputs)
             raise UserError(
@@ -99,6 +112,10 @@ class Compiled:
             return out
         result, convert = self.run(arrays), array_converter(arguments)
         return result if convert is None else convert_results(result, convert)
+
+    @cached_property
+    def _prepared_call(self) -> PreparedCall:
+        return self.prepare_call()
 
     def run(self, arrays: Sequence[Array]) -> Any:
         """Run the program, and return new arrays with the results."""
@@ -153,21 +170,19 @@ class Compiled:
             )
         return leaves
 
-    def prepare_call(self, example: Sequence[Array] | None = None) -> Call:
+    def prepare_call(self, example: Sequence[Array] | None = None) -> PreparedCall:
         """Return a fast function of inputs; it does not check their types and shapes.
 
         If the program has symbolic sizes, `example` has arrays of the shapes to specialize for.
         """
-        if self.interface.observations:
-            return self.run
         shapes = None
-        fixed = [*[None] * len(self.inputs), *self.interface.captured]
         if example is not None:
             inputs = view_inputs(example, self.interface.complex_inputs)
             example = (*inputs, *self.interface.captured)
             results = self.function.leading_shapes(sum(self.groups), example)
             shapes = [*results, *(array.shape for array in example)]
-        return self._fast_call(fixed, shapes) or self.run
+        fixed = [*[None] * len(self.inputs), *self.interface.captured]
+        return PreparedCall(lambda: self._native_call(fixed, shapes), self.run)
 
     def prepare_tensor_call(self, example: Sequence[Any]) -> torch_calls.TensorCall | None:
         """Return a fast call for PyTorch tensors on the GPU with the shapes of the example.
@@ -187,72 +202,37 @@ class Compiled:
             return None
         return torch_calls.prepare_tensor_call(program, results, example, captured)
 
-    def prepare_call_with(self, fixed: Sequence[Array | None]) -> Call | None:
-        """Like `prepared`, with some inputs fixed (None for the others); None if not possible."""
-        return self._fast_call(fixed, None)
-
-    def prepare_call_into(self, out: Array, example: Sequence[Array]) -> Call | None:
-        """Return a fast function of an output and inputs with the shapes of these arrays.
-
-        It does not check that the output is disjoint from the inputs. None if calls need more
-        checks.
-        """
-        if self.groups != (1,) or self.interface.observations:
+    def prepare_call_with(self, fixed: Sequence[Array | None]) -> PreparedCall | None:
+        """Like `prepare_call`, with some inputs fixed (None for the others); None if calls need
+        more checks."""
+        if not self.function.has_native_calls or self.interface.observations:
             return None
-        captured = self.interface.captured
-        flags = self._out_flags(len(example))
-        arrays = (*view_inputs((out, *example), flags), *captured)
-        quick = self.function.fast_call(
-            0,
-            [*[None] * (1 + len(example)), *captured],
-            lambda given: self.function(*given, *captured),
-            lambda buffers: None,
-            [array.shape for array in arrays],
-        )
-        if quick is None or not flags:
-            return quick
-        return lambda arguments: quick(view_inputs(arguments, flags))
 
-    def _out_flags(self, inputs: int) -> ComplexLeaves:
-        """Whether the output and each of the inputs are complex; empty if none is."""
-        interface = self.interface
-        if not interface.complex_inputs and not interface.complex_results:
-            return ()
-        return (
-            *(interface.complex_results or (False,)),
-            *(interface.complex_inputs or (False,) * inputs),
-        )
+        def run(arguments: Sequence[Array]) -> Any:
+            remaining = iter(arguments)
+            inputs = [next(remaining) if each is None else each for each in fixed]
+            return self.run(inputs[: len(self.inputs)])
 
-    def _fast_call(
+        return PreparedCall(lambda: self._native_call(fixed, None), run)
+
+    def _native_call(
         self, fixed: Sequence[Array | None], shapes: Sequence[tuple[int, ...]] | None
-    ) -> Call | None:
-        results = sum(self.groups)
-        interface = self.interface
-        is_packed = interface.structure is not None or interface.complex_results
-        packs_later = results == 1 and is_packed
-        passed = [each is None for each in fixed]
-        flags = tuple(
-            flag
-            for flag, is_passed in zip(interface.complex_inputs, passed, strict=False)
-            if is_passed
-        )
+    ) -> NativeCall | None:
+        if self.interface.observations:
+            return None
         fixed = [None if each is None else view_if_complex(each) for each in fixed]
+        pack = None if self._returns_buffers else self._pack
+        return self.function.native_call(sum(self.groups), fixed, self.interface, pack, shapes)
 
-        def call_with_checks(arguments: Sequence[Array]) -> Any:
-            every = iter(arguments)
-            inputs = [next(every) if each is None else each for each in fixed[: len(self.inputs)]]
-            buffers = self._call_with_checks((*inputs, *interface.captured))
-            return buffers[0] if packs_later else pack(buffers)
+    @property
+    def _returns_buffers(self) -> bool:
+        """Whether a call returns the only buffer of the results, or a tuple of all of them."""
+        structure, count = self.interface.structure, len(self.groups)
+        is_tuple = count > 1 and structure == Structure(tuple, tuple(range(count)), (LEAF,) * count)
+        return sum(self.groups) == count and (structure is None or is_tuple)
 
-        def pack(buffers: Sequence[Array]) -> Any:
-            return pack_results(buffers, self.groups, interface)
-
-        quick = self.function.fast_call(results, fixed, call_with_checks, pack, shapes)
-        if quick is None or not (packs_later or flags):
-            return quick
-        if packs_later:
-            return lambda arguments: pack([quick(view_inputs(arguments, flags))])
-        return lambda arguments: quick(view_inputs(arguments, flags))
+    def _pack(self, results: Sequence[Array]) -> Any:
+        return self.interface.unflatten(group_buffers(results, self.groups))
 
     def as_text(self, stage: str = "asm") -> str:
         """Return the program at a stage: notation, rise, imperative, affine, llvm or asm."""
@@ -342,11 +322,16 @@ def pack_results(
 ) -> Any:
     """Group buffers: an array for a result, a tuple of arrays for a result of pairs."""
     buffers = view_results(buffers, interface.complex_results)
+    return interface.unflatten(group_buffers(buffers, groups))
+
+
+def group_buffers(buffers: Sequence[Array], groups: Groups) -> list[Any]:
+    """Return an array for each result, or a tuple of arrays for a result of pairs."""
     results: list[Any] = []
     for count in groups:
         group, buffers = buffers[:count], buffers[count:]
         results.append(group[0] if count == 1 else tuple(group))
-    return interface.unflatten(results)
+    return results
 
 
 def _flatten_buffers(out: Any) -> list[Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat, Solved, solve
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Strategy
+from riselang.runtime.array_calls import NativeCall, PreparedCall, decline
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
@@ -49,10 +50,11 @@ if TYPE_CHECKING:
 
 _SpecializationKey = tuple[tuple[RiseType, ...], tuple[tuple[str, Nat], ...]]
 """The parameter types, and the sizes."""
-_ArgumentShapes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...]
-"""The shape and dtype of each argument; None for one that is not a NumPy array."""
-_ArrayShapes = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
-"""The same where all arguments are NumPy arrays."""
+ArgumentTypes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | type | None, ...]
+"""The shape and dtype of each argument that is a NumPy array, or the type of a Python number; None
+for other arguments."""
+_NUMBERS: dict[type, type] = {float: float, int: int}
+"""The types of numbers that prepared calls take."""
 DEFAULT_LOOPS = "affine"
 """The loops that a kernel's patterns become unless they specify it."""
 DEFAULT_OPTIONS = Options(DEFAULT_LOOPS)
@@ -91,25 +93,19 @@ class Kernel(ABC):
         self.strategy = strategy
         self._lowered: dict[_SpecializationKey, Lowered] = {}
         self._lock = RLock()
-        self._prepared_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
-        """Compiled programs by the shapes of their arguments; such a call checks only the layout
-        of the arrays."""
-        self._latest_call: tuple[_ArrayShapes, Callable[[Sequence[Any]], Any]] = (
-            (),
-            self._call_other_shapes,
-        )
-        """The shapes of the latest call, which the next one usually has, too."""
+        self._prepared_calls: dict[ArgumentTypes, PreparedCall] = {}
+        """Prepared calls by the shapes and dtypes of their arguments."""
+        self._latest_call: NativeCall = decline
+        """The latest prepared call, which the next call usually needs, too."""
         self._checked: Kernel | None = None
         """The kernel that checks its operations on floats."""
         self._checked_programs: dict[int, CheckedProgram] = {}
         """Programs with checks, by the identity of the program, which they keep alive."""
-        self._gpu_programs: dict[_ArgumentShapes, Compiled] = {}
+        self._gpu_programs: dict[ArgumentTypes, Compiled] = {}
         """Compiled programs for arrays on a GPU, by their shapes."""
         self._tensor_calls: dict[TensorKey, TensorCall] = {}
         """Prepared calls with PyTorch tensors on a GPU."""
         self._latest_tensor_call: TensorCall | None = None
-        self._prepared_out_calls: dict[_ArgumentShapes, Callable[[Sequence[Any]], Any]] = {}
-        """Prepared calls with `out`, by its shape and the shapes of the arguments."""
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
@@ -125,26 +121,19 @@ class Kernel(ABC):
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Return the results for these arrays; write them to `out`, shaped like the result."""
         try:
-            if named:
+            if not named:
+                result = self._latest_call(arguments, out)
+                if result is not None:
+                    return result
+            else:
                 arguments = self._order_arguments(arguments, named)
             if out is not None:
                 return self._call_into(arguments, out)
-            expected, prepared = self._latest_call
-            if len(arguments) == len(expected):
-                for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, lengths are equal
-                    if (
-                        type(array) is not _ARRAY
-                        or array.shape != shape
-                        or array.dtype is not dtype
-                    ):
-                        break
-                else:
-                    return prepared(arguments)
             return self._call_other_shapes(arguments)
         except RiseError as error:
             raise shorten_traceback(error) from error.__cause__
 
-    def _call_other_shapes(self, arguments: Sequence[Any]) -> Any:
+    def _call_other_shapes(self, arguments: tuple[Any, ...]) -> Any:
         """Call with shapes that differ from the latest call's."""
         if (latest := self._latest_tensor_call) is not None:
             result = latest(arguments)
@@ -157,12 +146,17 @@ class Kernel(ABC):
                 return call(arguments)
             if any(map(is_on_gpu, arguments)):
                 return to_argument_library(arguments, self._call_on_gpu(arguments, tensors))
-        key = _argument_shapes(arguments)
+        key = argument_types(arguments)
+        result = self._call_prepared(arguments, None, key)
+        return self._call_new_shapes(arguments, key) if result is None else result
+
+    def _call_prepared(self, arguments: tuple[Any, ...], out: Any, key: ArgumentTypes) -> Any:
+        """Call with types for which a call is prepared; return None if that is not possible."""
         prepared = self._prepared_calls.get(key)
         if prepared is None:
-            return self._call_new_shapes(arguments, key)
-        self._latest_call = cast(_ArrayShapes, key), prepared
-        return prepared(arguments)
+            return None
+        self._latest_call = prepared.native
+        return prepared.native(arguments, out)
 
     def _order_arguments(
         self, positional: Sequence[Any], keywords: Mapping[str, Any]
@@ -188,22 +182,14 @@ class Kernel(ABC):
             )
         return (*positional, *(keywords[name] for name in remaining))
 
-    def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
+    def _call_into(self, arguments: tuple[Any, ...], out: Any) -> Any:
         if self.backend != "compile":
             raise UserError("out= is for compiled kernels; the interpreter makes new arrays")
-        key = _argument_shapes((out, *arguments))
-        prepared = self._prepared_out_calls.get(key)
-        if prepared is not None and _can_write_directly(out, arguments):
-            prepared((out, *arguments))
-            return out
-        arrays = self._argument_arrays(arguments)
-        lowered, _ = self._lowered_for_arrays(arrays, {})
-        compiled = lowered.compile()
-        compiled.run_into(arrays, out)
-        quick = compiled.prepare_call_into(out, arrays) if None not in key else None
-        if quick is not None:
-            self._clear_if_full(self._prepared_out_calls)
-            self._prepared_out_calls[key] = quick
+        key = argument_types(arguments)
+        if self._call_prepared(arguments, out, key) is None:
+            arrays = self._argument_arrays(arguments)
+            self._lowered_for_arrays(arrays, {})[0].compile().run_into(arrays, out)
+            self._prepare_call(arrays, key)
         return out
 
     def interpreted(self) -> Kernel:
@@ -225,42 +211,43 @@ class Kernel(ABC):
         kernel.backend = backend
         kernel._prepared_calls, kernel._lowered = {}, {}
         kernel._latest_tensor_call = None
-        kernel._latest_call = (), kernel._call_other_shapes
+        kernel._latest_call = decline
         return kernel
 
     def _clear_if_full(self, cache: dict[Any, Any]) -> None:
         if len(cache) >= MAX_PREPARED_CALLS:
             cache.clear()
 
-    def _call_new_shapes(self, arguments: Sequence[Any], key: _ArgumentShapes) -> Any:
-        """Call with shapes that have not been seen before, or with non-array arguments."""
+    def _call_new_shapes(self, arguments: Sequence[Any], key: ArgumentTypes) -> Any:
+        """Call with shapes that have not been seen before, or with arguments of other types."""
         if self.backend != "compile":
             result = self.call(arguments, {})
         else:
             arrays = self._argument_arrays(arguments)
-            array_key = key if None not in key else _argument_shapes(arrays)
-            prepared = self._prepared_calls.get(array_key)
+            prepared = self._prepared_calls.get(argument_types(arrays))
             if prepared is not None:
                 result = prepared(arrays)
             else:
                 result = self.call(arrays, {})
-                self._prepare_call(arrays, array_key)
+                self._prepare_call(arrays, key)
         convert = array_converter(arguments) if None in key else None
         return result if convert is None else convert_results(result, convert)
 
-    def _prepare_call(self, arrays: Sequence[Array], key: _ArgumentShapes) -> None:
-        """Prepare the call for later calls with the same shapes, if all arguments are arrays."""
-        if None in key:
-            return
+    def _prepare_call(self, arrays: Sequence[Array], key: ArgumentTypes) -> None:
+        """Prepare the call for later calls with arguments of the same types."""
         lowered, _ = self._lowered_for_arrays(arrays, {})
-        self._remember_call(key, lowered.compile().prepare_call(arrays))
+        prepared = lowered.compile().prepare_call(arrays)
+        for each in {argument_types(arrays), key}:
+            if None not in each:
+                self.remember_call(each, prepared)
 
-    def _remember_call(self, key: _ArgumentShapes, call: Callable[[Sequence[Any]], Any]) -> None:
+    def remember_call(self, key: ArgumentTypes, call: PreparedCall) -> None:
+        """Use a prepared call for arguments of these types."""
         self._clear_if_full(self._prepared_calls)
         self._prepared_calls[key] = call
 
-    def prepared_call(self, key: _ArgumentShapes) -> Callable[[Sequence[Any]], Any] | None:
-        """Return the call for arrays of these shapes, if there has been one."""
+    def prepared_call(self, key: ArgumentTypes) -> PreparedCall | None:
+        """Return the call for arguments of these types, if there has been one."""
         return self._prepared_calls.get(key)
 
     def _call_on_gpu(self, arguments: Sequence[Any], tensors: TensorKey | None) -> Any:
@@ -426,14 +413,10 @@ class Kernel(ABC):
         return code(repr(self)) + (table(("compiled for", "time to compile"), rows) if rows else "")
 
 
-def _argument_shapes(arguments: Sequence[Any]) -> _ArgumentShapes:
-    return tuple([(array.shape, array.dtype) if type(array) is _ARRAY else None
+def argument_types(arguments: Sequence[Any]) -> ArgumentTypes:
+    """Return the types by which prepared calls are looked up."""
+    return tuple([(array.shape, array.dtype) if type(array) is _ARRAY else _NUMBERS.get(type(array))
                   for array in arguments])  # fmt: skip
-
-
-def _can_write_directly(out: Array, arguments: Sequence[Array]) -> bool:
-    """Return whether a result may be written without further checks: `out` overlaps no argument."""
-    return out.flags.carray and not any(np.may_share_memory(out, each) for each in arguments)
 
 
 class TermKernel(Kernel):

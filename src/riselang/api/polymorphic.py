@@ -14,7 +14,7 @@ from typing import Any
 
 from riselang.api.argument_types import LeafKind, bind_types, is_leaf, leaf_kind, leaf_shape
 from riselang.api.jit_kernel import JitSettings, Jitted
-from riselang.api.kernel import Kernel
+from riselang.api.kernel import ArgumentTypes, Kernel, argument_types
 from riselang.api.lowered import Lowered
 from riselang.api.signature import Parameter, Signature
 from riselang.api.specs import ArraySpec, is_concrete, leaf_specs
@@ -98,15 +98,24 @@ class PolymorphicFunction(Jitted):
             return self.function(*positional, **keywords)
         instance = self._instance(call)
         result = instance(*call.leaves)
+        self._share_call(key, call, instance)
+        return result
+
+    def _call_into(self, arguments: tuple[Any, ...], out: Any) -> Any:
+        key = argument_types(arguments)
+        if self._call_prepared(arguments, out, key) is None:
+            call = self._flatten(self._bind(arguments))
+            instance = self._instance(call)
+            instance(*call.leaves, out=out)
+            self._share_call(key, call, instance)
+        return out
+
+    def _share_call(self, key: ArgumentTypes, call: _Arguments, instance: Jitted) -> None:
+        """Use the call that an instance has prepared, if its arguments are those of this call."""
         if None not in key and len(key) == len(call.leaves):
             prepared = instance.prepared_call(key)
             if prepared is not None:
-                self._remember_call(key, prepared)
-        return result
-
-    def _call_into(self, arguments: Sequence[Any], out: Any) -> Any:
-        call = self._flatten(self._bind(arguments))
-        return self._instance(call)(*call.leaves, out=out)
+                self.remember_call(key, prepared)
 
     def _call_on_gpu(self, arguments: Sequence[Any], tensors: TensorKey | None) -> Any:
         call = self._flatten(self._bind(arguments))

@@ -10,7 +10,11 @@ from typing import Any
 from riselang.native.debug_info.debug_metadata import add_entry_locations
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import guard
-from riselang.native.llvm.entry_points import guarded_entry_points_ir, packed_entry_points_ir
+from riselang.native.llvm.entry_points import (
+    array_entry_points_ir,
+    guarded_entry_points_ir,
+    packed_entry_points_ir,
+)
 from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.llvm.thread_pool import call_pool
@@ -60,7 +64,11 @@ class Job:
         """The complete LLVM IR for code that is loaded into a Python process."""
         is_guarded = self.may_end_early and guard.IS_SUPPORTED
         wrap = guarded_entry_points_ir if is_guarded else packed_entry_points_ir
-        return self.complete_ir + self._limit_vectors(wrap(self.entries))
+        wrappers = [
+            wrap(self.entries),
+            array_entry_points_ir(self.entries, is_guarded=is_guarded),
+        ]
+        return self.complete_ir + self._limit_vectors("\n".join(wrappers))
 
     def object_code(self) -> bytes:
         """Compile to machine code that can be loaded into a process on this machine."""

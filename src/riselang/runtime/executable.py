@@ -15,6 +15,7 @@ from riselang.dialects.rise.types import ScalarType
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.native.llvm.entry_points import (
+    ARRAY_PREFIX,
     ENTRY_PREFIX,
     GUARDED_PREFIX,
     PACKED_PREFIX,
@@ -24,6 +25,7 @@ from riselang.native.llvm.entry_points import (
     entry_point_ir as entry,
 )
 from riselang.native.llvm.guard import raise_call_error
+from riselang.runtime.array_calls import ArrayType, NativeCall, native_call
 from riselang.runtime.arrays import (
     Array,
     address,
@@ -36,10 +38,11 @@ from riselang.runtime.arrays import (
     exact_scalar,
     refuse_masked,
 )
-from riselang.runtime.fast_calls import FAILURE_LENGTH, Call, specialize_call
 from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
+from riselang.support.lazy import cached_property
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,9 @@ def scalar_kind(type: ScalarType) -> _ScalarKind:
     return SCALAR_KINDS[name]
 
 
-FAILURE_SHAPE = (FAILURE_LENGTH,)
+FAILURE_SHAPE = (4,)
+"""The shape of the failure buffer: the number of failed checks, and the number (from 1), the index
+and the bound of the first of them."""
 
 
 def entry_point_ir(
@@ -174,11 +179,10 @@ class Executable:
         ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
-        takes_arrays = not self._has_bounds and len(self._buffers) == len(parameters)
+        takes_arrays = not checks and not self._has_bounds and len(self._buffers) == len(parameters)
         self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
-        is_fixed = takes_arrays and not checks and shapes is None
-        self.device_function = device_function if is_fixed else None
+        self.device_function = device_function if takes_arrays and shapes is None else None
         """The function of a GPU without checks; None if calls need more of them."""
         argument_ctypes: list[Any] = [
             scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
@@ -273,21 +277,33 @@ class Executable:
         elif reason := self._function(*call_arguments, *length_address):
             raise_call_error(reason)
 
-    def fast_call(
+    @property
+    def has_native_calls(self) -> bool:
+        """Whether calls with arrays of known shapes need no checks beyond their types."""
+        return self._is_plain and bool(self._array_code)
+
+    @cached_property
+    def _array_code(self) -> int:
+        """The address of the array entry point, or 0."""
+        return self._code.address(f"{ARRAY_PREFIX}{ENTRY_PREFIX}{self.name}")
+
+    def native_call(
         self,
         results: int,
         inputs: Sequence[Array | None],
-        otherwise: Call,
-        pack: Callable[[Sequence[Array]], Any],
+        interface: Interface = PLAIN_INTERFACE,
+        pack: Callable[[Sequence[Array]], Any] | None = None,
         shapes: Sequence[tuple[int, ...]] | None = None,
-    ) -> Call | None:
-        """Return a fast call that allocates the results; None if calls need more checks.
+    ) -> NativeCall | None:
+        """Return a native function for calls that allocate the results or write to one; None if
+        calls need more checks.
 
         `inputs` contains the fixed inputs, and None for those that each call passes. `shapes`
-        contains the shapes of all arrays; it is required if there are dynamic dimensions.
+        contains the shapes of all arrays; it is required if there are dynamic dimensions. The
+        `interface` tells which of the results and inputs are complex.
         """
         fixed_inputs = [each for each in inputs if each is not None]
-        if not self._is_plain or not all(map(_is_readable, fixed_inputs)):
+        if not self.has_native_calls or not all(map(_is_readable, fixed_inputs)):
             return None
         declared = [parameter.shape or () for parameter in self.parameters]
         if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
@@ -299,10 +315,15 @@ class Executable:
             for n, m in zip(*pair, strict=True)
             if m == DYNAMIC_INDEX
         ]
-        result_specs = list(zip(used_shapes[:results], self._dtypes, strict=False))
-        return specialize_call(
-            self._function, result_specs, inputs, otherwise, pack, lengths, can_fail=self.can_fail
-        )
+        complex_results = interface.complex_results or (False,) * results
+        flags = [*complex_results, *interface.complex_inputs]
+        flags += [False] * (len(self.parameters) - len(flags))
+        types = list(map(_passed_type, used_shapes, self._dtypes, flags))
+        input_types = [
+            type if each is None else each
+            for type, each in zip(types[results:], inputs, strict=True)
+        ]
+        return native_call(self._array_code, types[:results], input_types, lengths, pack)
 
     def _call_checked(self, call_arguments: Sequence[Any], length_address: Sequence[int]) -> None:
         """Call the function with a failure buffer, and raise an error if a check failed."""
@@ -331,8 +352,12 @@ class Executable:
 
 
 def _is_readable(array: Array) -> bool:
-    """Whether a function can read an array where it is; unlike `carray`, it may be read-only."""
     return array.flags.c_contiguous and array.flags.aligned
+
+
+def _passed_type(shape: tuple[int, ...], dtype: np.dtype[Any], is_complex: bool) -> ArrayType:
+    """Return the type of the array that a call passes to a parameter, or returns."""
+    return (shape[:-1], np.dtype(f"c{2 * dtype.itemsize}")) if is_complex else (shape, dtype)
 
 
 def _check_array(argument: Any, parameter: Parameter) -> Array:

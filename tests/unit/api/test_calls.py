@@ -10,6 +10,7 @@ import pytest
 import riselang as rl
 from riselang.api import kernel
 from riselang.native.llvm.entry_points import (
+    array_entry_points_ir,
     entry_point_ir,
     guarded_entry_points_ir,
     packed_entry_points_ir,
@@ -181,6 +182,24 @@ def test_dynamic_dimensions_are_passed_in_one_array() -> None:
     )
     guarded = guarded_entry_points_ir(entries)
     assert '@"rise_guarded_rise_call_f"(ptr %p0, float %p1, ptr %lengths) {' in guarded
+
+
+def test_one_array_contains_all_addresses_and_dynamic_dimensions() -> None:
+    assert array_entry_points_ir(entry_point_ir("f", [(2,), "float"]), is_guarded=True) == ""
+    entries = entry_point_ir("f", [(2,), (None,)])
+    assert array_entry_points_ir(entries, is_guarded=True) == (
+        'define i64 @"rise_array_rise_call_f"(ptr %slots) {\n'
+        "  %slot0 = getelementptr i64, ptr %slots, i64 0\n"
+        "  %p0 = load ptr, ptr %slot0\n"
+        "  %slot1 = getelementptr i64, ptr %slots, i64 1\n"
+        "  %p1 = load ptr, ptr %slot1\n"
+        "  %slot2 = getelementptr i64, ptr %slots, i64 2\n"
+        "  %lengths = bitcast ptr %slot2 to ptr\n"
+        '  %reason = call i64 @"rise_guarded_rise_call_f"(ptr %p0, ptr %p1, ptr %lengths)\n'
+        "  ret i64 %reason\n"
+        "}\n"
+    )
+    assert '@"rise_packed_rise_call_f"(' in array_entry_points_ir(entries, is_guarded=False)
 
 
 def test_the_address_of_an_array() -> None:

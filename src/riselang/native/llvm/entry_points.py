@@ -5,7 +5,9 @@ longer to fill in from Python than many kernels run. All fields except the point
 dimensions are known when the entry point is generated. Two kinds of wrappers take all dynamic
 dimensions in one array, which Python fills in once for each combination of shapes: a call with six
 more arguments would take half a microsecond longer. If a call can end early, the wrapper is a
-guarded entry point, which returns the reason, or 0; otherwise, it is a packed entry point.
+guarded entry point, which returns the reason, or 0; otherwise, it is a packed entry point. An array
+entry point takes an array of all pointers and dynamic dimensions, so that one function calls all
+kernels: see `array_calls`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import re
 from collections.abc import Sequence
 
 ENTRY_PREFIX = "rise_call_"
-GUARDED_PREFIX, PACKED_PREFIX = "rise_guarded_", "rise_packed_"
+GUARDED_PREFIX, PACKED_PREFIX, ARRAY_PREFIX = "rise_guarded_", "rise_packed_", "rise_array_"
 Dimensions = tuple[int | None, ...]
 """Lengths; None is a dynamic dimension, which is passed as an argument."""
 
@@ -91,6 +93,42 @@ def packed_entry_points_ir(entries: str) -> str:
             start = f'define void @"{PACKED_PREFIX}{name}"({", ".join(wrapper_parameters)})'
             wrappers.append(f"{start} {{\n{loads}{call}\n}}\n")
     return "\n".join(wrappers)
+
+
+def array_entry_points_ir(entries: str, *, is_guarded: bool) -> str:
+    """Return the LLVM IR of an array entry point for each entry point that takes only buffers.
+
+    It calls the guarded or the packed entry point, and returns the reason for an early end, or 0.
+    """
+    wrappers: list[str] = []
+    for match in _ENTRY.finditer(entries):
+        name, wrapper_parameters = match["name"], match["parameters"]
+        parameters, lengths = _pack_lengths(name, wrapper_parameters)
+        is_entry = name.startswith(ENTRY_PREFIX) and match["result"] == "void"
+        if is_entry and all(each.startswith("ptr ") for each in parameters):
+            prefix = GUARDED_PREFIX if is_guarded else PACKED_PREFIX if lengths else ""
+            wrappers.append(_array_entry_point_ir(f"{prefix}{name}", name, parameters, is_guarded))
+    return "\n".join(wrappers)
+
+
+def _array_entry_point_ir(
+    function: str, name: str, parameters: Sequence[str], is_guarded: bool
+) -> str:
+    lines: list[str] = []
+    for number, parameter in enumerate(parameters):
+        value = parameter.removeprefix("ptr ")
+        lines.append(f"  %slot{number} = getelementptr i64, ptr %slots, i64 {number}")
+        if value == "%lengths":
+            lines.append(f"  {value} = bitcast ptr %slot{number} to ptr")
+        else:
+            lines.append(f"  {value} = load ptr, ptr %slot{number}")
+    call = f'@"{function}"({", ".join(parameters)})'
+    if is_guarded:
+        lines += [f"  %reason = call i64 {call}", "  ret i64 %reason"]
+    else:
+        lines += [f"  call void {call}", "  ret i64 0"]
+    body = "\n".join(lines)
+    return f'define i64 @"{ARRAY_PREFIX}{name}"(ptr %slots) {{\n{body}\n}}\n'
 
 
 _LENGTH = re.compile(r"i64 (%p\d+_\d+)")
