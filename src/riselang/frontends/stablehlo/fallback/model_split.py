@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -40,6 +40,7 @@ from riselang.frontends.stablehlo.registry import (
 from riselang.native.mlir.linalg import LegalizationFailed, NotLegalized, legalize_to_linalg
 from riselang.native.mlir.stablehlo_graph import GraphFunction, GraphOp, GraphValue, TensorKind
 from riselang.rewrite.core import Strategy
+from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.arrays import as_array
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
@@ -277,7 +278,7 @@ class SplitBody(ModelBody):
     def bound_code(self, known: frozenset[int]) -> None:
         return None
 
-    def bind_arrays(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+    def bind_arrays(self, fixed: Sequence[Any]) -> PreparedCall | None:
         return None
 
     def as_text(self, stage: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from riselang.native.mlir.stablehlo import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
@@ -126,7 +127,7 @@ class ModelBody:
         """Write the results to `out`."""
         self.compiled.run_into(arrays, out)
 
-    def bind_arrays(self, fixed: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+    def bind_arrays(self, fixed: Sequence[Any]) -> PreparedCall | None:
         """Return the rest of a call in which some arrays are bound."""
         return self.compiled.prepare_call_with(fixed)
 
@@ -145,7 +146,7 @@ class ModelBody:
         return format_op_report(graph, partition_ops(graph, lambda _: PATTERNS))
 
     @cached_property
-    def _prepared_call(self) -> Callable[[Sequence[Any]], Any]:
+    def _prepared_call(self) -> PreparedCall:
         return self.compiled.prepare_call()
 
     @cached_property

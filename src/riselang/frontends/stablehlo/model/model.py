@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
+from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
 from riselang.support.config import Options
@@ -28,11 +29,6 @@ from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import shorten_traceback
-
-_ARRAY_TYPE: Any = np.ndarray
-_ExpectedTypes = tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
-"""Shapes and types of arrays."""
-_UNPREPARED: tuple[_ExpectedTypes, Callable[[Sequence[Any]], Any] | None] = ((), None)
 
 
 @dataclass(frozen=True)
@@ -103,39 +99,31 @@ class Model:
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
-        if out is None and not named:
-            expected, call = vars(self).get("_fast_path", _UNPREPARED)
-            if call is not None and len(arguments) == len(expected):
-                for array, (shape, dtype) in zip(arguments, expected):  # noqa: B905, they are equal
-                    if (
-                        type(array) is not _ARRAY_TYPE
-                        or array.shape != shape
-                        or array.dtype != dtype
-                    ):
-                        break
-                else:
-                    return call(arguments)
         try:
+            prepared: PreparedCall | None = vars(self).get("_prepared_call")
+            if prepared is not None and not named:
+                result = prepared.native(arguments, out)
+                if result is not None:
+                    return result
             result = self._checked_call(arguments, out, named)
         except RiseError as error:
             raise shorten_traceback(error) from error.__cause__
         # Used after the first successful call.
-        _ = self._fast_path
+        _ = self._prepared_call
         return result
 
     @cached_property
-    def _fast_path(self) -> tuple[_ExpectedTypes, Callable[[Sequence[Any]], Any] | None]:
-        """The array shapes for which no checks are needed, and the function to call for them."""
+    def _prepared_call(self) -> PreparedCall | None:
+        """The call for arrays of the right types."""
         signature = self.body.signature
         if self.body.backend != "compile":
-            return (), None
+            return None
         bound = [self.bound.get(name) for name in signature.argument_names]
         fixed = [*bound, *signature.constants]
-        expected = tuple((each.shape, self.dtypes[name]) for name, each in self.inputs.items())
         if self._bound_code is None:
-            return expected, self.body.bind_arrays(fixed)
+            return self.body.bind_arrays(fixed)
         code, values = self._bound_code
-        return expected, code.main_program.prepare_call_with([*fixed, *values])
+        return code.main_program.prepare_call_with([*fixed, *values])
 
     @cached_property
     def _bound_code(self) -> tuple[BoundCode, list[Any]] | None:
