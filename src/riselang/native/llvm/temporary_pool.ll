@@ -5,15 +5,20 @@
 ; matrix multiplication of size 512, a tenth of its time. This allocator keeps such blocks in slots.
 ;
 ; Slots are only exchanged atomically, so that a block has one owner and threads need no lock. Each
-; block has a header of four words: a node of the list of blocks in use, the start of its memory, and
-; its size in bytes if it is pooled, else 0.
+; thread looks at the slots in an order of its own, so that it gets the blocks that it had before,
+; whose lines are in the cache of its core. A slot contains the size of the block that was put there
+; last, so that threads leave blocks of other sizes in their slots.
+;
+; Each block has a header of four words: a node of the list of blocks in use, the start of its memory,
+; and its size in bytes if it is pooled, else 0.
 ;
 ; Large blocks are in huge pages where the system provides them: with pages of 4 KiB, the lines of a
 ; packed matrix are at random positions of the L2 cache, and some of its sets are used too often.
 ;
 ; A call that ends early frees its blocks in use: `guard.ll` has their list.
 
-@slots = internal global [16 x ptr] zeroinitializer
+%slot = type { ptr, i64 }
+@slots = internal global [COUNT x %slot] zeroinitializer, align 64
 @turn = internal global i64 0                ; the slot whose block goes next where there are too many
 @kept = internal global i64 0                ; bytes in all slots
 
@@ -22,9 +27,18 @@ declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 
 define internal ptr @slot(i64 %number) {
-  %index = urem i64 %number, 16
-  %slot = getelementptr ptr, ptr @slots, i64 %index
+  %index = urem i64 %number, COUNT
+  %slot = getelementptr %slot, ptr @slots, i64 %index
   ret ptr %slot
+}
+
+; Return the number of the slot at which this thread begins. Identifiers of threads are addresses,
+; which differ in the number of a page; there are four slots for a thread.
+define internal i64 @first_slot() {
+  %self = call i64 @pthread_self()
+  %page = lshr i64 %self, 12
+  %number = shl i64 %page, 2
+  ret i64 %number
 }
 
 define internal ptr @begin_of(ptr %block) {
@@ -64,29 +78,39 @@ define internal void @keep(ptr %block) {
 begin:
   %size = call i64 @size_of(ptr %block)
   atomicrmw add ptr @kept, i64 %size monotonic
+  %first = call i64 @first_slot()
+  %end = add i64 %first, COUNT
   br label %look
 look:
-  %number = phi i64 [ 0, %begin ], [ %next, %other ]
+  %number = phi i64 [ %first, %begin ], [ %next, %other ]
   %slot = call ptr @slot(i64 %number)
+  %present = load atomic ptr, ptr %slot monotonic, align 8
+  %is_empty = icmp eq ptr %present, null
+  br i1 %is_empty, label %try, label %other
+try:
+  %size_place = getelementptr %slot, ptr %slot, i32 0, i32 1
+  store atomic i64 %size, ptr %size_place monotonic, align 8
   %tried = cmpxchg ptr %slot, ptr null, ptr %block acq_rel monotonic
   %put = extractvalue { ptr, i1 } %tried, 1
   br i1 %put, label %check, label %other
 other:
   %next = add i64 %number, 1
-  %full = icmp eq i64 %next, 16
+  %full = icmp eq i64 %next, %end
   br i1 %full, label %replace, label %look
 replace:
   %turn = atomicrmw add ptr @turn, i64 1 monotonic
   %its = call ptr @slot(i64 %turn)
   call void @empty(ptr %its)
+  %its_size_place = getelementptr %slot, ptr %its, i32 0, i32 1
+  store atomic i64 %size, ptr %its_size_place monotonic, align 8
   %again = cmpxchg ptr %its, ptr null, ptr %block acq_rel monotonic
   %placed = extractvalue { ptr, i1 } %again, 1
   br i1 %placed, label %check, label %replace
 check:
-  %emptied = phi i64 [ 0, %look ], [ 0, %replace ], [ %more, %less ]
+  %emptied = phi i64 [ 0, %try ], [ 0, %replace ], [ %more, %less ]
   %all = load atomic i64, ptr @kept monotonic, align 8
   %many = icmp ugt i64 %all, LIMIT
-  %some = icmp ult i64 %emptied, 16
+  %some = icmp ult i64 %emptied, COUNT
   %on = and i1 %many, %some
   br i1 %on, label %less, label %done
 less:
@@ -110,22 +134,39 @@ done:
   ret void
 }
 
-; Return a pooled block of at least this size, and at most twice as large, or null.
+; Whether a block of a size is at least as large as the wanted one, and at most twice as large.
+define internal i1 @suits(i64 %size, i64 %wanted) {
+  %twice = shl i64 %wanted, 1
+  %enough = icmp uge i64 %size, %wanted
+  %close = icmp ule i64 %size, %twice
+  %suits = and i1 %enough, %close
+  ret i1 %suits
+}
+
+; Return a pooled block that suits, or null.
 define internal ptr @kept_block(i64 %wanted) {
 begin:
-  %twice = shl i64 %wanted, 1
+  %first = call i64 @first_slot()
+  %end = add i64 %first, COUNT
   br label %look
 look:
-  %number = phi i64 [ 0, %begin ], [ %next, %other ]
+  %number = phi i64 [ %first, %begin ], [ %next, %other ]
   %slot = call ptr @slot(i64 %number)
+  %present = load atomic ptr, ptr %slot monotonic, align 8
+  %is_empty = icmp eq ptr %present, null
+  %size_place = getelementptr %slot, ptr %slot, i32 0, i32 1
+  %latest_size = load atomic i64, ptr %size_place monotonic, align 8
+  %may_suit = call i1 @suits(i64 %latest_size, i64 %wanted)
+  %skips = xor i1 %may_suit, true
+  %passes = or i1 %is_empty, %skips
+  br i1 %passes, label %other, label %take
+take:
   %block = call ptr @taken(ptr %slot)
   %nothing = icmp eq ptr %block, null
   br i1 %nothing, label %other, label %measure
 measure:
   %size = call i64 @size_of(ptr %block)
-  %enough = icmp uge i64 %size, %wanted
-  %close = icmp ule i64 %size, %twice
-  %fits = and i1 %enough, %close
+  %fits = call i1 @suits(i64 %size, i64 %wanted)
   br i1 %fits, label %found, label %back
 found:
   ret ptr %block
@@ -134,8 +175,8 @@ back:
   br label %other
 other:
   %next = add i64 %number, 1
-  %end = icmp eq i64 %next, 16
-  br i1 %end, label %none, label %look
+  %all = icmp eq i64 %next, %end
+  br i1 %all, label %none, label %look
 none:
   ret ptr null
 }

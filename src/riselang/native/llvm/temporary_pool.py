@@ -10,6 +10,8 @@ from riselang.support.machine import total_memory
 
 MIN_POOLED_BYTES = 1 << 16
 """The size in bytes of the smallest pooled block: malloc is fast for smaller ones."""
+MAX_BLOCKS = 64
+"""The maximum number of pooled blocks: four for each of 16 threads."""
 HUGE_PAGE_BYTES = 1 << 21
 MIN_HUGE_BYTES = 1 << 19 if sys.platform == "linux" else 1 << 62
 """The size in bytes of the smallest block that is allocated in huge pages."""
@@ -29,6 +31,7 @@ def pool_ir() -> str:
         "MOST": total_memory(),
         "HUGE_FROM": MIN_HUGE_BYTES,
         "HUGE_PAGE": HUGE_PAGE_BYTES,
+        "COUNT": MAX_BLOCKS,
     }
     for name, number in constants.items():
         text = text.replace(name, str(number))
