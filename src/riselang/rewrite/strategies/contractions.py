@@ -112,7 +112,7 @@ def strategy_for_tiles(tiles: Tiles) -> Strategy:
         kept=tiles.loads_rows_in_vectors, packed=tiles.is_packed, transposed=tiles.is_transposed,
         in_parallel=tiles.is_parallel, depth=tiles.depth,
         rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
-        packs_rows=tiles.packs_rows, piece=tiles.piece,
+        packs_rows=tiles.packs_rows, piece=tiles.piece, packs_pieces=tiles.packs_pieces,
     )  # fmt: skip
 
 
@@ -132,15 +132,17 @@ def register_tiles(
     columns_ahead: int = 0,
     packs_rows: bool = True,
     piece: int = 0,
+    packs_pieces: bool = False,
 ) -> Strategy:
     """Multiplies matrices in register tiles; a cache block has `block` tiles of rows. If `depth` is
     not 0, `depth` products are added to all sums before the next ones. Packed rows and columns are
     prefetched `rows_ahead` and `columns_ahead` products before they are used. If `packs_rows` is
     False, only columns are packed. If `piece` is not 0, each block is divided into pieces with
-    `piece` tiles of columns, and threads share the pieces of all blocks."""
+    `piece` tiles of columns, and threads share the pieces of all blocks. With `packs_pieces`, the
+    columns of each piece are packed where they are used, so that no other thread reads them."""
     tiles = _BlockedTiles(
         rows, columns, lanes, block, kept, packed, transposed, in_parallel, rows_ahead,
-        columns_ahead, packs_rows, piece,
+        columns_ahead, packs_rows, piece, packs_pieces,
     )  # fmt: skip
     if not depth:
         return tiles.multiply()
@@ -164,6 +166,7 @@ class _BlockedTiles:
     columns_ahead: int
     packs_rows: bool
     piece: int
+    packs_pieces: bool
 
     def multiply(self, *, is_matrix_read: bool = False) -> Strategy:
         """Multiply matrices, or accumulate into a matrix, whose tiles may be prefetched."""
@@ -186,13 +189,15 @@ class _BlockedTiles:
     def _pack(self) -> list[Strategy]:
         run_copies = map_in_parallel if self.in_parallel else map_as_loop
         square = square_lanes(self.rows, self.lanes) if self.transposed else 0
-        steps = [
-            split(self.block) @ loop(1), columns_of_block,
-            at_columns(_PackColumns(self.lanes, run_copies)) @ loop(2), hoist(),
-        ]  # fmt: skip
+        pack_columns = at_columns(_PackColumns(self.lanes, run_copies)) @ loop(2) >> hoist()
         if self.piece:
             # Not if an epilogue or a matrix is read with the columns: then threads share blocks.
-            steps.append(try_(_share_pieces(self.piece)))
+            pack_columns >>= try_(_share_pieces(self.piece, is_packed=True))
+        if self.packs_pieces:
+            pack_piece = at_columns(_PackColumns(self.lanes, map_as_loop)) @ loop(2) >> hoist()
+            share_pieces = _share_pieces(self.piece, is_packed=False)
+            pack_columns = choice(share_pieces >> pack_piece, pack_columns)
+        steps = [split(self.block) @ loop(1), columns_of_block, pack_columns]
         if self.packs_rows:
             steps += [at_columns(_pack_rows(square)) @ loop(3), hoist()]
         return steps
@@ -228,9 +233,9 @@ def column_tiles(
     return seq(*steps, (parallel() if in_parallel else sequential()) @ loop(1))
 
 
-def _share_pieces(size: int) -> Strategy:
+def _share_pieces(size: int, *, is_packed: bool) -> Strategy:
     """Divide the columns of each block into pieces, and make the pieces of all blocks one loop."""
-    move_views_inside = argument(split_before_map) >> map_fusion
+    move_views_inside = argument(split_before_map) >> map_fusion if is_packed else Identity()
     return split(size) @ loop(2) >> move_views_inside @ loop(2) >> collapse() @ loop(1)
 
 

@@ -128,6 +128,8 @@ class Tiles:
     piece: int = 0
     """The number of column tiles in a piece: threads share the pieces of all blocks. 0 means all
     of them."""
+    packs_pieces: bool = False
+    """Whether the columns of each piece are packed where they are used."""
 
     @property
     def is_streamed(self) -> bool:
@@ -144,6 +146,7 @@ class Tiles:
 
     def __str__(self) -> str:
         copies = "packed" if self.packs_rows else "packed columns"
+        copies += " of each piece" if self.packs_pieces else ""
         copies = copies if self.is_packed else "in place"
         threads = "in parallel" if self.is_parallel else "on one thread"
         blocks = "all rows" if self.is_by_columns else f"blocks of {self.block * self.rows} rows"
