@@ -267,10 +267,17 @@ def test_columns_that_are_read_fast_stay_in_the_second_cache() -> None:
         assert not tiles.rows_ahead
 
 
+def test_columns_of_a_tile_fill_at_most_half_of_the_first_cache() -> None:
+    for depth in (64, 128, 136, 192, 256):
+        tiles = choose_tiles(MatmulShape(256, 256, depth, 4), MACHINES["AVX-512"])
+        half = MACHINES["AVX-512"].cache_bytes(1) // 2
+        assert tiles.columns_ahead or tiles.columns * depth * 4 <= half
+
+
 def test_rows_that_stay_in_the_first_cache_are_not_packed() -> None:
     near, far = MatmulShape(512, 512, 512, 4), MatmulShape(512, 512, 4096, 4)
     assert not choose_tiles(near, MACHINES["AVX-512"]).packs_rows
-    assert not choose_tiles(MatmulShape(37, 515, 129, 4), MACHINES["AVX-512"]).packs_rows
+    assert not choose_tiles(MatmulShape(37, 515, 96, 4), MACHINES["AVX-512"]).packs_rows
     assert choose_tiles(far, MACHINES["AVX-512"]).packs_rows
     assert choose_tiles(near, MACHINES["NEON"]).packs_rows
 

@@ -358,12 +358,12 @@ def _tiles_per_large_block(
 
 
 def _fits_by_columns(columns: int, shape: MatmulShape, machine: Machine) -> bool:
-    """Whether all rows stay in the L2 cache, and the columns of a tile in the L1 cache."""
-    # Columns that nearly fill the cache are read faster than those of a narrow tile.
-    column_bytes = machine.cache_bytes(1) // (1 if is_prefetched(machine) else 2)
+    """Whether all rows stay in the L2 cache, and the columns of a tile in half of the L1 cache;
+    the rows of a tile and its results pass through the other half."""
     return (
         shape.rows * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
-        and max(columns * shape.bytes, CACHE_LINE_BYTES) * shape.depth <= column_bytes
+        and max(columns * shape.bytes, CACHE_LINE_BYTES) * shape.depth
+        <= machine.cache_bytes(1) // 2
     )
 
 
