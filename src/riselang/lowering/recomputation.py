@@ -51,6 +51,9 @@ class _Reads:
     """How many scalars of each component of a value are read."""
 
     counts: dict[Positions, float] = field(default_factory=dict[Positions, float])
+    """Those that are computed, if the value is not stored."""
+    loads: dict[Positions, float] = field(default_factory=dict[Positions, float])
+    """Those that are loaded, if it is: one lane, where all lanes of a vector are computed."""
     in_parallel: bool = False
     """Whether a parallel loop reads it."""
 
@@ -58,8 +61,9 @@ class _Reads:
     def total(self) -> float:
         return sum(self.counts.values())
 
-    def add(self, positions: Positions, count: float, in_parallel: bool) -> None:
+    def add(self, positions: Positions, count: float, loads: float, in_parallel: bool) -> None:
         self.counts[positions] = self.counts.get(positions, 0) + count
+        self.loads[positions] = self.loads.get(positions, 0) + loads
         self.in_parallel |= in_parallel
 
 
@@ -136,15 +140,24 @@ class _Counter:
         is_scalar = isinstance(type, RiseType) and not contains_array(type)
         for positions, count in reads.counts.items():
             for operand, inner, fraction in _sources(op, positions):
-                count_here = times * _lanes(operand.type) if is_scalar else count
-                self._read(operand, inner, count_here * fraction, reads.in_parallel)
+                lanes = _lanes(operand.type)
+                count_here = times * lanes if is_scalar else count
+                loads = times * lanes if is_scalar else reads.loads[positions]
+                loads *= min(fraction, 1)
+                self._read(operand, inner, count_here * fraction, reads.in_parallel, loads)
         return 0
 
     def _read(
-        self, value: SSAValue, positions: Positions, count: float, in_parallel: bool = False
+        self,
+        value: SSAValue,
+        positions: Positions,
+        count: float,
+        in_parallel: bool = False,
+        loads: float | None = None,
     ) -> None:
         in_parallel |= self._parallel_loops > 0
-        self._reads.setdefault(value, _Reads()).add(positions, count, in_parallel)
+        loads = count if loads is None else loads
+        self._reads.setdefault(value, _Reads()).add(positions, count, loads, in_parallel)
 
     def _count_elements(self, op: ElementsOp, times: float) -> tuple[float, float]:
         """Return the work of computing the elements, and that of computing each of them once."""
@@ -215,7 +228,8 @@ class _Counter:
                     continue
                 value = op.source
             for positions, count in inner.counts.items():
-                self._read(value, positions, count * scale, inner.in_parallel)
+                loads = inner.loads[positions] * scale
+                self._read(value, positions, count * scale, inner.in_parallel, loads)
 
 
 def _returns_buffer(op: ElementsOp) -> bool:
@@ -264,7 +278,7 @@ def _read_bytes(type: object, reads: _Reads) -> float:
     """The number of bytes that reads of a value load."""
     return sum([
         count * _component_bytes(type, positions) / max(_component_size(type, positions), 1)
-        for positions, count in reads.counts.items()
+        for positions, count in reads.loads.items()
     ])  # fmt: skip
 
 

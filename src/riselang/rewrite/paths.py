@@ -127,6 +127,10 @@ def subterms_outside_in(term: Term) -> Iterator[tuple[Trail, Term]]:
         stack.extend(((trail, i), children[i]) for i in range(len(children) - 1, -1, -1))
 
 
+WRITTEN_IN_PARTS = (LET.name, TUPLE.name, "concat", "zip")
+"""Patterns all of whose arguments are written to memory if their result is."""
+
+
 def written_paths(term: Term, loops: Collection[str] = ()) -> Iterator[Path]:
     """Yield the paths of terms that are written to memory: results, stored or named terms, the
     arrays that these are views of, and the elements of maps that compute these.
@@ -156,7 +160,9 @@ def _arguments_written_to(pattern: Pattern, count: int, loops: Collection[str]) 
     if pattern.spec.name in loops:
         functions = [isinstance(each, FunType) for each in uncurry(pattern.spec.type)[0]]
         return [position for position, is_function in enumerate(functions) if is_function]
-    writes_all = pattern.spec in (LET, TUPLE) or (pattern.spec.role is Role.VIEW and count == 1)
+    writes_all = pattern.spec.name in WRITTEN_IN_PARTS or (
+        pattern.spec.role is Role.VIEW and count == 1
+    )
     return range(count if writes_all or pattern.spec is TO_MEM else 0)
 
 

@@ -97,6 +97,12 @@ def test_the_state_of_a_loop_is_written() -> None:
       zip(row, y) |> map(mult) |> reduce(add, 0.0))))))"""
     (match,) = recognized_computations(parse_term(text), Setting("contract"))
     assert match.description == "64 reductions of 64 elements"
+    text = """fun((a : 16.16.f32, x : 99.16.f32), let first = a |> at(0 |> clampIdx(16));
+      x |> scan(fun((y, b), zip(zip(y, a) |> map(fun(p, snd(p) |> map(fun(e, fst(p) + e))))
+        |> transpose, b) |> map(fun(p, (fst(p) |> reduce(max, 0.0)) + snd(p)))), first)
+      |> concat(first |> split(16)))"""
+    (match,) = recognized_computations(parse_term(text), Setting("contract"))
+    assert match.description == "16 reductions of 16 elements"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,14 @@ PARTS = """fun((c : {0}.2.f32, d : {0}.2.f32), zip(c, d) |> map(fun(e, (0.5, 1)
     + (snd(e) |> at(1 |> clampIdx(2))), snd(s) + 1))) |> fst)))"""
 FRACTIONS = """fun((s : {0}.i32, t : {0}.i32), s |> map(fun(a, snd((a, 0.0) |> iterate(9, fun(x,
   (fst(x) ^ (fst(x) * 8192), snd(x) + bitcast[f32]((fst(x) & 8388607) ^ 1065353216))))))))"""
+NEAREST = """fun((c : {0}.2.f32, d : {0}.2.f32), c |> map(fun(e, snd(zip(
+  d |> take(9) |> map(fun(f, zip(e, f) |> map(sub) |> reduce(fun((acc, x), acc + x * x), 0.0))),
+  generate(fun((i : idx[9]), cast[i64](i |> fromIdx)))) |> reduce(fun((best, new),
+    let is_less = fst(new) < fst(best);
+    (select(is_less, fst(new), fst(best)), select(is_less, snd(new), snd(best)))),
+    (9.0, 0_i64))))))"""
 PROGRAMS = {
+    "nearest": NEAREST,
     "fractions": FRACTIONS,
     "xorshift": XORSHIFT,
     "mandelbrot": MANDELBROT,
@@ -46,7 +53,7 @@ def inputs(name: str, count: int) -> list[np.ndarray[Any, Any]]:
     source = np.random.default_rng(4)
     if name in ("xorshift", "fractions"):
         return [source.integers(-(2**31), 2**31, count).astype(np.int32) for _ in range(2)]
-    shape = (count, 2) if name == "parts" else (count,)
+    shape = (count, 2) if name in ("parts", "nearest") else (count,)
     return [(source.random(shape) * 4 - 2).astype(np.float32) for _ in range(2)]
 
 
@@ -71,6 +78,14 @@ def test_the_default_strategy_uses_lanes(name: str) -> None:
     plain = TermKernel("f", term, strategy=None)(*arrays)
     kernel = TermKernel("f", term, strategy=DEFAULT)
     assert kernel(*arrays).tobytes() == plain.tobytes()
+
+
+def test_what_is_read_element_by_element_is_stored() -> None:
+    start = NEAREST.index("c |>")
+    source = f"{NEAREST[:start]} let n = {NEAREST[start:-1]}; zip(n, n |> reverse) |> map(add))"
+    term = parse_term(source.format(64))
+    text = TermKernel("f", term, strategy=top_down(loops_in_lanes(8))).lower().as_text("affine")
+    assert text.count("arith.cmpf") == 1
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,9 @@ MIN_REDUCTION = 128
 LONG_REDUCTION = 1 << 18
 """The minimum number of elements of a reduction that may run in parallel."""
 BLOCKS = 64
-MIN_LINE = 32
-"""The minimum number of lines, and of elements in each, for lines that are reduced together."""
+MIN_LINE, MIN_COLUMN = 32, 16
+"""The minimum number of lines, and of elements in each, for lines that are reduced together; for
+columns, which are read row by row."""
 ROWS_BYTES, MAX_ROW_BYTES = 64, 32
 """The bytes of the accumulators of rows that are reduced at a time, and of each vector of them: few
 enough rows for the CPU to prefetch all of them, in two vectors or more, whose additions overlap."""
@@ -128,7 +129,8 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
         [length_of(each.type) for each in (arguments[1], reduction[2])],
         reduction[1].type,
     )
-    if not isinstance(type, ScalarType) or not all(map(_is_long, lengths)):
+    shortest = min(map(typical_size, lengths))
+    if not isinstance(type, ScalarType) or shortest < MIN_COLUMN:
         return None
     count, length = lengths
     description = f"{count} reductions of {length} elements"
@@ -140,7 +142,7 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
             1, typical_size(count), typical_size(length), bytes_of(type), symbolic=symbolic
         )
         return description, *_column_reductions(shape, count * length)
-    if may_reorder(reduction[0], setting) or not is_float(type):
+    if shortest < MIN_LINE or may_reorder(reduction[0], setting) or not is_float(type):
         # Each row is reduced in vectors.
         return None
     if any(has_pattern(part, *GATHERS) for part in (reduction[0], reduction[2])):
@@ -158,10 +160,6 @@ def _row_reductions(bytes: int) -> tuple[str, Strategy]:
         reductions_in_lanes(lanes, vectors, depth), interleaved_reductions(ROWS_AT_ONCE)
     )
     return f"{vectors * lanes} of them at a time, in vectors of {lanes}", strategy
-
-
-def _is_long(length: Nat) -> bool:
-    return typical_size(length) >= MIN_LINE
 
 
 def _column_reductions(shape: MatmulShape, elements: Nat) -> tuple[str, Strategy]:
@@ -254,7 +252,7 @@ written to memory, not if each is computed when it is read."""
 
 GATHERS = ("at", "gather", "sliceAt", "reorder")
 """Patterns that read elements at computed indices."""
-LOOPS_WITH_STATE = ("iterate", "iterateSeq", "while")
+LOOPS_WITH_STATE = ("iterate", "iterateSeq", "while", "scan")
 """Patterns that write the result of their function to memory in each iteration."""
 
 

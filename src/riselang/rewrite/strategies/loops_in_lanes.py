@@ -38,7 +38,7 @@ MAX_VECTORS, MAX_OPERATIONS = 4, 64
 of the operations on all of them, so that their operands stay in registers."""
 MAX_COMPONENTS = 4
 """The maximum length of an array that an iteration starts from, such as the parts of a complex
-number: the elements of several arrays are gathered into vectors."""
+number: the elements of several arrays are gathered into vectors. LLVM unrolls shorter loops."""
 MIN_GROUPS = 4
 """The minimum number of groups of vectors that the elements of a map must fill."""
 
@@ -82,8 +82,7 @@ def recognize_loops(term: Term, setting: Setting) -> tuple[str, str, Strategy] |
     result = element_function.body.type
     if not isinstance(result, ScalarType) or not has_pattern(element_function.body, *LOOPS):
         return None
-    is_iteration = has_pattern(element_function.body, *ITERATIONS)
-    if not _consists_of_scalars(element_function.parameter, is_iteration):
+    if not _consists_of_scalars(element_function.parameter, _has_long_loop(element_function)):
         return None
     if not _has_vector_forms(element_function):
         return None
@@ -116,6 +115,15 @@ def _consists_of_scalars(type: RiseType, allows_arrays: bool) -> bool:
     return True
 
 
+def _has_long_loop(element_function: Term) -> bool:
+    """Whether a function iterates, or reduces an array that is not short."""
+    if has_pattern(element_function, *ITERATIONS):
+        return True
+    reductions = (pattern_arguments(part, *LOOPS) for part in subterms(element_function))
+    types = (each[2].type for each in reductions if each is not None)
+    return not all(isinstance(type, ArrayType) and _is_short(type) for type in types)
+
+
 def _is_short(type: ArrayType) -> bool:
     return type.length.is_constant and type.length.constant <= MAX_COMPONENTS
 
@@ -133,9 +141,14 @@ def _has_vector_forms(element_function: Term) -> bool:
     """Whether all arithmetic of a function has vector instructions."""
     return all(
         scalar_type(part) in (*LANE_TYPES, i1)
-        and (isinstance(part, Literal) or has_vector_form(part))
+        and (isinstance(part, Literal) or _converts_index(part) or has_vector_form(part))
         for part in _scalars(element_function)
     )
+
+
+def _converts_index(part: Scalar) -> bool:
+    """Whether an operation converts an index: the counter of a loop, which all lanes share."""
+    return all(operand.type == index for operand in part.children)
 
 
 def _widest(element_function: Term) -> int:
