@@ -15,6 +15,8 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TupleType,
     components,
+    contains_array,
+    element_of,
     i1,
     index,
 )
@@ -22,6 +24,7 @@ from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import peel_map
+from riselang.rewrite.rules.lowering import store_elements
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import vectorize
 from riselang.rewrite.term_parts import pattern_arguments
@@ -58,10 +61,18 @@ class _LoopsInLanes(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "map")
         length = None if arguments is None else length_of(arguments[1].type)
-        if length is None or not length.is_constant or length.constant < self.lanes:
+        if (
+            arguments is None
+            or length is None
+            or not length.is_constant
+            or length.constant < self.lanes
+        ):
             reason = f"expected a map over {self.lanes} elements or more"
             return Failure(self, reason, term, closeness=CONDITION)
         strategy, remainder = vectorize(self.lanes), length.constant % self.lanes
+        if contains_array(element_of(arguments[1].type)):
+            # The elements of several arrays are gathered once, before the loop.
+            strategy = strategy >> argument(store_elements)
         if remainder:
             strategy = peel_map(length.constant - remainder) >> function(argument(strategy))
         if remainder > 1:
