@@ -309,3 +309,18 @@ def test_a_literal_index_is_clamped_when_it_is_lowered(literal: str) -> None:
     x = np.arange(5, dtype=np.float32)
     assert program.main(x) == x[min(max(number, 0), 4)]
     assert "arith.m" not in program.main.lower().as_text("affine")
+
+
+@pytest.mark.parametrize("kind", ["i8", "i64"])
+def test_a_position_that_is_not_negative_is_compared_once(kind: str) -> None:
+    number = f"select(a < 0_{kind}, a + 5_{kind}, a)"
+    text = f"fun((x : 5.f32, i : 4.{kind}), i |> map(fun(a, x |> at({number} |> checkIdx(5)))))"
+    program: Any = rl.loads(text, name="p.rise")
+    x = np.arange(5, dtype=np.float32)
+    assert program.main(x, np.array([0, 4, -1, -5], f"int{kind[1:]}")).tolist() == [0, 4, 4, 0]
+    hot = program.main.lower().as_text("affine").split("else", 1)[0]
+    assert "arith.cmpi ult" in hot
+    assert "arith.select" not in hot
+    for wrong, reported in ((5, 5), (-6, -1)):
+        with pytest.raises(rl.UserError, match=f"{reported}"):
+            program.main(x, np.array([0, wrong, 1, 1], f"int{kind[1:]}"))

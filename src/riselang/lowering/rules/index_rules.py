@@ -211,12 +211,23 @@ class IndexRules(MapRules):
 
     @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
-        number = self.builtin_index(_argument_as_index(pattern, 0), (self.force(arguments[0]),))
-        bound = self.emitter.length_value(size_argument(pattern, "n"))
-        builder = self.emitter.builder
-        return self.as_idx(
-            self.checks.check_index(number, bound, pattern.location, builder), pattern
-        )
+        size = size_argument(pattern, "n")
+        bound = self.emitter.length_value(size)
+        position = _position_from_start(arguments[0], size)
+        if position is None:
+            return self.as_idx(self._checked_index(pattern, arguments[0], bound), pattern)
+        # Most positions are not negative, so that one comparison suffices.
+        index = self.builtin_index(_argument_as_index(pattern, 0), (self.force(position),))
+        is_inside = self.add(arith.CmpiOp(index, bound, "ult"))
+        blocks = [Block([scf.YieldOp(index)]), Block()]
+        with self.emitter.inside_block(blocks[1]):
+            self.emitter.add(scf.YieldOp(self._checked_index(pattern, arguments[0], bound)))
+        choice = scf.IfOp(is_inside, [IndexType()], Region(blocks[0]), Region(blocks[1]))
+        return self.as_idx(self.add(choice), pattern)
+
+    def _checked_index(self, pattern: Pattern, number: Lazy, bound: SSAValue) -> SSAValue:
+        index = self.builtin_index(_argument_as_index(pattern, 0), (self.force(number),))
+        return self.checks.check_index(index, bound, pattern.location, self.emitter.builder)
 
     def builtin_index(self, number: Term, environment: Environment) -> SSAValue:
         """Return the integer term `number` as a builtin index."""
@@ -226,6 +237,24 @@ class IndexRules(MapRules):
 
     def as_idx(self, index: SSAValue, pattern: Pattern) -> SSAValue:
         return self.add(codegen.CastOp([index], result_type(pattern)))
+
+
+def _position_from_start(number: Lazy, length: Nat) -> Lazy | None:
+    """Return `x` of `select(x < 0, x + length, x)`, where negative numbers count from the end."""
+    if not isinstance(number, Delayed) or not length.is_constant:
+        return None
+    match number.term:
+        case Scalar(
+            op="arith.select",
+            operands=(
+                Scalar(op="arith.cmpi", predicate="slt", operands=(position, Literal(number=0))),
+                Scalar(op="arith.addi", operands=(summand, Literal(number=count))),
+                other,
+            ),
+        ) if position == summand == other and count == length.constant:
+            return Delayed(position, number.environment)
+        case _:
+            return None
 
 
 def _argument_as_index(pattern: Pattern, variable: int) -> Term:
