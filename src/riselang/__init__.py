@@ -282,12 +282,22 @@ def _has_module(name: str) -> bool:
     return find_spec(f"{__name__}.{name}") is not None
 
 
+def _imported(name: str) -> object:
+    module = _NAME_MODULES[name]
+    value = getattr(import_module(module), name)
+    if not module.startswith("riselang.dsl."):
+        return value
+    from riselang.dsl.argument_errors import with_argument_checks
+
+    return with_argument_checks({name: value}, "rl")[name]
+
+
 if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> object:
         with hold_forks(), infrequent_gc():  # imported modules live as long as the process
             if name in _NAME_MODULES:
-                return globals().setdefault(name, getattr(import_module(_NAME_MODULES[name]), name))
+                return globals().setdefault(name, _imported(name))
             if name == "__all__":
                 return globals().setdefault(name, _public_names())
             if name.startswith("__"):  # Python and its tools look these up in any module

@@ -15,6 +15,7 @@ import numpy as np
 from riselang.api.jit import jit
 from riselang.api.jit_kernel import Jitted
 from riselang.dialects.rise.types import f32, u32
+from riselang.dsl.argument_errors import with_argument_checks
 from riselang.dsl.arrays.constructors import arange
 from riselang.dsl.arrays.layout import stack
 from riselang.dsl.patterns import map as map_pattern
@@ -179,3 +180,6 @@ def _encrypt(key: Value, counter: Value) -> tuple[Value, Value]:
         x = x + words[(number + 1) % 3]
         y = y + words[(number + 2) % 3] + _word(number + 1)
     return x, y
+
+
+globals().update(with_argument_checks({name: globals()[name] for name in __all__}, "rl.random"))

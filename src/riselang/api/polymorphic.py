@@ -220,7 +220,8 @@ class PolymorphicFunction(Jitted):
         except TypeError as error:
             raise UserError(
                 f"{self.__name__}: a static argument must be hashable, since a kernel is compiled "
-                f"for each of its values, but {error}",
+                f"for each of its values, but the call contains an {error}; pass a tuple instead "
+                "of a list, or a frozen dataclass",
                 user_location(),
             ) from None
         if instance is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from riselang.api.specs import Spec, annotation_spec, is_concrete
@@ -119,8 +120,11 @@ def read_signature(function: Callable[..., Any], static: str | Sequence[str] = (
                 f"{', '.join(signature.parameters)}",
                 location,
             )
+    bound = function.keywords if isinstance(function, partial) else {}
     parameters: list[Parameter] = []
     for parameter in signature.parameters.values():
+        if parameter.name in bound:  # a value that partial passes is known, like a captured one
+            continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise UserError(
                 f"{name}: parameter {parameter.name} must be a plain parameter; pass a tuple or a "

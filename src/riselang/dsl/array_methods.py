@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from riselang.dsl.argument_errors import with_argument_checks
+
 if TYPE_CHECKING:
     from riselang.dialects.rise.types import ScalarType
     from riselang.dsl.arrays.updates import Updates
@@ -168,3 +170,8 @@ def _reductions() -> Any:
     from riselang.dsl.arrays import reductions
 
     return reductions
+
+
+for _name, _method in with_argument_checks(vars(ArrayMethods), "Array").items():
+    if not _name.startswith("_"):
+        setattr(ArrayMethods, _name, _method)

@@ -18,6 +18,7 @@ from riselang.dialects.rise.types import (
     integer_range,
     is_float,
 )
+from riselang.dsl.captures import is_array_like
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import helper
 from riselang.dsl.patterns import (
@@ -64,6 +65,7 @@ def argsort(x: Any) -> Value:
 @helper(2)
 def top_k(k: Any, x: Any) -> Value:
     """Return the k greatest elements in descending order, and their indices; NaN is greatest."""
+    _check_order("top_k", "k", k)
     x, _ = _array_of_scalars("top_k", x)
     return unzip(take(k, sort(lambda a, b: _greater(a.fst, b.fst), _with_indices(x))))
 
@@ -82,6 +84,7 @@ def histogram(bins: Any, low: Any, high: Any, x: Any) -> Value:
     The last bin includes its upper bound; elements outside the bounds are not counted. The bin of a
     float is computed in its type, so an element within rounding of a bound may be in either bin.
     """
+    _check_order("histogram", "bins, low, high", bins)
     x, type = _array_of_scalars("histogram", x)
     size = as_size(bins, "histogram(bins, low, high)")
     if not size.is_constant:
@@ -91,6 +94,15 @@ def histogram(bins: Any, low: Any, high: Any, x: Any) -> Value:
     ones = map(lambda a: convert((a >= low) & (a <= high), i64), x)
     zeros = generate(lambda _: Value(as_node(0, i64)), n=count)
     return scatter_with(lambda old, new: old + new, indices, zeros, ones)
+
+
+def _check_order(name: str, parameters: str, first: Any) -> None:
+    """Reject an array as the first argument, as in NumPy."""
+    if isinstance(first, Value) or is_array_like(first):
+        refuse(
+            f"{name}: the array comes last, as in rl.{name}({parameters}, x) or x | "
+            f"rl.{name}({parameters}); rl.numpy.{name} takes it first"
+        )
 
 
 def _bin_of(element: Value, count: int, low: Value, high: Value, type: ScalarType) -> Value:

@@ -89,7 +89,10 @@ class UnsupportedOperations:
         refuse(f"{SYMBOLIC_VALUE}; use rl.cast(a, rl.i32) to convert it")
 
     def __index__(self) -> NoReturn:
-        refuse(f"{SYMBOLIC_VALUE}, so Python cannot count with it; use rl.generate or rl.iterate")
+        refuse(
+            f"{SYMBOLIC_VALUE}, so Python cannot count with it; use rl.generate or "
+            "rl.iterate, or add the parameter to static= if it is a Python number"
+        )
 
     def __round__(self, digits: int = 0) -> NoReturn:
         refuse(f"{SYMBOLIC_VALUE}; use rl.math.round")

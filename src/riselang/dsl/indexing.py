@@ -43,6 +43,8 @@ from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, pr
 from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.nat import Nat
 
+MAX_ELEMENTS = 1000
+"""The length of the longest array that Python's loops iterate over."""
 MAX_LITERALS = 32
 """The number of positions in a list that become literals; those in a longer list are captured."""
 
@@ -60,10 +62,28 @@ def subscript(value: Value, key: Any) -> Value:
     return subscript(result, inner) if inner else result
 
 
+def array_elements(value: Value) -> list[Value]:
+    """Return the elements of an array for Python's loops, which repeat their code for each."""
+    type = value.type
+    if not isinstance(type, ArrayType):
+        refuse(f"only tuples and arrays are iterated over, but this is {type_text(type)}")
+    advice = "use rl.map, rl.reduce or rl.scan to work on its elements"
+    if not type.length.is_constant:
+        refuse(f"the length of {type_text(type)} is not known while it is traced; {advice}")
+    if type.length.constant > MAX_ELEMENTS:
+        refuse(
+            f"Python's loops repeat their code for each element, and this array has "
+            f"{type.length.constant} of them; {advice}"
+        )
+    return [subscript(value, position) for position in range(type.length.constant)]
+
+
 def _component(value: Value, key: Any) -> Value:
     first, *remaining = key if isinstance(key, tuple) else (key,)
     if not isinstance(first, int) or first not in (0, 1):
-        refuse(f"a pair is indexed by 0 or 1, but found {value_text(first)}")
+        is_longer = isinstance(value.type, TupleType) and isinstance(value.type.second, TupleType)
+        hint = "; a, b, c = t assigns the components of a tuple of three" if is_longer else ""
+        refuse(f"a pair is indexed by 0 or 1, but found {value_text(first)}{hint}")
     result = project(value, first)
     return subscript(result, tuple(remaining)) if remaining else result
 

@@ -16,6 +16,7 @@ from riselang.dialects.rise.pattern_registry import (
 )
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import FunType, uncurry
+from riselang.dsl.loop_states import loop_state
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.reduction_order import check_order, permit_order
 from riselang.dsl.size_arguments import as_size
@@ -96,7 +97,10 @@ class PatternFunction:
             partial: Any = PatternFunction(self.spec, sizes, given, to, known, order)
             return partial
         parameters = {**known, **dict(zip(self.spec.explicit, sizes, strict=True))}
-        return Value(permit_order(apply_pattern(self.spec, parameters, given, to), order))
+        state = loop_state(self.spec, given)
+        parts = given if state is None else state.arguments(given)
+        result = Value(permit_order(apply_pattern(self.spec, parameters, parts, to), order))
+        return result if state is None else state.result(result)
 
     def _check_functions(self, given: Sequence[Any]) -> None:
         """Reject values where functions are expected, such as the array in `rl.sort(x)`."""
@@ -143,7 +147,9 @@ class PatternFunction:
             **self._inferred,
             **dict(zip(self.spec.explicit, self._sizes, strict=True)),
         }
-        node = apply_pattern(self.spec, parameters, self._arguments, self._to, expected, what)
+        state = loop_state(self.spec, self._arguments)
+        given = self._arguments if state is None else state.arguments(self._arguments)
+        node = apply_pattern(self.spec, parameters, given, self._to, expected, what)
         return permit_order(node, self._order)
 
     def _missing_sizes_error(self, found: str) -> UserError:

@@ -110,14 +110,13 @@ class Value(ArrayMethods, UnsupportedOperations):
         )
 
     def __iter__(self) -> Iterator[Value]:
-        if not isinstance(self.type, TupleType):
-            raise UserError(
-                f"only a tuple can be unpacked, but this is {type_text(self.type)}; "
-                "use rl.map to work on the elements of an array",
-                user_location(),
-            )
-        count = requested_components()
-        return iter(_unpack(self, count))
+        """Return the components of a tuple, or the elements of an array whose length is known."""
+        if isinstance(self.type, TupleType):
+            return iter(_unpack(self, requested_components()))
+        # Deferred: indexing applies patterns to values.
+        from riselang.dsl.indexing import array_elements
+
+        return iter(array_elements(self))
 
     def __getitem__(self, position: Any) -> Value:
         """Return a component of a pair, an element by a number or an index, or a slice."""
@@ -126,7 +125,8 @@ class Value(ArrayMethods, UnsupportedOperations):
     def __bool__(self) -> bool:
         raise UserError(
             "a value of the program is not known while it is traced, so Python's if, and, or, not "
-            "cannot test it; use rl.where(condition, a, b)",
+            "cannot test it; use rl.where(condition, a, b), or rl.max(a, b) and rl.min(a, b) for "
+            "Python's max and min",
             user_location(),
         )
 
@@ -256,6 +256,8 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
 def _value_hint(value: Any, expected: RiseType | None) -> str:
     if isinstance(expected, IdxType):
         return "; rl.clamp_idx(n, i) converts a number to an index"
+    if isinstance(value, Iterator):
+        return "; use rl.map and rl.zip, or convert it with list(...)"
     if isinstance(expected, VectorType) and isinstance(value, numbers.Real):
         return f"; broadcast it with {broadcast_hint(expected, str(value))}"
     return ""

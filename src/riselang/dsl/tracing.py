@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -214,6 +214,8 @@ def value_text(value: Any) -> str:
     """Format a Python value for an error message, in one line; functions by name."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
+    if isinstance(value, Iterator):
+        return f"a Python {value.__class__.__name__} object"
     if not callable(value):
         return " ".join(repr(value).split())
     name = getattr(value, "__name__", "")

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     i32,
     i64,
 )
+from riselang.dsl.argument_errors import with_argument_checks
 from riselang.numpy.elementwise import (
     absolute,
     acos,
@@ -105,7 +106,6 @@ from riselang.numpy.manipulation import (
     flip,
     full,
     full_like,
-    histogram,
     inner,
     isclose,
     linspace,
@@ -154,6 +154,7 @@ from riselang.numpy.reductions import (
     cumulative_prod,
     cumulative_sum,
     diff,
+    histogram,
     max,
     mean,
     min,
@@ -340,3 +341,5 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+globals().update(with_argument_checks({name: globals()[name] for name in __all__}, "rl.numpy"))

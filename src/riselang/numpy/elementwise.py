@@ -19,6 +19,7 @@ from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
 from riselang.dsl.arrays.selections import clip as clip_elements
 from riselang.dsl.arrays.shapes import literal_of
+from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import (
     Value,
@@ -28,6 +29,7 @@ from riselang.dsl.symbolic_values import (
     convert,
     select,
 )
+from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import as_value, promote, promote_to_floats, type_of
 from riselang.term.conversion import bit_width
 
@@ -83,7 +85,22 @@ def _rounding(name: str, scalar_name: str) -> Function:
 
 
 floor, ceil, trunc = (_rounding(name, name) for name in ("floor", "ceil", "trunc"))
-round = _rounding("round", "roundeven")
+_round = _rounding("round", "roundeven")
+
+
+def round(x: Any, decimals: int = 0) -> Value:
+    """Round floats to a number of decimals, halves to even; integers stay as they are."""
+    if decimals.__class__ is not int:
+        refuse(f"round: decimals is an int, but found {value_text(decimals)}")
+    (value,) = promote(x)
+    if decimals == 0 or not (_is_float(value) or _is_complex(value)):
+        if decimals < 0:
+            refuse("round: integers are not rounded to tens; convert them with .astype(rl.f64)")
+        return _round(value)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return divide(_round(multiply(value, scale)), scale)
+    return multiply(_round(divide(value, scale)), scale)
 
 
 def _is_float(value: Value) -> bool:
@@ -206,11 +223,10 @@ def _integer_power(base: Value, exponent: Value) -> Value:
     type = type_of(base)
     assert isinstance(type, ScalarType)
 
-    def step(state: Value) -> Any:
-        power, (factor, bits) = state.fst, state.snd
+    def step(power: Value, factor: Value, bits: Value) -> Any:
         return select((bits & 1) == 1, power * factor, power), factor * factor, bits >> 1
 
-    return patterns.iterate(bit_width(type), step, (literal_of(1, type), base, exponent)).fst
+    return patterns.iterate(bit_width(type), step, (literal_of(1, type), base, exponent))[0]
 
 
 def maximum(x: Any, y: Any) -> Value:

@@ -33,7 +33,12 @@ pad, take_along_axis, sort, argsort = (
     selections.argsort,
 )
 roll, flip, squeeze, expand_dims = layout.roll, layout.flip, layout.squeeze, layout.expand_dims
-top_k, histogram = array_prelude.top_k, array_prelude.histogram
+
+
+def top_k(x: Any, k: int) -> tuple[Value, Value]:
+    """Return the k greatest elements in descending order, and their indices; NaN is greatest."""
+    values, indices = array_prelude.top_k(k, x)
+    return values, indices
 
 
 def astype(x: Any, dtype: Any) -> Value:

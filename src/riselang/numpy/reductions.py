@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from riselang.dialects.rise.types import i1, i64
+from riselang.dsl import array_prelude, patterns
 from riselang.dsl.arrays import reductions, selections
 from riselang.dsl.arrays.layout import concatenate
-from riselang.dsl.arrays.shapes import as_array, normalize_axis, rank_of, shape_of
+from riselang.dsl.arrays.shapes import (
+    as_array,
+    literal_of,
+    normalize_axis,
+    rank_of,
+    scalar_dtype,
+    shape_of,
+)
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, build_operation, convert
+from riselang.dsl.symbolic_values import Value, build_operation, convert, select
 from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import (
     as_type,
@@ -42,14 +50,56 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
     return reductions.mean(promote_to_floats(x)[0], axis, keepdims)
 
 
-def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Value:
-    """Return the variance of the elements along these axes."""
-    return reductions.var(promote_to_floats(x)[0], axis, keepdims, correction)
+def var(
+    x: Any,
+    axis: Any = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Value:
+    """Return the variance of the elements along these axes; `ddof` is NumPy's name of `correction`,
+    which is subtracted from the number of elements."""
+    if ddof is not None and correction:
+        refuse("var: correction and ddof are the same parameter; pass one of them")
+    reduced = correction if ddof is None else ddof
+    return reductions.var(promote_to_floats(x)[0], axis, keepdims, reduced)
 
 
-def std(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Value:
-    """Return the standard deviation of the elements along these axes."""
-    return build_operation("sqrt", var(x, axis, correction, keepdims))
+def std(
+    x: Any,
+    axis: Any = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Value:
+    """Return the standard deviation of the elements along these axes, as `var` does."""
+    return build_operation("sqrt", var(x, axis, correction, keepdims, ddof=ddof))
+
+
+def histogram(x: Any, bins: int = 10, range: tuple[Any, Any] | None = None) -> tuple[Value, Value]:
+    """Count the elements in bins of equal width; return the counts and the bounds of the bins.
+
+    `range` contains the lower and the upper bound, which are otherwise those of the elements. The
+    last bin includes its upper bound, and elements outside the bounds are not counted.
+    """
+    (array,) = promote_to_floats(x)
+    array, type = array.reshape(-1), scalar_dtype("histogram", array)
+    if range is not None and len(range) != 2:
+        refuse(f"histogram: range is a pair of two numbers, but found {value_text(range)}")
+    bounds = (array.min(), array.max()) if range is None else range
+    low, high = (as_value(bound, type) for bound in bounds)
+    is_empty, half = low == high, literal_of(0.5, type)
+    low, high = select(is_empty, low - half, low), select(is_empty, high + half, high)
+
+    def bound(i: Value) -> Value:
+        position = convert(patterns.from_idx(i), i64)
+        value = low + convert(position, type) * ((high - low) / float(bins))
+        return select(position == bins, high, value)
+
+    counts = array_prelude.histogram(bins, low, high, array)
+    return counts, patterns.generate(bound, n=bins + 1)
 
 
 max, min, all, any = reductions.max, reductions.min, reductions.all, reductions.any

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -270,3 +271,18 @@ def test_a_printed_function_is_its_program() -> None:
     untyped(X)
     assert str(untyped).startswith("fun((x : 3.f32)")
     assert "time to compile" in untyped._repr_html_()
+
+
+def test_values_that_partial_passes_are_known() -> None:
+    def shift(x: Any, count: int, *, steps: int) -> Any:
+        for _ in range(steps):
+            x = x + count
+        return x
+
+    assert rl.jit(partial(shift, count=2, steps=3))(X).tolist() == [6, 7, 8]
+
+
+def test_a_static_argument_must_be_hashable() -> None:
+    program = rl.jit(lambda x, options: x, static="options")
+    with pytest.raises(rl.UserError, match="the call contains an unhashable type: 'list'; pass a"):
+        program(X, [1])

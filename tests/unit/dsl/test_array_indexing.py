@@ -185,3 +185,19 @@ def test_the_counter_of_a_loop_is_an_index() -> None:
     )
     assert ones(x)[1].tolist() == [1, 1, 2, 3]
     assert rl.jit(lambda x: x[rl.cast(2, rl.i32)])(x) == 2
+
+
+def test_python_iterates_over_arrays_of_known_lengths() -> None:
+    def program(A: Any) -> Any:
+        first, *others = A
+        total = sum(each[1] for each in others)
+        return first + total, [left * right for left, right in zip(A[0], A[1], strict=True)]
+
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+    total, products = rl.jit(program, backend="interpret")(rows)
+    assert total.tolist() == (rows[0] + rows[1:, 1].sum()).tolist()
+    assert [float(each) for each in products] == (rows[0] * rows[1]).tolist()
+    with pytest.raises(rl.UserError, match=r"the length of A_0\.A_1\.f32 is not known"):
+        rl.jit(program, sizes="symbolic")(rows)
+    with pytest.raises(rl.UserError, match="and this array has 1001 of them"):
+        rl.jit(lambda x: sum(x))(np.ones(1001))

@@ -17,7 +17,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sums": lambda xp, x, i: (xp.sum(i), xp.sum(x, axis=0), xp.mean(i, axis=1), xp.prod(i[0] % 3)),
     "spread": lambda xp, x, i: (
         xp.var(x, axis=1),
-        xp.std(i, axis=(0, 1)),
+        xp.std(i, axis=(0, 1), ddof=1),
         xp.max(i),
         xp.argmin(x, 0),
     ),
@@ -85,7 +85,18 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "signs": lambda xp, x, i: (xp.sign(x), xp.sign(i), xp.signbit(x), xp.abs(i), xp.negative(x)),
     "tests": lambda xp, x, i: (xp.isnan(x / x), xp.isinf(1 / x), xp.isfinite(i), xp.isclose(x, i)),
-    "rounding": lambda xp, x, i: (xp.round(x / 4), xp.floor(x / 3), xp.ceil(i), xp.trunc(x / 3)),
+    "rounding": lambda xp, x, i: (
+        xp.round(x / 4, 1),
+        xp.round(x, decimals=-1),
+        xp.floor(x / 3),
+        xp.ceil(i),
+        xp.trunc(x / 3),
+    ),
+    "histograms": lambda xp, x, i: (
+        *xp.histogram(x, 4, (-8, 8)),
+        *xp.histogram(x[0], bins=3),
+        *xp.histogram(x[0, :1]),
+    ),
     "division": lambda xp, x, i: (
         xp.floor_divide(x, 2.5),
         xp.remainder(x, -2.5),
