@@ -46,19 +46,19 @@ class _Custom(FunctionTransformation):
     def __init__(self, function: Callable[..., Any]):
         check_callable(self.name, function)
         super().__init__(function, getattr(function, "__name__", "function"))
-        self._is_traced = False
-        """Whether its functions are being traced; in them, it is a plain function."""
+        self._level = 0
+        """The number of calls whose functions are being traced, each in that of the previous."""
 
     def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        if self._is_traced or not current_trace().is_differentiated:
+        if self._level >= current_trace().derivative_order:
             return self.function(*arguments, **named)
         arguments = inspect.signature(self.function).bind(*arguments, **named).args
         leaves, structure = flatten(arguments, is_leaf)
-        self._is_traced = True
+        self._level += 1
         try:
             return self._mark(structure, _pack([as_node(leaf) for leaf in leaves]))
         finally:
-            self._is_traced = False
+            self._level -= 1
 
     @abstractmethod
     def _mark(self, structure: Structure, packed: Node) -> Any:

@@ -87,7 +87,7 @@ class Trace:
         self.interface = PLAIN_INTERFACE
         """How the traced program is called; known after the trace."""
         self.captured = CapturedArrays(captures or Captures(), self.inference, self.scope)
-        self._derivative_depth = 0
+        self._derivative_order = 0
         self._pattern_uses: dict[tuple[Instance, str | None, int], build.PatternUse] = {}
 
     @contextmanager
@@ -140,16 +140,21 @@ class Trace:
     @contextmanager
     def differentiate(self) -> Generator[None]:
         """Trace a function whose derivative is computed."""
-        self._derivative_depth += 1
+        self._derivative_order += 1
         try:
             yield
         finally:
-            self._derivative_depth -= 1
+            self._derivative_order -= 1
+
+    @property
+    def derivative_order(self) -> int:
+        """How often the function that is being traced is differentiated."""
+        return self._derivative_order
 
     @property
     def is_differentiated(self) -> bool:
         """Whether the function that is being traced is part of one that is differentiated."""
-        return self._derivative_depth > 0
+        return self._derivative_order > 0
 
     def pattern_use(
         self, spec: PatternSpec, instance: Instance, to: str | None, location: SourceLocation | None

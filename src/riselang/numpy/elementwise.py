@@ -192,9 +192,8 @@ def _divide_with_remainder(a: Value, b: Value) -> tuple[Value, Value]:
     rest = select(ABS(rest) >= ABS(b), rest - step, rest)
     rest = select((ABS(b) == INFINITY) & (ABS(a) != INFINITY), a, rest)
     differs = (rest != 0) & ((rest < 0) != (b < 0))
-    modulus = select(
-        rest == 0, build_operation("copysign", rest * 0, b), select(differs, rest + b, rest)
-    )
+    no_rest = select(b < 0, -(0 - rest), rest + 0)  # has the sign of b, the derivatives of rest
+    modulus = select(rest == 0, no_rest, select(differs, rest + b, rest))
     floored = (a - rest) / b - select(differs, one_of(a), one_of(a) * 0)
     nearest = build_operation("floor", floored)
     nearest = select(floored - nearest > 0.5, nearest + 1, nearest)

@@ -94,3 +94,27 @@ def test_a_missing_derivative_is_reported() -> None:
     unknown.defvjp(lambda x: x, lambda kept, ct: ct)
     with pytest.raises(rl.UserError, match="must return a pair of the result"):
         rl.grad(lambda x: unknown(x))(1.0)
+
+
+def test_higher_derivatives_use_a_rule_inside_of_itself() -> None:
+    @rl.custom_vjp
+    def reverse(x: Any) -> Any:
+        return rl.math.exp(x)
+
+    reverse.defvjp(lambda x: (reverse(x), x), lambda x, c: (3.0 * c * reverse(x),))
+
+    @rl.custom_jvp
+    def forward(x: Any) -> Any:
+        return rl.math.exp(x)
+
+    forward.defjvp(lambda x, dx: (forward(*x), 3.0 * forward(*x) * dx[0]))
+    for function in (reverse, forward):
+        second = rl.grad(rl.grad(function))
+        assert float(second(0.0)) == 9
+        assert float(rl.grad(second)(0.0)) == 27
+
+
+def test_remainders_have_derivatives_at_multiples() -> None:
+    slopes = rl.jit(rl.grad(rl.numpy.remainder, (0, 1)), backend="interpret")
+    for a, b, expected in ((6.0, 3.0, -2), (-6.0, 3.0, 2), (6.0, -3.0, 2), (5.0, 3.0, -1)):
+        assert [float(each) for each in slopes(a, b)] == [1, expected]
