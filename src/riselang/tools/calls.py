@@ -168,3 +168,11 @@ def _generate_argument(
             )
     shape = [length.constant for length in known]
     return generate_values(text, shape, parameter.type, parameter.name)
+
+
+def exact_text(result: Any) -> str:
+    """Format the results of a call; floats have as many digits as are needed to read them back."""
+    import numpy as np
+
+    with np.printoptions(floatmode="unique"):
+        return str(result)

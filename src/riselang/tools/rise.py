@@ -224,6 +224,7 @@ def _compile(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from riselang.tools.calls import (
+        exact_text,
         function_arguments,
         kernel_inputs,
         select_function,
@@ -236,7 +237,7 @@ def _run(options: argparse.Namespace) -> None:
         arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
         with progress(f"running {kernel.__name__}"):
             result = kernel.call(arrays, sizes)
-        print(result)
+        print(exact_text(result))
         return
     if options.backend == "interpret":
         raise UserError(
@@ -251,7 +252,7 @@ def _run(options: argparse.Namespace) -> None:
         executable(*arguments)
     written = written_arguments(executable, before, arguments)
     for name, array in written:
-        print(f"{name} =\n{array}")
+        print(f"{name} =\n{exact_text(array)}")
     if not written:
         print(f"{executable.name} changed none of its arguments", file=sys.stderr)
 

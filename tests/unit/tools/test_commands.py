@@ -95,6 +95,13 @@ func.func @halve(%n : i32, %a : memref<3xf32>, %b : memref<2x2xf64>, %c : memref
 """
 
 
+def test_run_prints_floats_that_read_back(tool: Tool, tmp_path: Path) -> None:
+    path = tmp_path / "thirds.rise"
+    path.write_text("def thirds = fun((x : N.f64), x |> map(fun(a, a / 3.0)))\n")
+    result = tool(rise.main, "run", str(path), "[1, 3]")
+    assert result.output == f"[{1 / 3} {'1.':18}]\n"
+
+
 def test_run_prints_what_a_function_changes_in_place(tool: Tool) -> None:
     tool.file.write_text(IN_PLACE)
     result = tool(rise.main, "run", str(tool.file), "7", "[2, 4, 6]", "ones", "zeros")
