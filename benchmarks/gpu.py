@@ -8,89 +8,138 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from gpu_programs import (
+    activation,
+    column_sums,
+    copy,
+    jacobi_2d,
+    jacobi_3d,
+    layer_norm,
+    product,
+    rms_norm,
+    row_sums,
+    scaled_sum,
+    scan_columns,
+    scan_rows,
+    separated_convolution,
+    softmax,
+    total,
+    transposed,
+)
 from reporting import report
-from timing import samples
 
-import riselang as rl
 from riselang.native import cuda
+from riselang.support.benchmarking import time_interleaved
 from riselang.tools.figures import Rival
 
-
-@rl.jit(loops="gpu")
-def scaled_sum(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
-    return rl.zip(x, y) | rl.map(lambda pair: pair[0] * 2.0 + pair[1])
+ROUNDS = 15
+Call = Callable[[], Any]
 
 
-@rl.jit(loops="gpu", float="relaxed")
-def row_sums(a: rl.Array["N", "M", rl.f32]) -> Any:
-    return a | rl.map(lambda row: row | rl.reduce(rl.add, 0.0))
-
-
-@rl.jit(loops="gpu", float="relaxed")
-def column_sums(a: rl.Array["N", "M", rl.f32]) -> Any:
-    return a | rl.transpose | rl.map(lambda column: column | rl.reduce(rl.add, 0.0))
-
-
-@rl.jit(loops="gpu", float="relaxed")
-def softmax(a: rl.Array["N", "M", rl.f32]) -> Any:
-    def of_row(row: Any) -> Any:
-        largest = row | rl.reduce(rl.max, float("-inf"))
-        powers = row | rl.map(lambda e: rl.math.exp(e - largest))
-        total = powers | rl.reduce(rl.add, 0.0)
-        return powers | rl.map(lambda e: e / total)
-
-    return a | rl.map(of_row)
-
-
-@rl.jit(loops="gpu")
-def transposed(a: rl.Array["N", "M", rl.f32]) -> Any:
-    return a | rl.transpose
-
-
-@rl.jit(loops="gpu", float="relaxed")
-def activation(x: rl.Array["N", rl.f32]) -> Any:
-    return x | rl.map(lambda e: rl.math.tanh(e) + rl.math.exp(e * 0.5))
-
-
-@rl.jit(loops="gpu")
-def product(a: rl.Array["N", "K", rl.f32], b: rl.Array["K", "M", rl.f32]) -> Any:
-    def element(row: Any, column: Any) -> Any:
-        return rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0)
-
-    columns = b | rl.transpose
-    return a | rl.map(lambda row: columns | rl.map(lambda column: element(row, column)))
-
-
-def measure(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
+def measure(name: str, ours: Call, theirs: Call, tolerance: float = 1e-4) -> None:
+    """Report the times of complete calls, and those of the kernels of calls after each other."""
     torch: Any = import_module("torch")
-    torch.testing.assert_close(ours(), theirs(), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(ours(), theirs(), rtol=tolerance, atol=tolerance)
 
-    def finished(program: Callable[[], Any]) -> Callable[[], None]:
+    def finished(program: Call) -> Callable[[], None]:
         def call() -> None:
             program()
             torch.cuda.synchronize()
 
         return call
 
-    taken = samples([finished(ours), finished(theirs)], rounds=15, calls=10)
+    calls = [(finished(ours), 10), (finished(theirs), 10)]
+    taken = time_interleaved(calls, ROUNDS, rest=0.0)
     report(name, taken[0], Rival("torch", taken[1]))
+    taken = [tuple(event_seconds(program) for _ in range(ROUNDS)) for program in (ours, theirs)]
+    report(f"{name}: kernels", taken[0], Rival("torch", taken[1]))
 
 
-def main(length: int, size: int) -> None:
+def event_seconds(program: Call, calls: int = 10) -> float:
+    """The seconds of a call of many, by the clock of the GPU."""
     torch: Any = import_module("torch")
-    torch.backends.cuda.matmul.allow_tf32 = False
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(calls):
+        program()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / calls / 1000
+
+
+def vectors(length: int) -> None:
+    torch: Any = import_module("torch")
     x, y = (torch.randn(length, device="cuda") for _ in range(2))
     measure("2 x + y", lambda: scaled_sum(x, y), lambda: torch.add(y, x, alpha=2))
     u, v = (torch.randn(1024, device="cuda") for _ in range(2))
     measure("2 x + y, 1024 numbers", lambda: scaled_sum(u, v), lambda: torch.add(v, u, alpha=2))
+    measure("copy", lambda: copy(x), lambda: x.clone())
     measure("tanh x + exp x/2", lambda: activation(x), lambda: torch.tanh(x) + torch.exp(x * 0.5))
+    measure("sum", lambda: total(x), lambda: x.sum(), length * 1e-6)
+
+
+def matrices(size: int) -> None:
+    torch: Any = import_module("torch")
+    m = torch.randn(size, size, device="cuda")
+    weights = torch.randn(size, device="cuda")
+    norm: Any = torch.nn.functional
+    measure("sums of rows", lambda: row_sums(m), lambda: m.sum(1), 1e-3)
+    measure("sums of columns", lambda: column_sums(m), lambda: m.sum(0), 1e-3)
+    measure("softmax", lambda: softmax(m), lambda: torch.softmax(m, 1))
+    measure("layer norm", lambda: layer_norm(m), lambda: norm.layer_norm(m, (size,)))
+    measure(
+        "RMS norm", lambda: rms_norm(m, weights), lambda: norm.rms_norm(m, (size,), weights, 1e-5)
+    )
+    measure("transposed", lambda: transposed(m), lambda: m.t().contiguous())
+    measure("scans of rows", lambda: scan_rows(m), lambda: m.cumsum(1), 1e-2)
+    measure("scans of columns", lambda: scan_columns(m), lambda: m.cumsum(0), 1e-2)
+
+
+def products(size: int) -> None:
+    torch: Any = import_module("torch")
+    torch.backends.cuda.matmul.allow_tf32 = False
     a, b = (torch.rand(size, size, device="cuda") for _ in range(2))
     measure(f"product of {size}", lambda: product(a, b), lambda: a @ b)
-    m = torch.randn(2 * size, 2 * size, device="cuda")
-    measure("sums of rows", lambda: row_sums(m), lambda: m.sum(1))
-    measure("sums of columns", lambda: column_sums(m), lambda: m.sum(0))
-    measure("softmax", lambda: softmax(m), lambda: torch.softmax(m, 1))
-    measure("transposed", lambda: transposed(m), lambda: m.t().contiguous())
+
+
+def stencils(size: int) -> None:
+    torch: Any = import_module("torch")
+    convolve: Any = torch.nn.functional.conv2d
+    a = torch.randn(size + 2, size + 2, device="cuda")
+    plane: Any = torch.tensor([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]], device="cuda") / 4
+    kernel = plane[None, None]
+    measure("Jacobi 2D", lambda: jacobi_2d(a), lambda: convolve(a[None, None], kernel)[0, 0])
+    edge = round((size * size) ** (1 / 3) / 64) * 64
+    b = torch.randn(edge + 2, edge + 2, edge + 2, device="cuda")
+
+    def torch_jacobi_3d() -> Any:
+        rows = b[:-2, 1:-1, 1:-1] + b[2:, 1:-1, 1:-1]
+        columns = b[1:-1, :-2, 1:-1] + b[1:-1, 2:, 1:-1]
+        return (rows + columns + b[1:-1, 1:-1, :-2] + b[1:-1, 1:-1, 2:]) * (1 / 6)
+
+    measure("Jacobi 3D", lambda: jacobi_3d(b), torch_jacobi_3d)
+    image = torch.randn(size + 8, size + 8, device="cuda")
+    weights = torch.rand(9, device="cuda")
+    column, row = weights[None, None, :, None], weights[None, None, None, :]
+
+    def torch_convolution() -> Any:
+        return convolve(convolve(image[None, None], column), row)[0, 0]
+
+    measure(
+        "9x9 convolution", lambda: separated_convolution(image, weights), torch_convolution, 1e-3
+    )
+
+
+def main(length: int, size: int) -> None:
+    parts = os.environ.get("RISE_GPU_BENCH", "vectors,products,matrices,stencils").split(",")
+    if "vectors" in parts:
+        vectors(length)
+    if "products" in parts:
+        products(size)
+    if "matrices" in parts:
+        matrices(2 * size)
+    if "stencils" in parts:
+        stencils(2 * size)
 
 
 if __name__ == "__main__":

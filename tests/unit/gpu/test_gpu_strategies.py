@@ -112,6 +112,24 @@ DEFAULTS = {
         "e |> map(fun(v, v + s)))))",
         "mapThread",
     ),
+    "sums of a long array": (
+        "fun((x : 3000.f32), sqrt(x |> map(fun(e, e * e)) |> reduce(add, 0.0)))",
+        "mapBlock",
+    ),
+    "sums of many parts": ("fun((x : 67584.f32), x |> reduce(add, 0.0))", "mapBlock"),
+    "a maximum": ("fun((x : 2048.f32), x |> reduce(max, -inf))", "mapBlock"),
+    "nested maps": (
+        "fun((x : 3.4.32.f32), x |> map(map(map(fun(e, e * 2.0)))))",
+        "mapThread(1, fun(x2, x2 |> mapThread(0",
+    ),
+    "short inner maps": (
+        "fun((x : 2.600.3.f32), x |> map(map(map(fun(e, e * 2.0)))))",
+        "mapThread(0, fun(x2, x2 |> map(",
+    ),
+    "rows of rows": (
+        "fun((x : 2.2.1024.f32), x |> map(map(reduce(max, -inf))))",
+        "mapBlock(1",
+    ),
     "transposed": ("fun((x : 64.96.f32), x |> transpose)", "toMem"),
 }
 

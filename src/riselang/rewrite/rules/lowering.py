@@ -35,6 +35,26 @@ def map_over_threads() -> None:
 
 
 @law("f : s -> t, x : n.s")
+def map_over_blocks_y() -> None:
+    """x |> map(f) ~> x |> mapBlock(1, f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_blocks_z() -> None:
+    """x |> map(f) ~> x |> mapBlock(2, f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_threads_y() -> None:
+    """x |> map(f) ~> x |> mapThread(1, f)"""
+
+
+@law("f : s -> t, x : n.s")
+def map_over_threads_z() -> None:
+    """x |> map(f) ~> x |> mapThread(2, f)"""
+
+
+@law("f : s -> t, x : n.s")
 def map_over_warps() -> None:
     """x |> map(f) ~> x |> mapWarp(f)"""
 

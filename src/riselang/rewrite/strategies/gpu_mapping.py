@@ -12,9 +12,17 @@ from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
 from riselang.rewrite.rules.gpu import transpose_by_blocks
-from riselang.rewrite.rules.lowering import map_in_parallel, map_over_blocks, map_over_threads
+from riselang.rewrite.rules.lowering import map_in_parallel, map_over_threads
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
+from riselang.rewrite.strategies.gpu_nests import (
+    BODY,
+    FUNCTION,
+    MIN_THREADS,
+    block_rules,
+    perfect_nest,
+    thread_rules,
+)
 from riselang.rewrite.strategies.gpu_reductions import (
     COLUMN_THREADS,
     COLUMNS,
@@ -23,17 +31,17 @@ from riselang.rewrite.strategies.gpu_reductions import (
     reduce_by_block,
     reduces_rows,
 )
+from riselang.rewrite.strategies.gpu_sums import (
+    choose_part,
+    outermost_reductions,
+    reduce_by_blocks,
+)
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
 from riselang.rewrite.strategies.threads import outermost_maps
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import argument, everywhere, inside, normalize, run_at, top_down
 from riselang.term.nodes import Lambda, Term, has_pattern
-
-MIN_THREADS = 32
-"""The size of a warp: shorter loops would leave its threads idle."""
-FUNCTION, BODY = (0, 1), 0
-"""The path of a map's function, and of its body."""
 
 
 @schedule
@@ -50,6 +58,14 @@ def on_gpu() -> Strategy:
 class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
+        for path in list(outermost_reductions(term)):
+            part = subterm_at(term, path)
+            size = choose_part(part)
+            if size is None:
+                continue
+            result = run_at(reduce_by_blocks(size), term, path, part, setting)
+            if isinstance(result, Success):
+                term, steps = result.term, (*steps, *result.steps)
         for path in list(outermost_maps(term)):
             part = subterm_at(term, path)
             result = run_at(_strategy_for(part, setting), term, path, part, setting)
@@ -114,18 +130,22 @@ class _MapLoops(Strategy):
     """Maps a map to blocks and the maps in it to threads, or all elements to threads."""
 
     def run(self, term: Term, setting: Setting) -> Result:
-        thread_maps = list(_thread_maps(term, ()))
+        levels = perfect_nest(term)
+        innermost = levels[-1].path
+        thread_maps = list(_thread_maps(subterm_at(term, innermost), innermost))
+        if thread_maps or has_pattern(term, "mapThread"):
+            rules = [(path, map_over_threads) for path in thread_maps] + block_rules(levels)
+        else:
+            rules = thread_rules(levels)
         steps: tuple[Step, ...] = ()
-        for path in thread_maps:
+        for path, rule in rules:
             part = subterm_at(term, path)
-            result = run_at(_in_vectors(part, map_over_threads), term, path, part, setting)
+            is_vectorized = rule in (map_over_threads, map_in_parallel)
+            strategy = _in_vectors(part, rule) if is_vectorized else rule
+            result = run_at(strategy, term, path, part, setting)
             assert isinstance(result, Success), result
             term, steps = result.term, (*steps, *result.steps)
-        is_block = bool(thread_maps) or has_pattern(term, "mapThread")
-        outer = map_over_blocks if is_block else _in_vectors(term, map_in_parallel)
-        result = outer.run(term, setting)
-        assert isinstance(result, Success), result
-        return Success(result.term, (*steps, *result.steps))
+        return Success(term, steps)
 
     def __str__(self) -> str:
         return "map_loops()"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from riselang.dialects.rise.types import ArrayType, ScalarType
-from riselang.rewrite.combinators import choice, seq, try_
+from riselang.rewrite.combinators import Identity, choice, seq, try_
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import partial_reduce
@@ -28,16 +28,18 @@ GROUP = 32
 
 
 @schedule
-def reduce_by_block(threads: int) -> Strategy:
+def reduce_by_block(threads: int, lanes: int = LANES) -> Strategy:
     """Reduces an array by a block of `threads` threads: each of them reduces every n-th vector.
 
-    Some threads reduce the partial results, and all of them the results of these.
+    Some threads reduce the partial results, and all of them the results of these. A vector has
+    `lanes` elements.
     """
-    require_positive("reduce_by_block", threads=threads)
+    require_positive("reduce_by_block", threads=threads, lanes=lanes)
+    reduce_groups = partial_reduce(GROUP) >> argument(map_over_threads)
     return seq(
-        try_(expose_sums), reduce_by_threads(threads, LANES),
-        argument(inside(try_(partial_sums(1, LANES)))),
-        partial_reduce(GROUP), argument(map_over_threads),
+        try_(expose_sums), reduce_by_threads(threads, lanes),
+        argument(inside(try_(partial_sums(1, lanes)) if lanes > 1 else Identity())),
+        reduce_groups if threads > GROUP and threads % GROUP == 0 else Identity(),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from riselang.rewrite.traversals import run_at
 from riselang.term.cost import Cost, Count, cost
 from riselang.term.nodes import Apply, DepLambda, Lambda, Term, has_pattern
 
-PARALLEL_PATTERNS = ("mapPar", "reducePar")
+PARALLEL_PATTERNS = ("mapPar", "reducePar", "mapBlock")
 SCATTERS = ("scatter", "scatterWith")
 MIN_SCATTERED_COST = 64
 """The minimum number of operations for an index or a value of a scatter."""

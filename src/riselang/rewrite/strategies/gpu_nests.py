@@ -1,0 +1,111 @@
+"""GPU mapping of nested maps: the inner ones to the threads of a block, the others to blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from riselang.dialects.rise.types import ArrayType
+from riselang.rewrite.core import Path, Strategy
+from riselang.rewrite.paths import subterm_at, written_paths
+from riselang.rewrite.rules.lowering import (
+    map_in_parallel,
+    map_over_blocks,
+    map_over_blocks_y,
+    map_over_blocks_z,
+    map_over_threads,
+    map_over_threads_y,
+    map_over_threads_z,
+)
+from riselang.rewrite.term_parts import has_cost, pattern_arguments
+from riselang.term.nodes import Lambda, Term
+
+MIN_THREADS = 32
+"""The size of a warp: shorter loops would leave its threads idle."""
+ENOUGH_THREADS = 128
+"""The number of threads of a block from which further loops are mapped to blocks."""
+MAX_THREADS = 1024
+OVER_BLOCKS = (map_over_blocks, map_over_blocks_y, map_over_blocks_z)
+OVER_THREADS = (map_over_threads, map_over_threads_y, map_over_threads_z)
+FUNCTION, BODY = (0, 1), 0
+"""The path of a map's function, and of its body."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A map of a nest."""
+
+    path: Path
+    length: int | None
+    """The number of its iterations; None if it is not known."""
+
+
+def perfect_nest(outermost: Term) -> list[Level]:
+    """Return a map, the map that computes its elements, and so on: nothing else is computed."""
+    levels: list[Level] = []
+    path: Path | None = ()
+    while path is not None:
+        current = subterm_at(outermost, path)
+        arguments = pattern_arguments(current, "map")
+        assert arguments is not None
+        assert isinstance(current.type, ArrayType)
+        length = current.type.length
+        levels.append(Level(path, length.constant if length.is_constant else None))
+        path = _inner_map(path, arguments[0])
+    return levels
+
+
+def _inner_map(path: Path, function: Term) -> Path | None:
+    """Return the path of the map whose result, or a view of it, a map's function returns."""
+    if not isinstance(function, Lambda) or pattern_arguments(function.body, "let") is not None:
+        return None
+    for inner in written_paths(function.body):
+        part = subterm_at(function.body, inner)
+        arguments = pattern_arguments(part, "map")
+        if arguments is not None and has_cost(arguments[0]):
+            return (*path, *FUNCTION, BODY, *inner)
+        if pattern_arguments(part, *VIEWS) is None:
+            return None
+    return None
+
+
+VIEWS = ("join", "split", "transpose", "reverse", "map")
+"""Patterns that only rearrange the array that a map computes; maps of such patterns do, too."""
+
+
+def block_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
+    """Return the rule for each of the innermost maps of a nest whose elements blocks compute."""
+    rules = zip(reversed(levels), OVER_BLOCKS, strict=False)
+    return [(level.path, rule) for level, rule in rules]
+
+
+def thread_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
+    """Return the rule for each map of a nest, the innermost first, whose elements threads compute.
+
+    The innermost maps with enough iterations are mapped to threads. Inner maps that are too short
+    for a warp are left to the thread that runs them.
+    """
+    outer = list(levels)
+    while True:
+        count = _thread_levels(outer)
+        if count == len(outer) == 1:
+            return [(outer[0].path, map_in_parallel)]
+        threads = [level.length or 1 for level in outer[len(outer) - count :]]
+        if prod(threads) >= MIN_THREADS or len(outer) == 1:
+            break
+        outer.pop()
+    split = len(outer) - count
+    pairs = zip(reversed(outer[split:]), OVER_THREADS, strict=False)
+    return [*((level.path, rule) for level, rule in pairs), *block_rules(outer[:split])]
+
+
+def _thread_levels(levels: Sequence[Level]) -> int:
+    """Return how many of the innermost maps fit the threads of a block; at least one."""
+    threads, count = levels[-1].length or MAX_THREADS, 1
+    for level in reversed(levels[:-1]):
+        length = level.length or MAX_THREADS
+        if threads >= ENOUGH_THREADS or threads * length > MAX_THREADS or count == 3:
+            break
+        threads, count = threads * length, count + 1
+    return count
