@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from riselang.dialects.rise.pattern_registry import MAP, PATTERNS
@@ -49,8 +50,11 @@ def view_source(term: Term) -> Term | None:
     return None
 
 
-def is_free_to_read(term: Term) -> bool:
-    """Whether reading a term computes nothing: views and pairs of variables, and maps to these."""
+def is_free_to_read(term: Term, stored: Sequence[str] = ()) -> bool:
+    """Whether reading a term computes nothing: views and pairs of variables, and maps to these.
+
+    `stored` are patterns whose results are in memory, such as `toMem`.
+    """
     stack = [term]
     while stack:
         head, arguments = spine(stack.pop())
@@ -58,6 +62,8 @@ def is_free_to_read(term: Term) -> bool:
             continue
         if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
             return False
+        if head.spec.name in stored:
+            continue
         if head.spec is MAP and isinstance(arguments[0], Lambda):
             stack += [arguments[0].body, arguments[1]]
         elif head.spec.role is Role.VIEW and not any(_is_function(each) for each in arguments):

@@ -12,7 +12,7 @@ from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
 from riselang.rewrite.rules.gpu import transpose_by_blocks
-from riselang.rewrite.rules.lowering import map_in_parallel, map_over_threads
+from riselang.rewrite.rules.lowering import map_in_parallel, map_over_threads, not_stored
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
 from riselang.rewrite.strategies.gpu_nests import (
@@ -21,6 +21,7 @@ from riselang.rewrite.strategies.gpu_nests import (
     MIN_THREADS,
     block_rules,
     perfect_nest,
+    separate_maps,
     thread_rules,
 )
 from riselang.rewrite.strategies.gpu_reductions import (
@@ -37,10 +38,17 @@ from riselang.rewrite.strategies.gpu_sums import (
     reduce_by_blocks,
 )
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
-from riselang.rewrite.strategies.threads import outermost_maps
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
-from riselang.rewrite.traversals import argument, everywhere, inside, normalize, run_at, top_down
+from riselang.rewrite.traversals import (
+    argument,
+    everywhere,
+    function,
+    inside,
+    normalize,
+    run_at,
+    top_down,
+)
 from riselang.term.nodes import Lambda, Term, has_pattern
 
 
@@ -66,7 +74,11 @@ class _OnGpu(Strategy):
             result = run_at(reduce_by_blocks(size), term, path, part, setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
-        for path in list(outermost_maps(term)):
+        for path in separate_maps(term):
+            part = subterm_at(term, path)
+            views = run_at(_read_views, term, path, part, setting)
+            assert isinstance(views, Success), views
+            term, steps = views.term, (*steps, *views.steps)
             part = subterm_at(term, path)
             result = run_at(_strategy_for(part, setting), term, path, part, setting)
             assert isinstance(result, Success), result
@@ -116,6 +128,23 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
     return choice(*strategies, _MapLoops())
 
 
+@dataclass(frozen=True, repr=False)
+class _NotStored(Strategy):
+    """Reads a view in a loop directly, such as a padded image, instead of storing it first."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "toMem")
+        if arguments is None or has_cost(arguments[-1]):
+            return Failure(self, "expected a view that is stored", term)
+        return not_stored.run(term, setting)
+
+    def __str__(self) -> str:
+        return "view_not_stored()"
+
+
+_read_views = try_(function(argument(try_(everywhere(_NotStored())))))
+
+
 def _reduce_rows(threads: int) -> Strategy:
     """Reduce rows by blocks; this fails if no reduction may be reordered."""
     reduce_row = reduce_by_block(threads)
@@ -133,7 +162,7 @@ class _MapLoops(Strategy):
         levels = perfect_nest(term)
         innermost = levels[-1].path
         thread_maps = list(_thread_maps(subterm_at(term, innermost), innermost))
-        if thread_maps or has_pattern(term, "mapThread"):
+        if thread_maps or has_pattern(subterm_at(term, FUNCTION), "mapThread"):
             rules = [(path, map_over_threads) for path in thread_maps] + block_rules(levels)
         else:
             rules = thread_rules(levels)

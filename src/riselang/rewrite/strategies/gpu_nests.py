@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -18,8 +18,9 @@ from riselang.rewrite.rules.lowering import (
     map_over_threads_y,
     map_over_threads_z,
 )
-from riselang.rewrite.term_parts import has_cost, pattern_arguments
-from riselang.term.nodes import Lambda, Term
+from riselang.rewrite.strategies.threads import outermost_maps
+from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
+from riselang.term.nodes import DepLambda, Lambda, Term
 
 MIN_THREADS = 32
 """The size of a warp: shorter loops would leave its threads idle."""
@@ -41,8 +42,39 @@ class Level:
     """The number of its iterations; None if it is not known."""
 
 
+def separate_maps(program: Term) -> list[Path]:
+    """Return the paths of the maps that become kernels of their own, inner ones first.
+
+    These are the maps that are in no other loop, and those whose results are stored for them.
+    """
+    paths: list[Path] = []
+    programs: list[tuple[Path, Term]] = [((), program)]
+    while programs:
+        start, part = programs.pop()
+        for path in outermost_maps(part):
+            paths.append((*start, *path))
+            programs += _stored_arrays((*start, *path), subterm_at(part, path))
+    return sorted(paths, key=len, reverse=True)
+
+
+def _stored_arrays(path: Path, outer_map: Term) -> Iterator[tuple[Path, Term]]:
+    """Yield the arrays that are stored before a map reads them."""
+    arguments = pattern_arguments(outer_map, "map")
+    assert arguments is not None
+    stack: list[tuple[Path, Term]] = [((*path, 1), arguments[1])]
+    while stack:
+        place, term = stack.pop()
+        if (stored := pattern_arguments(term, "toMem")) is not None:
+            yield (*place, 1), stored[-1]
+        elif not isinstance(term, Lambda | DepLambda):
+            stack += [((*place, number), child) for number, child in enumerate(term.children)]
+
+
 def perfect_nest(outermost: Term) -> list[Level]:
-    """Return a map, the map that computes its elements, and so on: nothing else is computed."""
+    """Return a map, the map that computes its elements, and so on: nothing else is computed.
+
+    The maps inside read their arrays without computing: such values might have to be stored.
+    """
     levels: list[Level] = []
     path: Path | None = ()
     while path is not None:
@@ -52,24 +84,27 @@ def perfect_nest(outermost: Term) -> list[Level]:
         assert isinstance(current.type, ArrayType)
         length = current.type.length
         levels.append(Level(path, length.constant if length.is_constant else None))
-        path = _inner_map(path, arguments[0])
+        path = _inner_map(path, arguments[0]) if is_free_to_read(arguments[1], STORED) else None
     return levels
 
 
 def _inner_map(path: Path, function: Term) -> Path | None:
     """Return the path of the map whose result, or a view of it, a map's function returns."""
-    if not isinstance(function, Lambda) or pattern_arguments(function.body, "let") is not None:
+    if not isinstance(function, Lambda):
         return None
     for inner in written_paths(function.body):
         part = subterm_at(function.body, inner)
         arguments = pattern_arguments(part, "map")
         if arguments is not None and has_cost(arguments[0]):
-            return (*path, *FUNCTION, BODY, *inner)
+            return (
+                (*path, *FUNCTION, BODY, *inner) if is_free_to_read(arguments[1], STORED) else None
+            )
         if pattern_arguments(part, *VIEWS) is None:
             return None
     return None
 
 
+STORED = ("toMem",)
 VIEWS = ("join", "split", "transpose", "reverse", "map")
 """Patterns that only rearrange the array that a map computes; maps of such patterns do, too."""
 
@@ -92,7 +127,7 @@ def thread_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
         if count == len(outer) == 1:
             return [(outer[0].path, map_in_parallel)]
         threads = [level.length or 1 for level in outer[len(outer) - count :]]
-        if prod(threads) >= MIN_THREADS or len(outer) == 1:
+        if prod(threads) >= MIN_THREADS or count == len(outer):
             break
         outer.pop()
     split = len(outer) - count
