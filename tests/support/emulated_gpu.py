@@ -100,8 +100,9 @@ class EmulatedGpu:
         """The addresses of functions that do what the driver's do."""
         number, size, place = ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p
         arguments: dict[str, list[Any]] = {
-            "push": [number], "pop": [place], "allocate": [place, number, place],
-            "free": [number, place], "launch": [number, *[size] * 7, place, place, place],
+            "current": [place], "push": [number], "pop": [place],
+            "allocate": [place, number, place], "free": [number, place],
+            "launch": [number, *[size] * 7, place, place, place],
         }  # fmt: skip
         self._kept = [
             ctypes.CFUNCTYPE(ctypes.c_int, *arguments[name])(
@@ -122,6 +123,9 @@ class EmulatedGpu:
 
     def raise_host_error(self, result: int) -> NoReturn:
         raise self.errors.pop()
+
+    def _current(self, place: int) -> None:
+        """Each call has to make the context current."""
 
     def _push(self, context: int) -> None:
         assert context == self.context

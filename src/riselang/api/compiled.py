@@ -22,7 +22,7 @@ from riselang.runtime import torch_calls
 from riselang.runtime.array_calls import NativeCall, PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
-from riselang.runtime.device_arrays import new_device_array
+from riselang.runtime.device_arrays import DeviceArray, new_device_array, to_gpu
 from riselang.runtime.executable import Executable, Parameter
 from riselang.support.complex_views import view_if_complex
 from riselang.support.counts import format_count
@@ -184,23 +184,28 @@ class Compiled:
         fixed = [*[None] * len(self.inputs), *self.interface.captured]
         return PreparedCall(lambda: self._native_call(fixed, shapes), self.run)
 
-    def prepare_tensor_call(self, example: Sequence[Any]) -> torch_calls.TensorCall | None:
+    def prepare_tensor_call(
+        self, example: Sequence[Any], fixed: Sequence[DeviceArray | None] | None = None
+    ) -> torch_calls.TensorCall | None:
         """Return a fast call for PyTorch tensors on the GPU with the shapes of the example.
 
-        None if calls need more checks or conversions.
+        `fixed` contains the inputs that are the same in each call, and None for the others. The
+        result is None if calls need more checks or conversions.
         """
         program, count = self.function.device_function, sum(self.groups)
         captured = self.interface.captured
         is_plain = self.interface == replace(PLAIN_INTERFACE, captured=captured)
         if program is None or not is_plain or count != len(self.groups):
             return None
+        fixed = fixed or [None] * len(self.inputs)
         results = [
             (parameter.shape or (), numpy_dtype(parameter.type))
             for parameter in self.function.parameters[:count]
         ]
         if any(dtype.name not in torch_calls.DTYPES for _, dtype in results):
             return None
-        return torch_calls.prepare_tensor_call(program, results, example, captured)
+        inputs = [*fixed, *map(to_gpu, captured)]
+        return torch_calls.prepare_tensor_call(program, results, example, inputs)
 
     def prepare_call_with(self, fixed: Sequence[Array | None]) -> PreparedCall | None:
         """Like `prepare_call`, with some inputs fixed (None for the others); None if calls need

@@ -129,16 +129,16 @@ class Kernel(ABC):
                 arguments = self._order_arguments(arguments, named)
             if out is not None:
                 return self._call_into(arguments, out)
+            if (latest := self._latest_tensor_call) is not None:
+                result = latest(arguments)
+                if result is not NO_RESULT:
+                    return result
             return self._call_other_shapes(arguments)
         except RiseError as error:
             raise shorten_traceback(error) from error.__cause__
 
     def _call_other_shapes(self, arguments: tuple[Any, ...]) -> Any:
         """Call with shapes that differ from the latest call's."""
-        if (latest := self._latest_tensor_call) is not None:
-            result = latest(arguments)
-            if result is not NO_RESULT:
-                return result
         if self._takes_device_arrays:
             tensors = tensor_key(arguments)
             if tensors is not None and (call := self._tensor_calls.get(tensors)) is not None:

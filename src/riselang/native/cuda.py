@@ -22,7 +22,7 @@ POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
 COMPUTE_CAPABILITY = 75, 76
 MAX_DYNAMIC_SHARED_BYTES = 8
 """Attribute numbers of the driver API."""
-HOST_FUNCTIONS = "push", "pop", "allocate", "free", "launch"
+HOST_FUNCTIONS = "current", "push", "pop", "allocate", "free", "launch"
 """The driver functions that the host's part of a program calls."""
 
 
@@ -79,7 +79,8 @@ class Driver:
             self._keep_memory(device)
         self.name = self._device_name(device)
         memory = ("AllocAsync", "FreeAsync") if self._has_pool else ("Alloc_v2", "Free_v2")
-        names = ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", *(f"cuMem{each}" for each in memory))
+        contexts = ("GetCurrent", "PushCurrent_v2", "PopCurrent_v2")
+        names = (*(f"cuCtx{each}" for each in contexts), *(f"cuMem{each}" for each in memory))
         self._host_functions = dict(zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel"), strict=True))
 
     @property

@@ -16,7 +16,7 @@ from riselang.native.llvm import codegen as llvm
 from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
 from riselang.support.errors import InternalError
 
-PUSH, POP, ALLOCATE, FREE, LAUNCH = cuda.HOST_FUNCTIONS
+CURRENT, PUSH, POP, ALLOCATE, FREE, LAUNCH = cuda.HOST_FUNCTIONS
 SYMBOL = "rise_host"
 
 
@@ -52,12 +52,20 @@ class _PlanWriter:
         self._steps(plan.steps)
         self._emit("br label %exit")
         free = [line for slot in self._memory for line in self._free_lines(slot)]
-        pop = f"call i32 {self._address(POP)}(ptr %ignored)"
+        context = f"i64 {self._module.driver.context}"
         lines = [
-            "%result = alloca i64", "%ignored = alloca i64", "store i64 0, ptr %result",
+            "%result = alloca i64", "%current = alloca i64",
+            "store i64 0, ptr %result", "store i64 0, ptr %current",
             *self._entry,
-            *self._checked_lines(PUSH, f"i64 {self._module.driver.context}", "end"),
-            *self._body, "exit:", *free, pop, "br label %end",
+            # The context is mostly the current one, which is faster to ask for than to set.
+            *self._checked_lines(CURRENT, "ptr %current", "end"),
+            "%context = load i64, ptr %current",
+            f"%is_current = icmp eq {context}, %context",
+            "br i1 %is_current, label %start, label %push",
+            "push:", *self._checked_lines(PUSH, context, "end"), "br label %start",
+            "start:", *self._body, "exit:", *free,
+            "br i1 %is_current, label %end, label %pop",
+            "pop:", f"call i32 {self._address(POP)}(ptr %current)", "br label %end",
             "end:", "%value = load i64, ptr %result", "ret i64 %value",
         ]  # fmt: skip
         signature = ", ".join(["ptr %stream", *(f"i64 %p{each}" for each in range(parameters))])

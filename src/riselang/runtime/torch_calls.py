@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.runtime.arrays import Array
-from riselang.runtime.device_arrays import ALIGNMENT, to_gpu
+from riselang.runtime.device_arrays import ALIGNMENT, DeviceArray
 from riselang.runtime.executable import DeviceFunction
 
 DTYPES = frozenset(
@@ -56,19 +55,19 @@ def prepare_tensor_call(
     program: DeviceFunction,
     results: Sequence[ResultSpec],
     example: Sequence[Any],
-    captured: Sequence[Array] = (),
+    fixed: Sequence[DeviceArray | None],
 ) -> TensorCall:
     """Return a fast call for tensors with the shapes and dtypes of an example.
 
-    The program takes the addresses of new arrays for the results, those of the arguments, and those
-    of the captured arrays.
+    The program takes the addresses of new arrays for the results, and those of its inputs: `fixed`
+    contains the ones that are the same in each call, and None for the arguments.
     """
     torch: Any = sys.modules["torch"]
-    make = _call_factory(len(results), len(example), len(captured))
+    make = _call_factory(len(results), tuple(each is None for each in fixed))
     allocate = [_allocation(torch, shape, getattr(torch, dtype.name)) for shape, dtype in results]
     shapes = [tensor.shape for tensor in example]
     dtypes = [tensor.dtype for tensor in example]
-    arrays = [to_gpu(array) for array in captured]
+    arrays = [each for each in fixed if each is not None]
     names = {"Tensor": torch.Tensor, "stream_handle": _stream_handle(torch), "NO_RESULT": NO_RESULT}
     return make(program, allocate, shapes, dtypes, arrays, **names)
 
@@ -103,12 +102,12 @@ def _stream_handle(torch: Any) -> Callable[[int], int]:
 
 
 @cache
-def _call_factory(results: int, arguments: int, captured: int) -> Callable[..., TensorCall]:
-    """Return a function that makes a call for some numbers of results and arrays.
+def _call_factory(results: int, given: tuple[bool, ...]) -> Callable[..., TensorCall]:
+    """Return a function that makes a call for a number of results, and given and fixed inputs.
 
     The code has no loops, which would take a noticeable part of a call.
     """
-    inputs = range(arguments)
+    inputs = [n for n, is_given in enumerate(given) if is_given]
     checks = [
         check
         for n in inputs
@@ -120,8 +119,8 @@ def _call_factory(results: int, arguments: int, captured: int) -> Callable[..., 
     outputs = [f"r{n}" for n in range(results)]
     kinds = [f"(new{n}, rows{n}, strides{n}, kind{n})" for n in range(results)]
     created = [f"r{n} = new{n}(rows{n}, strides{n}, kind{n})" for n in range(results)]
-    fixed = [f"c{n}" for n in range(captured)]
-    addresses = [*(f"{each}.data_ptr()" for each in outputs), *(f"p{n}" for n in inputs), *fixed]
+    fixed = [f"p{n}" for n, is_given in enumerate(given) if not is_given]
+    addresses = [*(f"{each}.data_ptr()" for each in outputs), *(f"p{n}" for n in range(len(given)))]
     text = f"""
 def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle, NO_RESULT):
     launch, fail = program.launch, program.fail
@@ -130,7 +129,7 @@ def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle, NO_R
     [{", ".join(f"dtype{n}" for n in inputs)}] = dtypes
     [{", ".join(fixed)}] = [array.address for array in kept]
     def call(arguments):
-        if len(arguments) != {arguments}:
+        if len(arguments) != {len(inputs)}:
             return NO_RESULT
         [{", ".join(f"a{n}" for n in inputs)}] = arguments
         if {" or ".join(checks)}:
@@ -143,7 +142,7 @@ def make(program, allocations, shapes, dtypes, kept, Tensor, stream_handle, NO_R
         if failure:
             fail(failure)
         return {", ".join(outputs)}
-    call.kept = kept  # keeps the captured arrays alive
+    call.kept = kept  # keeps the fixed arrays alive
     return call
 """
     namespace: dict[str, Any] = {}

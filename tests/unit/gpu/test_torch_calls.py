@@ -147,3 +147,31 @@ def test_tensors_that_need_checks_are_described(emulate: Emulate, stream: Stream
     assert Tensor.descriptions > 0
     with pytest.raises(rl.UserError, match="expected 1 dimension"):
         doubled(Tensor(rl.to_gpu(X.reshape(2, 4))))
+
+
+MODEL = """
+func.func public @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>) -> tensor<2x8xf32> {
+  %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %0 = stablehlo.add %c, %w : tensor<8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  %2 = stablehlo.multiply %x, %1 : tensor<2x8xf32>
+  return %2 : tensor<2x8xf32>
+}
+"""
+
+
+def test_the_weights_of_a_model_stay_on_the_gpu(
+    emulate: Emulate, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.ones(8, np.float32)
+    model: Any = rl.from_stablehlo(MODEL, loops="gpu").bind(arg1=weights)
+    gpu = emulate(model.lower())
+    x = np.arange(16, dtype=np.float32).reshape(2, 8)
+    expected = x * (np.arange(1, 9, dtype=np.float32) + weights)
+    assert np.array_equal(model(x), expected)
+    first = Tensor(rl.to_gpu(x))
+    model(first)
+    monkeypatch.setattr(gpu, "copy_in", None)
+    Tensor.descriptions = 0
+    assert np.array_equal(model(first).array.numpy(), expected)
+    assert Tensor.descriptions == 0

@@ -17,12 +17,14 @@ from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
 from riselang.frontends.stablehlo.model.body import ModelBody
+from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls, runs_on_gpu
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
+from riselang.runtime.torch_calls import NO_RESULT
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
@@ -76,7 +78,7 @@ class Model:
         The arrays are copied, so later changes to them have no effect.
         """
         given = self._bind_names(values, named)
-        copies = {name: self._to_array(name, value).copy() for name, value in given.items()}
+        copies = {name: self.to_array(name, value).copy() for name, value in given.items()}
         return replace(self, bound={**self.bound, **copies})
 
     def _bind_names(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +101,12 @@ class Model:
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays or in `out`."""
+        if out is None and not named:
+            gpu_calls = vars(self).get("_gpu_calls")
+            if gpu_calls is not None:
+                result = gpu_calls.quick(arguments)
+                if result is not NO_RESULT:
+                    return result
         try:
             prepared: PreparedCall | None = vars(self).get("_prepared_call")
             if prepared is not None and not named:
@@ -137,10 +145,9 @@ class Model:
         return None if code is None else (code, code.precompute(list(known.values())))
 
     def _checked_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
-        given = self._bind_names(arguments, named)
-        missing = [name for name in self.names if name not in given]
-        if missing:
-            raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
+        given = self.check_arguments(arguments, named)
+        if out is None and runs_on_gpu(self):
+            return self._gpu_calls(given)
         arrays = self._all_arrays(given)
         if out is not None:
             if self.body.backend != "compile":
@@ -150,6 +157,18 @@ class Model:
         result = self._run(arrays)
         convert = array_converter(list(given.values()))
         return result if convert is None else convert_results(result, convert)
+
+    def check_arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name; raise an error if one is missing."""
+        given = self._bind_names(arguments, named)
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise UserError(f"{self.__name__} is called without {', '.join(missing)}")
+        return given
+
+    @cached_property
+    def _gpu_calls(self) -> GpuCalls:
+        return GpuCalls(self)
 
     def _run(self, arrays: Sequence[Any]) -> Any:
         if self._bound_code is None:
@@ -168,12 +187,12 @@ class Model:
         """Return everything that the program takes: arguments, then constants."""
         signature = self.body.signature
         arrays = [
-            self.bound[name] if name in self.bound else self._to_array(name, given[name])
+            self.bound[name] if name in self.bound else self.to_array(name, given[name])
             for name in signature.argument_names
         ]
         return [*arrays, *signature.constants]
 
-    def _to_array(self, name: str, value: Any) -> Array:
+    def to_array(self, name: str, value: Any) -> Array:
         type = self.inputs[name]
         dtype = dtype_of(type.element.name)
         if not type.shape and not isinstance(value, np.ndarray) and not hasattr(value, "shape"):

@@ -1,0 +1,69 @@
+"""Calls of models on a GPU, whose constants and bound arguments stay in GPU memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from riselang.pipelines import GPU
+from riselang.runtime.arrays import Array
+from riselang.runtime.device_arrays import (
+    DeviceArray,
+    device_view,
+    is_on_gpu,
+    to_argument_library,
+    to_gpu,
+)
+from riselang.runtime.torch_calls import NO_RESULT, TensorCall, tensor_key
+
+if TYPE_CHECKING:
+    from riselang.frontends.stablehlo.model.model import Model
+
+
+def runs_on_gpu(model: Model) -> bool:
+    return model.options.loops == GPU and model.body.backend == "compile"
+
+
+class GpuCalls:
+    """The calls of a model on a GPU."""
+
+    def __init__(self, model: Model):
+        self._model = model
+        signature = model.body.signature
+        bound = [model.bound.get(name) for name in signature.argument_names]
+        self._fixed: list[DeviceArray | None] = [
+            None if array is None else to_gpu(array) for array in (*bound, *signature.constants)
+        ]
+        """The constants and bound arguments, and None for the arguments of a call."""
+        self._latest: TensorCall | None = None
+
+    def quick(self, arguments: Sequence[Any]) -> Any:
+        """Return the results for tensors like those of an earlier call; else `NO_RESULT`."""
+        return NO_RESULT if self._latest is None else self._latest(arguments)
+
+    def __call__(self, given: Mapping[str, Any]) -> Any:
+        """Return the results for arrays by name; on the GPU if one of them is."""
+        model = self._model
+        arguments = [given[name] for name in model.names]
+        passed = iter(
+            device_view(value, name) if is_on_gpu(value) else model.to_array(name, value)
+            for name, value in zip(model.names, arguments, strict=True)
+        )
+        arrays: list[Array] = [
+            next(passed) if each is None else device_view(each, "constant") for each in self._fixed
+        ]
+        result = model.body.compiled.run(arrays)
+        if not any(map(is_on_gpu, arguments)):
+            return _to_host(result)
+        if tensor_key(arguments) is not None:
+            self._latest = model.body.compiled.prepare_tensor_call(arguments, self._fixed)
+        return to_argument_library(arguments, result)
+
+
+def _to_host(result: Any) -> Any:
+    """Return results in host memory."""
+    if isinstance(result, DeviceArray):
+        return result.numpy()
+    if isinstance(result, tuple):
+        return tuple(_to_host(part) for part in result)
+    return result
