@@ -117,6 +117,16 @@ DEFAULTS = {
         "mapBlock",
     ),
     "sums of many parts": ("fun((x : 67584.f32), x |> reduce(add, 0.0))", "mapBlock"),
+    "sums of the elements before": (
+        "fun((x : 2.256.f32), x |> map(scan(add, 0.0)))",
+        "mapThread",
+    ),
+    "sums of the rows above": (
+        "fun((x : 64.32.f32), x |> transpose |> map(scan(add, 0.0)) |> transpose)",
+        "mapBlock",
+    ),
+    "sums of all elements before": ("fun((x : 33000.f32), x |> scan(add, 0.0))", "mapBlock"),
+    "a copy": ("fun((x : 6.50.f32), x |> drop(1))", "mapThread"),
     "a maximum": ("fun((x : 2048.f32), x |> reduce(max, -inf))", "mapBlock"),
     "nested maps": (
         "fun((x : 3.4.32.f32), x |> map(map(map(fun(e, e * 2.0)))))",

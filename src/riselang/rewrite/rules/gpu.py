@@ -90,6 +90,75 @@ def reduce_columns_by_blocks() -> None:
     reduces the results."""
 
 
+@law(
+    "f : t -> t -> t, a : t, x : (n * q * m).t", regroups("f"), neutral("a", "f"),
+    choose="q m", permission=Permission.RELAXED,
+)  # fmt: skip
+def scan_by_threads() -> None:
+    """x |> scan(f, a)
+    ~> let sums = x |> split(m) |> mapThread(0, fun(part, part |> reduceSeq(f, a)))
+          |> padConst(1, 0, a) |> take(n * q) |> mapThread(0, fun(sum, sum)) |> toMem(stack);
+      let totals = sums |> split(q) |> mapThread(0, fun(part, part |> reduceSeq(f, a)))
+          |> padConst(1, 0, a) |> take(n) |> scanSeq(f, a) |> toMem(stack);
+      let starts = zip(totals, sums |> split(q))
+          |> mapThread(0, fun(p, snd(p) |> scanSeq(f, fst(p)))) |> join |> toMem(stack);
+      zip(starts, x |> split(m)) |> mapThread(0, fun(p, snd(p) |> scanSeq(f, fst(p)))) |> join
+
+    Each thread reduces m elements, and then scans them from the reduction of all elements before
+    them. Groups of q reductions are scanned in the same way."""
+
+
+@law("f : t -> t -> t, a : t, x : n.t")
+def scan_by_one_block() -> None:
+    """x |> scan(f, a)
+    ~> x |> split(n) |> mapBlock(0, fun(row, row |> scan(f, a))) |> join
+
+    One block scans a short array."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * p * q * m).t", regroups("f"), neutral("a", "f"),
+    choose="p q m", permission=Permission.RELAXED,
+)  # fmt: skip
+def scan_by_blocks() -> None:
+    """x |> scan(f, a)
+    ~> zip(x |> split(p * q * m) |> mapBlock(0, fun(part, part |> reduce(f, a))) |> toMem(heap)
+          |> padConst(1, 0, a) |> take(n) |> scan(f, a) |> toMem(heap),
+        x |> split(p * q * m))
+      |> mapBlock(0, fun(block,
+        let sums = snd(block) |> split(m) |> mapThread(0, fun(part, part |> reduceSeq(f, a)))
+            |> padConst(1, 0, a) |> take(p * q) |> mapThread(0, fun(sum, sum)) |> toMem(stack);
+        let totals = sums |> split(q) |> mapThread(0, fun(part, part |> reduceSeq(f, a)))
+            |> padConst(1, 0, a) |> take(p) |> scanSeq(f, fst(block)) |> toMem(stack);
+        let starts = zip(totals, sums |> split(q))
+            |> mapThread(0, fun(b, snd(b) |> scanSeq(f, fst(b)))) |> join |> toMem(stack);
+        zip(starts, snd(block) |> split(m))
+          |> mapThread(0, fun(b, snd(b) |> scanSeq(f, fst(b)))) |> join)) |> join
+
+    Each block reduces p * q * m elements. In a later kernel, each block scans them as
+    `scan_by_threads` does, from the reduction of all elements before them."""
+
+
+@law(
+    "f : t -> t -> t, a : t, x : (n * q).(m * k).t", regroups("f"), neutral("a", "f"),
+    choose="q k", permission=Permission.RELAXED,
+)  # fmt: skip
+def scan_columns_by_blocks() -> None:
+    """x |> transpose |> map(fun(column, column |> scan(f, a)))
+    ~> x |> transpose |> split(k) |> mapBlock(0, fun(columns,
+        let sums = columns |> transpose |> split(n) |> mapThread(1, fun(rows, rows |> transpose
+          |> mapThread(0, fun(part, part |> reduceSeq(f, a))))) |> toMem(stack);
+        let starts = sums |> transpose |> mapThread(0, fun(of_column, of_column
+          |> padConst(1, 0, a) |> take(q) |> scanSeq(f, a))) |> toMem(stack);
+        zip(starts |> transpose, columns |> transpose |> split(n))
+          |> mapThread(1, fun(p, zip(fst(p), snd(p) |> transpose)
+            |> mapThread(0, fun(c, snd(c) |> scanSeq(f, fst(c))))))
+          |> transpose |> map(fun(column, column |> join)))) |> join
+
+    A block scans k columns: q rows of threads each reduce some rows, and then scan them from the
+    reductions of the rows above."""
+
+
 @law("x : (n * q).(m * k).t", scalar("t"), choose="q k")
 def copy_rows_by_warps() -> None:
     """x |> toMem(stack)

@@ -46,6 +46,9 @@ def map_identity() -> None:
     """x |> map(fun(e, e)) ~> x"""
 
 
+copy_elements = map_identity.reversed("copy_elements")
+
+
 @law("x : n.s, y : n.t")
 def map_first_of_zip() -> None:
     """zip(x, y) |> map(fun(p, fst(p))) ~> x"""

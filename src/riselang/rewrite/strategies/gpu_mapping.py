@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType, ScalarType, index
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, index
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at, written_paths
@@ -13,12 +13,14 @@ from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
 from riselang.rewrite.rules.gpu import transpose_by_blocks
 from riselang.rewrite.rules.lowering import map_in_parallel, map_over_threads, not_stored
+from riselang.rewrite.rules.simplification import copy_elements
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
 from riselang.rewrite.strategies.gpu_nests import (
     BODY,
     FUNCTION,
     MIN_THREADS,
+    Level,
     block_rules,
     perfect_nest,
     separate_maps,
@@ -31,6 +33,12 @@ from riselang.rewrite.strategies.gpu_reductions import (
     columns_by_blocks,
     reduce_by_block,
     reduces_rows,
+)
+from riselang.rewrite.strategies.gpu_scans import (
+    scan_columns,
+    scan_on_gpu,
+    scan_rows,
+    scans_rows,
 )
 from riselang.rewrite.strategies.gpu_sums import (
     choose_part,
@@ -68,10 +76,7 @@ class _OnGpu(Strategy):
         steps: tuple[Step, ...] = ()
         for path in list(outermost_reductions(term)):
             part = subterm_at(term, path)
-            size = choose_part(part)
-            if size is None:
-                continue
-            result = run_at(reduce_by_blocks(size), term, path, part, setting)
+            result = run_at(_strategy_for_reduction(part), term, path, part, setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
         for path in separate_maps(term):
@@ -84,7 +89,7 @@ class _OnGpu(Strategy):
             assert isinstance(result, Success), result
             term, steps = result.term, (*steps, *result.steps)
         if not steps:
-            return transpose_on_gpu().run(term, setting)
+            return choice(transpose_on_gpu(), copy_on_gpu()).run(term, setting)
         return Success(term, steps)
 
     def __str__(self) -> str:
@@ -114,6 +119,46 @@ class _TransposeResult(Strategy):
         return "transpose_on_gpu()"
 
 
+@schedule
+def copy_on_gpu() -> Strategy:
+    """Copies the array that is the program's result, which is a view of others."""
+    return _CopyResult()
+
+
+@dataclass(frozen=True, repr=False)
+class _CopyResult(Strategy):
+    def run(self, term: Term, setting: Setting) -> Result:
+        path, part = result_of(term)
+        levels = _array_levels(part.type)
+        if not is_free_to_read(part) or not levels:
+            return Failure(self, "expected a view of arrays", term)
+        copy_nest: Strategy = copy_elements
+        for _ in levels[1:]:
+            copy_nest = copy_elements >> inside(copy_nest)
+        lower = _Lower(tuple(thread_rules(levels)))
+        return run_at(copy_nest >> lower, term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "copy_on_gpu()"
+
+
+def _array_levels(type: RiseType) -> list[Level]:
+    """Return the maps that copy an array of scalars; none for other types."""
+    levels: list[Level] = []
+    path: Path = ()
+    while isinstance(type, ArrayType):
+        levels.append(Level(path, type.length.constant if type.length.is_constant else None))
+        path, type = (*path, *FUNCTION, BODY), type.element
+    return levels if isinstance(type, ScalarType) else []
+
+
+def _strategy_for_reduction(part: Term) -> Strategy:
+    """Return the strategy for an outermost reduction or scan; it may fail."""
+    if pattern_arguments(part, "scan") is not None:
+        return scan_on_gpu()
+    return reduce_by_blocks(choose_part(part))
+
+
 def _strategy_for(part: Term, setting: Setting) -> Strategy:
     """Return the strategy for an outermost map."""
     strategies: list[Strategy] = []
@@ -124,7 +169,9 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
         strategies.append(_fuse_sums >> tile.strategy())
     if reduces_rows(part):
         strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
-    strategies.append(columns_by_blocks(COLUMN_THREADS, COLUMNS))
+    if scans_rows(part):
+        strategies.append(scan_rows >> _MapLoops())
+    strategies += [columns_by_blocks(COLUMN_THREADS, COLUMNS), scan_columns()]
     return choice(*strategies, _MapLoops())
 
 
@@ -166,8 +213,21 @@ class _MapLoops(Strategy):
             rules = [(path, map_over_threads) for path in thread_maps] + block_rules(levels)
         else:
             rules = thread_rules(levels)
+        return _Lower(tuple(rules)).run(term, setting)
+
+    def __str__(self) -> str:
+        return "map_loops()"
+
+
+@dataclass(frozen=True, repr=False)
+class _Lower(Strategy):
+    """Applies rules at paths, in order; the maps of threads are computed in vectors."""
+
+    rules: tuple[tuple[Path, Strategy], ...]
+
+    def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
-        for path, rule in rules:
+        for path, rule in self.rules:
             part = subterm_at(term, path)
             is_vectorized = rule in (map_over_threads, map_in_parallel)
             strategy = _in_vectors(part, rule) if is_vectorized else rule
@@ -177,7 +237,7 @@ class _MapLoops(Strategy):
         return Success(term, steps)
 
     def __str__(self) -> str:
-        return "map_loops()"
+        return f"lower_at({', '.join(str(rule) for _, rule in self.rules)})"
 
 
 def _in_vectors(part: Term, lower: Strategy) -> Strategy:

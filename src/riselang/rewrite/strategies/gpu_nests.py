@@ -119,7 +119,7 @@ def thread_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
     """Return the rule for each map of a nest, the innermost first, whose elements threads compute.
 
     The innermost maps with enough iterations are mapped to threads. Inner maps that are too short
-    for a warp are left to the thread that runs them.
+    for half a warp are left to the thread that runs them.
     """
     outer = list(levels)
     while True:
@@ -127,7 +127,7 @@ def thread_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
         if count == len(outer) == 1:
             return [(outer[0].path, map_in_parallel)]
         threads = [level.length or 1 for level in outer[len(outer) - count :]]
-        if prod(threads) >= MIN_THREADS or count == len(outer):
+        if prod(threads) > MIN_THREADS // 2 or count == len(outer):
             break
         outer.pop()
     split = len(outer) - count

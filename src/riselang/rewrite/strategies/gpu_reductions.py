@@ -43,6 +43,14 @@ def reduce_by_block(threads: int, lanes: int = LANES) -> Strategy:
     )  # fmt: skip
 
 
+def threads_and_lanes(length: int) -> tuple[int, int]:
+    """Return the number of threads that reduce an array, and of elements at a time."""
+    if length % (REDUCING_THREADS * LANES) == 0:
+        return REDUCING_THREADS, LANES
+    divisors = (each for each in range(REDUCING_THREADS, 0, -1) if length % each == 0)
+    return next(divisors), 1
+
+
 @schedule
 def columns_by_blocks(threads: int, columns: int) -> Strategy:
     """Reduces the columns of a matrix by blocks, each of which reduces some columns.

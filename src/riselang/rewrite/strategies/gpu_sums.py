@@ -14,7 +14,12 @@ from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Str
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import partial_reduce, peel_reduce
 from riselang.rewrite.rules.lowering import map_over_blocks
-from riselang.rewrite.strategies.gpu_reductions import LANES, REDUCING_THREADS, reduce_by_block
+from riselang.rewrite.strategies.gpu_reductions import (
+    LANES,
+    REDUCING_THREADS,
+    reduce_by_block,
+    threads_and_lanes,
+)
 from riselang.rewrite.strategies.reduction_schedules import expose_sums
 from riselang.rewrite.term_parts import has_cost, pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside
@@ -25,8 +30,6 @@ PART = 8192
 MIN_PART = REDUCING_THREADS * LANES
 MAX_SEQUENTIAL = 64
 """The maximum number of results that one thread reduces."""
-MIN_LENGTH = 2 * MIN_PART
-"""The length from which several blocks reduce an array."""
 
 
 @schedule
@@ -72,48 +75,40 @@ def _reduce_parts(parts: int) -> Strategy:
     """Return a strategy that reduces the results of the blocks by one block, if there are many."""
     if parts <= MAX_SEQUENTIAL:
         return Identity()
-    threads, lanes = _shape_of_block(parts)
+    threads, lanes = threads_and_lanes(parts)
     reduce_part = inside(reduce_by_block(threads, lanes)) >> map_over_blocks
     return partial_reduce(parts) >> argument(reduce_part)
 
 
-def _shape_of_block(length: int) -> tuple[int, int]:
-    """Return the number of threads that reduce an array, and of elements at a time."""
-    if length % MIN_PART == 0:
-        return REDUCING_THREADS, LANES
-    divisors = (each for each in range(REDUCING_THREADS, 0, -1) if length % each == 0)
-    return next(divisors), 1
-
-
-def choose_part(reduction: Term) -> int | None:
-    """Return the number of elements for each block that reduces an array; None for a short one."""
+def choose_part(reduction: Term) -> int:
+    """Return the number of elements for each block that reduces an array."""
     arguments = pattern_arguments(reduction, "reduce")
     assert arguments is not None
     assert isinstance(arguments[2].type, ArrayType)
     length = arguments[2].type.length
-    if not length.is_constant or length.constant < MIN_LENGTH:
-        return None
     part = PART
+    if not length.is_constant:
+        return part
     while part > MIN_PART and length.constant % part:
         part //= 2
     return part
 
 
 def outermost_reductions(program: Term) -> Iterator[Path]:
-    """Yield the paths of reductions that are in no loop and of no loop's arrays."""
+    """Yield the paths of reductions and scans that are in no loop and of no loop's arrays."""
     stack: list[tuple[Path, Term]] = [((), program)]
     while stack:
         path, term = stack.pop()
         if isinstance(term, Lambda | DepLambda):
             stack.append(((*path, 0), term.children[0]))
-        elif pattern_arguments(term, "reduce") is not None:
+        elif pattern_arguments(term, "reduce", "scan") is not None:
             yield path
         elif (arguments := pattern_arguments(term, "map")) is None or not has_cost(arguments[0]):
             stack += _parts(path, term)
 
 
 def _parts(path: Path, term: Term) -> Iterator[tuple[Path, Term]]:
-    """Yield the arguments of a term; of a let also its function, which is no loop."""
+    """Yield the arguments of a term; for a let, also its function, which is not a loop."""
     is_let = pattern_arguments(term, "let") is not None
     if not isinstance(term, Apply):
         for number, child in enumerate(term.children):
