@@ -1,12 +1,14 @@
-"""Cotangents of reductions and scans.
+"""Cotangents of reductions, scans and iterations.
 
-The accumulators before each element are computed by a scan, and their cotangents by a scan from the
-last element to the first. Given both, the cotangents of the elements are those of a map.
+A scan stores the accumulator before each element, and the values of each step that are expensive to
+compute again. The cotangents of the accumulators are computed by a scan from the last element to
+the first, which also returns what the cotangents of all other values are computed from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from riselang.autodiff.building import Builder, nest_type
 from riselang.autodiff.cotangents import Cotangents, Leaves
@@ -19,11 +21,12 @@ from riselang.autodiff.evaluation import (
     float_leaves,
     free_positions,
 )
-from riselang.autodiff.nests import Contribution, nest_of
-from riselang.autodiff.reverse import Evaluate, Reverse
-from riselang.dialects.rise.types import RiseType, element_of, is_float, leaves
+from riselang.autodiff.nests import Contribution, Nest, is_plain, nest_of
+from riselang.autodiff.reverse import Evaluate, Reverse, Values
+from riselang.autodiff.reverse_scans import ReverseScan
+from riselang.dialects.rise.types import RiseType, element_of, index, is_float, leaves
 from riselang.nat import Nat
-from riselang.term.build import Function, Node
+from riselang.term.build import Application, Node
 from riselang.term.nodes import Bound, Lambda, Scalar, Term
 
 EXTREMA = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
@@ -101,106 +104,135 @@ def float_nests(builder: Builder, type: RiseType, nodes: Sequence[Node]) -> Leav
     return values
 
 
+@dataclass(frozen=True)
 class Accumulation:
-    """A reduction or a scan whose cotangents are computed."""
+    """A reduction, a scan or an iteration whose cotangents are computed."""
 
-    def __init__(
-        self,
-        reverse: Reverse,
-        function: Closure,
-        start: Entry,
-        xs: Entry,
-        length: Nat,
-        *,
-        reads_element: bool = True,
-        totals: Node | None = None,
-    ):
-        """`totals` is the array of all accumulators, if the program computes it."""
-        self._reverse = reverse
-        self._builder = reverse.builder
-        self._function = function
-        self._start = start
-        self._xs = xs
-        self._length = length
-        self._reads_element = reads_element
-        self._totals = totals
-        self._count = len(float_types(start.type))
+    reverse: Reverse
+    function: Closure
+    start: Entry
+    xs: Entry
+    length: Nat
+    source: Entry
+    """The entry of the pattern."""
+    reads_element: bool = True
+
+    @property
+    def is_scan(self) -> bool:
+        return self.source.type != self.start.type
+
+    def propagate(self, cotangents: Cotangents, leaves: Leaves) -> None:
+        """Propagate the cotangent of the last accumulator, or of the array of all accumulators."""
+        reverse, type = self.reverse, self.start.type
+        builder = reverse.builder
+        results = leaves if self.is_scan else []
+        array_type = nest_type([self.length], type)
+        last = dense_floats(reverse, type, [] if self.is_scan else leaves)
+        loop = ReverseScan(builder, self.length, type, last)
+        with builder.in_scope(loop.scope):
+            x = Entry(loop.element(self.xs.node), self.xs.active)
+            total = Entry(loop.total, float_leaves(type))
+            record, inner = Record(builder), Cotangents()
+            value = self._apply(record, total, x)
+        own = dense_floats(reverse, array_type, results) if self.is_scan else []
+        with builder.in_scope(loop.scope):
+            known = list(loop.carried)
+            for position, each in enumerate(own):
+                known[position] = builder.add_arrays(known[position], loop.element(each, "ct"))
+            inner.add(value, float_nests(builder, type, known))
+            reverse.run(record, inner)
+            totals = dense_floats(reverse, type, reverse.totals(inner.pop(total) or []))
+            values = reverse.pending_values(inner)
+            sums = self._carry_sums(loop, values, x)
+        loop.close(
+            [*totals, *sums.values()], value.node,
+            lambda nodes: self._forward_arrays(loop, value, nodes),
+        )  # fmt: skip
+        if not sums:
+            reverse.leave(cotangents, loop, {x: self.xs}, values)
+        if self.start.is_active or sums:
+            self._add_carried(cotangents, loop.last_carried(), list(sums))
+
+    def _carry_sums(
+        self, loop: ReverseScan, values: Values, x: Entry
+    ) -> dict[tuple[Entry, int], Node]:
+        """Add cotangents of values that all steps read in the loop, if all of them are computed
+        element by element; so nothing is stored for each step."""
+        reverse = self.reverse
+        nests = [each for _, lists in values for parts in lists for each in parts]
+        if any(entry is x for entry, _ in values) or not all(
+            isinstance(each, Nest) and is_plain(each) for each in nests
+        ):
+            return {}
+        sums: dict[tuple[Entry, int], Node] = {}
+        for entry, lists in values:
+            for position, parts in enumerate(lists):
+                if parts:
+                    node = reverse.nests.dense(reverse.nests.total(parts))
+                    start = self._zeros_outside(node, loop)
+                    known = loop.carry(start)
+                    sums[entry, position] = reverse.builder.add_arrays(known, node)
+        return sums
+
+    def _zeros_outside(self, node: Node, loop: ReverseScan) -> Node:
+        with self.reverse.builder.in_scope(loop.outer):
+            return self.reverse.builder.zeros(node.type)
+
+    def _add_carried(
+        self, cotangents: Cotangents, carried: Sequence[Node], sums: Sequence[tuple[Entry, int]]
+    ) -> None:
+        builder = self.reverse.builder
+        count = len(carried) - len(sums)
+        if self.start.is_active:
+            cotangents.add(self.start, float_nests(builder, self.start.type, carried[:count]))
+        for (entry, position), node in zip(sums, carried[count:], strict=True):
+            parts: list[Contribution | None] = [None] * len(entry.active)
+            parts[position] = nest_of(builder, node)
+            cotangents.add(entry, parts)
 
     def _apply(self, record: Record, total: Entry, element: Entry) -> Entry:
-        arguments = [total, element] if self._reads_element else [total]
-        result = record.apply(self._function, arguments)
+        arguments = [total, element] if self.reads_element else [total]
+        result = record.apply(self.function, arguments)
         assert isinstance(result, Entry)
         return result
 
-    def propagate(
-        self, cotangents: Cotangents, result: Leaves | None, results: Leaves | None
-    ) -> None:
-        """Propagate the cotangent of the last accumulator, or of the array of all accumulators."""
-        reverse, type = self._reverse, self._start.type
-        previous = self._previous_totals()
-        array_type = nest_type([self._length], type)
-        each = [] if results is None else dense_floats(reverse, array_type, results)
-        last = dense_floats(reverse, type, result or [])
-        step = self._reverse_step([previous, self._xs.node, *each])
-        elements = self._builder.reverse(self._builder.zip_all([previous, self._xs.node, *each]))
-        start = self._builder.tuple([*last, *last])
-        if self._start.is_active:
-            states = self._builder.unpack(
-                self._builder.reduce(step, start, elements), 2 * self._count
-            )
-            first = float_nests(self._builder, type, states[self._count :])
-            cotangents.add(self._start, first)
-        self._propagate_to_elements(cotangents, previous, self._builder.scan(step, start, elements))
+    def _forward_arrays(
+        self, loop: ReverseScan, value: Entry, needed: Sequence[Node]
+    ) -> list[Node]:
+        """Return the arrays of values of the steps, of which one may be the accumulator before a
+        step, by a scan that also computes the accumulators.
 
-    def _previous_totals(self) -> Node:
-        """Return the accumulator before each element."""
-        builder = self._builder
-        if self._totals is not None and self._length.is_constant and self._length.constant:
-            others = builder.take(self._length - 1, self._totals)
-            return builder.concat(builder.singleton(self._start.node), others)
-
-        def step(state: Node, element: Node) -> Node:
-            total = builder.second(state)
-            result = self._apply(Record(builder), Entry(total), Entry(element))
-            return builder.pair(total, result.node)
-
-        start = builder.pair(self._start.node, self._start.node)
-        function = builder.function([start.type, element_of(self._xs.type)], ["state", "x"], step)
-        totals = builder.scan(function, start, self._xs.node)
-        return builder.first(builder.unzip(totals))
-
-    def _reverse_step(self, arrays: Sequence[Node]) -> Function:
-        """Return the function from the cotangent of an accumulator to that of the previous one.
-
-        Its state has both; the first one includes the cotangent of the accumulator as a result.
+        The pattern then reads its result from this scan.
         """
-        builder, count = self._builder, self._count
-        types = float_types(self._start.type)
-        zipped = builder.zip_all(arrays)
+        builder = self.reverse.builder
+        is_positive = self.length.is_constant and self.length.constant > 0
+        if list(needed) == [loop.total] and self.is_scan and is_positive:
+            totals = builder.take(self.length - 1, self.source.node)
+            return [builder.concat(builder.singleton(self.start.node), totals)]
+        with builder.in_scope(loop.scope):
+            body = builder.tuple([*needed, value.node])
+        count = len(needed)
 
         def step(state: Node, element: Node) -> Node:
-            known = builder.unpack(state, 2 * count)[count:]
-            previous, x, *results = builder.unpack(element, len(arrays))
-            if results:
-                pairs = zip(known, results, strict=True)
-                known = [builder.add_arrays(total, own) for total, own in pairs]
-            record, inner = Record(builder), Cotangents()
-            total = Entry(previous, float_leaves(self._start.type))
-            value = self._apply(record, total, Entry(x))
-            inner.add(value, float_nests(builder, self._start.type, known))
-            self._reverse.run(record, inner)
-            leaves = self._reverse.totals(inner.pop(total) or [])
-            return builder.tuple([*known, *dense_floats(self._reverse, self._start.type, leaves)])
+            total = builder.unpack(state, 1 + count)[-1]
+            return loop.copy(body, {loop.total: total, **loop.element_parts(self.xs.node, element)})
 
-        state = builder.tuple([builder.variable(type, "ct") for type in [*types, *types]]).type
-        return builder.function([state, element_of(zipped.type)], ["state", "x"], step)
+        start = builder.tuple([*(builder.zeros(each.type) for each in needed), self.start.node])
+        types = [start.type, element_of(self.xs.type)]
+        function = builder.function(types, ["state", "x"], step)
+        *arrays, totals = builder.unzip_all(builder.scan(function, start, self.xs.node), 1 + count)
+        if is_positive:
+            self._read_result(totals)
+        return arrays
 
-    def _propagate_to_elements(self, cotangents: Cotangents, previous: Node, states: Node) -> None:
-        builder = self._builder
-        arrays = builder.unzip_all(states, 2 * self._count)[: self._count]
-        seeds = float_nests(builder, self._start.type, [builder.reverse(each) for each in arrays])
-        self._reverse.loop(
-            cotangents, self._length, [Entry(previous), self._xs],
-            lambda record, elements: self._apply(record, elements[0], elements[1]), seeds,
-            ["total", "x"],
-        )  # fmt: skip
+    def _read_result(self, totals: Node) -> None:
+        """Replace the computation of the pattern with the accumulators of a scan."""
+        builder, node = self.reverse.builder, self.source.node
+        result = totals
+        if not self.is_scan:
+            position = builder.clamp_idx(
+                self.length, builder.number(self.length.constant - 1, index)
+            )
+            result = builder.at(position, totals)
+        if isinstance(node, Application) and isinstance(result, Application):
+            node.function, node.arguments = result.function, result.arguments

@@ -79,9 +79,8 @@ class Loop:
             self._hoisted[body] = copy_nodes(body, self.scope, self._builder.scope, {})
         return self._hoisted[body]
 
-    def _used(self, body: Node) -> list[build.Variable]:
-        variables = [each for each in self.arrays if isinstance(each, build.Variable)]
-        return variables_in(body, variables)
+    def _used(self, body: Node) -> list[Node]:
+        return nodes_in(body, [*self.arrays])
 
     def _is_new(self, body: Node) -> bool:
         return body not in self.arrays and body not in self._maps and not build.is_view_node(body)
@@ -93,7 +92,7 @@ class Loop:
             return builder.generate(self.label.length, lambda _: self._copy(body, {}))
         arrays = [self.arrays[each] for each in used]
         if len(used) == 1:
-            return builder.map(lambda x: self._copy(body, {used[0]: x}), arrays[0], used[0].name)
+            return builder.map(lambda x: self._copy(body, {used[0]: x}), arrays[0], _name(used[0]))
 
         def unpack(elements: Node) -> Node:
             parts = builder.unpack(elements, len(used))
@@ -106,9 +105,13 @@ class Loop:
         return copy_nodes(body, self.scope, self._builder.scope, values)
 
 
-def variables_in(root: Node, variables: Sequence[build.Variable]) -> list[build.Variable]:
-    """Return those of the variables that a node mentions, in their order."""
-    wanted, mentioned = set[Node](variables), set[Node]()
+def _name(node: Node) -> str:
+    return node.name if isinstance(node, build.Variable) else "x"
+
+
+def nodes_in(root: Node, nodes: Sequence[Node]) -> list[Node]:
+    """Return those of the nodes that a node is computed from, in their order."""
+    wanted, mentioned = set[Node](nodes), set[Node]()
     seen: set[Node] = set()
     stack = [root]
     while stack:
@@ -119,4 +122,4 @@ def variables_in(root: Node, variables: Sequence[build.Variable]) -> list[build.
         if node in wanted:
             mentioned.add(node)
         stack.extend(node.children)
-    return [each for each in variables if each in mentioned]
+    return [each for each in nodes if each in mentioned]

@@ -6,13 +6,14 @@ run time: the derivative of a loop computes the values of its body again where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from riselang.autodiff.building import Builder
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, Value
 from riselang.autodiff.loops import Loop
 from riselang.autodiff.nests import Contribution, Nest, Nests, Sparse, nest_of
+from riselang.autodiff.reverse_scans import EXPENSIVE_OPS
 from riselang.autodiff.scalar_derivatives import partials_of, scale
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, TupleType
@@ -20,17 +21,16 @@ from riselang.nat import Nat
 from riselang.support.errors import LimitationError
 from riselang.term import build
 from riselang.term.build import Node
-from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import Scalar
 
 Rule = Callable[["Reverse", Cotangents, Entry, Leaves], None]
 """Adds the cotangents of the operands of an entry, given that of its value."""
 RULES: dict[str, Rule] = {}
 """The rule of each pattern."""
-EXPENSIVE_OPS = frozenset({"arith.divf", "math.sqrt", *LIBRARY_FUNCTIONS})
-"""The ops whose results are read from memory rather than computed again."""
 Evaluate = Callable[[Record, Sequence[Entry]], Value]
 """Computes the body of a loop from the elements of its arrays."""
+Values = Sequence[tuple[Entry, Sequence[Sequence[Contribution]]]]
+"""Contributions to the cotangents of entries, for each of their scalars."""
 Seed = Callable[[Entry], Leaves]
 """Returns the cotangent of the result of an iteration, in the scope of the loop."""
 
@@ -148,11 +148,15 @@ class Reverse:
             inner.add(result, self._enter(seed, loop))
         with builder.in_scope(loop.scope):
             self.run(record, inner)
-            values = [
-                (entry, [self.nests.combine(each) for each in inner.pop(entry) or []])
-                for entry in inner.entries
-            ]
-        self._leave(cotangents, loop, dict(zip(elements, arrays, strict=True)), values)
+            values = self.pending_values(inner)
+        self.leave(cotangents, loop, dict(zip(elements, arrays, strict=True)), values)
+
+    def pending_values(self, cotangents: Cotangents) -> Values:
+        """Return all contributions that are left, those that are not tensor contractions added."""
+        return [
+            (entry, [self.nests.combine(each) for each in cotangents.pop(entry) or []])
+            for entry in cotangents.entries
+        ]
 
     def _enter(self, leaves: Leaves, loop: Loop) -> Leaves:
         return [
@@ -172,13 +176,10 @@ class Reverse:
         if is_computed and not contains_tuple(result.type):
             result.node = loop.element(results, "result")
 
-    def _leave(
-        self,
-        cotangents: Cotangents,
-        loop: Loop,
-        arrays: dict[Entry, Entry],
-        values: Sequence[tuple[Entry, Sequence[Sequence[Contribution]]]],
+    def leave(
+        self, cotangents: Cotangents, loop: Loop, arrays: Mapping[Entry, Entry], values: Values
     ) -> None:
+        """Add the cotangents that the body of a loop computes to those of outer values."""
         leaving = _Leaving(self, loop)
         for entry, leaves in values:
             for contributions in leaves:

@@ -96,8 +96,7 @@ def _reduce(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leav
     elif (element := extremal_element(function)) is not None:
         _reduce_to_extremum(reverse, cotangents, entry, leaves, element)
     else:
-        accumulation = Accumulation(reverse, function, start, xs, length)
-        accumulation.propagate(cotangents, leaves, None)
+        Accumulation(reverse, function, start, xs, length, entry).propagate(cotangents, leaves)
 
 
 def _repeat(reverse: Reverse, leaf: Contribution, length: Nat) -> Contribution:
@@ -147,8 +146,7 @@ def _scan(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
     assert isinstance(start, Entry)
     assert isinstance(xs, Entry)
     length = size(entry, "n")
-    accumulation = Accumulation(reverse, function, start, xs, length, totals=entry.node)
-    accumulation.propagate(cotangents, None, leaves)
+    Accumulation(reverse, function, start, xs, length, entry).propagate(cotangents, leaves)
 
 
 @rule(*ITERATIONS)
@@ -159,8 +157,10 @@ def _iterate(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Lea
     assert isinstance(start, Entry)
     count = size(entry, "k")
     indices = Entry(reverse.builder.indices(count))
-    accumulation = Accumulation(reverse, function, start, indices, count, reads_element=False)
-    accumulation.propagate(cotangents, leaves, None)
+    accumulation = Accumulation(
+        reverse, function, start, indices, count, entry, reads_element=False
+    )
+    accumulation.propagate(cotangents, leaves)
 
 
 @rule(patterns.WHILE)
