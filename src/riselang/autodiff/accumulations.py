@@ -26,7 +26,7 @@ from riselang.autodiff.reverse import Evaluate, Reverse, Values
 from riselang.autodiff.reverse_scans import ReverseScan
 from riselang.dialects.rise.types import RiseType, element_of, index, is_float, leaves
 from riselang.nat import Nat
-from riselang.term.build import Application, Node
+from riselang.term.build import Node
 from riselang.term.nodes import Bound, Lambda, Scalar, Term
 
 EXTREMA = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
@@ -234,5 +234,4 @@ class Accumulation:
                 self.length, builder.number(self.length.constant - 1, index)
             )
             result = builder.at(position, totals)
-        if isinstance(node, Application) and isinstance(result, Application):
-            node.function, node.arguments = result.function, result.arguments
+        builder.replace_call(node, result)

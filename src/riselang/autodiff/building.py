@@ -90,6 +90,8 @@ class Builder:
         self.location: SourceLocation | None = None
         self.is_reverse = False
         """Whether the nodes belong to a derivative in reverse mode."""
+        self.has_replaced_nodes = False
+        """Whether a node reads nodes that are newer than itself."""
         self._operations: dict[tuple[object, ...], Node] = {}
         self._stored: dict[Node, Node] = {}
         self._in_memory: set[Node] = set()
@@ -199,6 +201,12 @@ class Builder:
         if is_use_of(call, patterns.TO_MEM):
             self._in_memory.add(call)
         return call
+
+    def replace_call(self, call: Node, other: Node) -> None:
+        """Let a call compute what another call of the same type computes."""
+        if isinstance(call, build.Application) and isinstance(other, build.Application):
+            call.function, call.arguments = other.function, other.arguments
+            self.has_replaced_nodes = True
 
     # Patterns
 

@@ -14,6 +14,24 @@ def copy_nodes(root: Node, scope: Scope, target: Scope, values: Mapping[Node, No
     return _Copy(scope, target, values).copy(root)
 
 
+def renumber_nodes(root: Node) -> None:
+    """Number nodes in an order in which each one follows those that it is computed from."""
+    order: dict[Node, None] = {}
+    stack = [(root, False)]
+    while stack:
+        node, is_last = stack.pop()
+        if node in order:
+            continue
+        if is_last:
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children))
+    serials = sorted(node.serial for node in order)
+    for node, serial in zip(order, serials, strict=True):
+        node.serial = serial
+
+
 class _Copy:
     def __init__(self, scope: Scope, target: Scope, values: Mapping[Node, Node]):
         self._scopes: dict[Scope | None, Scope | None] = {scope: target, None: None}

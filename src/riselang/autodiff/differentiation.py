@@ -12,6 +12,7 @@ from riselang.autodiff import reverse_loops as reverse_loops
 from riselang.autodiff import reverse_views as reverse_views
 from riselang.autodiff.accumulations import dense_floats, float_nests, float_types
 from riselang.autodiff.building import Builder
+from riselang.autodiff.copying import renumber_nodes
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, check_no_vectors, float_leaves
 from riselang.autodiff.forward import Forward
@@ -65,6 +66,8 @@ class _Program:
         scope = self.builder.scope
         function = self.builder.close_function([*self.parameters, *variables], body, scope)
         function.scope = None
+        if self.builder.has_replaced_nodes:
+            renumber_nodes(function)
         return finish(function)
 
 

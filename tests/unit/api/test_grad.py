@@ -127,19 +127,42 @@ def test_gradient_of_a_matrix_multiplication_is_two_of_them() -> None:
         assert sum(kind.startswith("matrix multiplication") for kind in kinds) == count
 
 
-def test_work_of_a_gradient() -> None:
-    def network(params: Any, x: Any) -> Any:
-        for w in params:
-            x = rl.math.tanh(x @ w)
-        return (x * x).sum()
+def network(params: Any, x: Any) -> Any:
+    for w in params:
+        x = rl.math.tanh(x @ w)
+    return (x * x).sum()
 
-    params = [np.ones((16, 16)) for _ in range(3)]
-    x = np.ones((8, 16))
-    source = rl.jit(network).trace(params, x).cost_analysis().work
-    gradient = rl.jit(rl.value_and_grad(network)).trace(params, x).cost_analysis().work
-    assert source is not None
-    assert gradient is not None
-    counts = [int(str(each.operations)) for each in (source, gradient)]
+
+def recurrent(w: Any, x: Any) -> Any:
+    def step(state: Any, row: Any) -> Any:
+        gates = rl.math.tanh(state @ w + row)
+        return state * gates[:8] + gates[8:]
+
+    return rl.reduce(step, rl.zeros((8,), rl.f64), x).sum()
+
+
+def diffused(rate: Any, x: Any) -> Any:
+    def step(x: Any) -> Any:
+        change = rate * (x[:-2] + x[2:] - 2.0 * x[1:-1])
+        return x.at[1:-1].set(x[1:-1] + change)
+
+    return rl.iterate(9, step, x).sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "params", "x"),
+    [
+        (network, [np.ones((16, 16))] * 3, np.ones((8, 16))),
+        (recurrent, np.ones((8, 16)), np.ones((10, 16))),
+        (diffused, np.ones(14), np.ones(16)),
+    ],
+)
+def test_work_of_a_gradient(function: Any, params: Any, x: Any) -> None:
+    counts: list[int] = []
+    for each in (function, rl.value_and_grad(function)):
+        work = rl.jit(each).trace(params, x).cost_analysis().work
+        assert work is not None
+        counts.append(int(str(work.operations)))
     assert counts[1] <= 4 * counts[0]
 
 
