@@ -185,7 +185,7 @@ class Nests:
             return None
         label = Label(outer.length * inner.length)
 
-        def join(read: Read) -> Read:
+        def join_read(read: Read) -> Read:
             if outer not in read.labels:
                 return read
             others = [each for each in read.labels if each is not inner]
@@ -197,21 +197,21 @@ class Nests:
         return Nest(
             tuple(_replace([each for each in nest.labels if each is not inner], outer, [label])),
             nest.body,
-            tuple(join(read) for read in nest.reads),
+            tuple(join_read(read) for read in nest.reads),
             tuple(_replace([each for each in nest.summed if each is not inner], outer, [label])),
         )
 
     def split(self, nest: Nest, label: Label, outer: Label, inner: Label) -> Nest:
         """Replace an axis with two."""
 
-        def split(read: Read) -> Read:
+        def split_read(read: Read) -> Read:
             if label not in read.labels:
                 return read
             array = self._split_at(read.labels.index(label), outer, inner, read.array)
             return Read(read.variable, array, tuple(_replace(read.labels, label, [outer, inner])))
 
         labels = tuple(_replace(nest.labels, label, [outer, inner]))
-        return replace(nest, labels=labels, reads=tuple(split(read) for read in nest.reads))
+        return replace(nest, labels=labels, reads=tuple(split_read(read) for read in nest.reads))
 
     def _level(
         self, nest: Nest, order: Sequence[Label], nodes: Mapping[Read, Node], depth: int = 0
