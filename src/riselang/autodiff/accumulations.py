@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.autodiff.building import Builder, nest_type
+from riselang.autodiff.contributions import Contribution, Nest, is_plain, nest_of
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import (
     Binding,
@@ -21,7 +22,6 @@ from riselang.autodiff.evaluation import (
     float_leaves,
     free_positions,
 )
-from riselang.autodiff.nests import Contribution, Nest, is_plain, nest_of
 from riselang.autodiff.reverse import Evaluate, Reverse, Values
 from riselang.autodiff.reverse_scans import ReverseScan
 from riselang.dialects.rise.types import RiseType, element_of, index, is_float, leaves

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riselang.autodiff.contributions import Contribution
 from riselang.autodiff.evaluation import Entry, Value
-from riselang.autodiff.nests import Contribution
 
 Leaves = Sequence[Contribution | None]
 """For each scalar that a type consists of, its cotangent, or None if it is zero."""

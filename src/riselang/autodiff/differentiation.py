@@ -12,12 +12,12 @@ from riselang.autodiff import reverse_loops as reverse_loops
 from riselang.autodiff import reverse_views as reverse_views
 from riselang.autodiff.accumulations import dense_floats, float_nests, float_types
 from riselang.autodiff.building import Builder
+from riselang.autodiff.contributions import nest_of
 from riselang.autodiff.copying import renumber_nodes
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, check_no_vectors, float_leaves
 from riselang.autodiff.forward import Forward
 from riselang.autodiff.forward_views import tangent_leaves
-from riselang.autodiff.nests import nest_of
 from riselang.autodiff.reverse import Reverse
 from riselang.dialects.rise.types import RiseType, leaves, uncurry
 from riselang.support.recursion import with_deep_stack

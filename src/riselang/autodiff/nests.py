@@ -1,84 +1,28 @@
-"""Cotangents of arrays that are not computed yet: tensor contractions over labeled axes.
-
-The cotangent of a matrix operand of a multiplication is a sum over an axis that belongs to an outer
-loop of the program. A *nest* records such a value by its axes, the axes that are summed, and the
-arrays that its elements are computed from. So a sum can become the innermost loop whatever the
-order of the loops in the source, and the transposition of a nest exchanges its axes.
-"""
+"""Operations on cotangents that are not computed yet."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from riselang.autodiff.building import Builder, nest_type, scalar_of
+from riselang.autodiff.contributions import (
+    Contribution,
+    Nest,
+    Read,
+    Sparse,
+    is_plain,
+    is_single,
+    nest_of,
+    product,
+    relabel,
+)
 from riselang.autodiff.loops import Label, Loop
 from riselang.dialects.rise.pattern_registry import SIZE_OF
-from riselang.dialects.rise.types import ArrayType, RiseType, idx, index
+from riselang.dialects.rise.types import idx, index
 from riselang.nat import Nat
 from riselang.term import build
 from riselang.term.build import Node
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """An array that a nest reads: `variable` is its element at these labels."""
-
-    variable: Node
-    array: Node
-    labels: tuple[Label, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Nest:
-    """An array with an axis for each label; each element is the sum of `body` over `summed`."""
-
-    labels: tuple[Label, ...]
-    body: Node
-    reads: tuple[Read, ...]
-    summed: tuple[Label, ...] = ()
-
-    @property
-    def lengths(self) -> list[Nat]:
-        return [label.length for label in self.labels]
-
-
-@dataclass(frozen=True, eq=False)
-class Sparse:
-    """An array of zeros, to which each iteration of some loops adds a value at an index."""
-
-    loops: tuple[Label, ...]
-    indices: tuple[Nest, ...]
-    """For each of the first axes of the array, its index in each iteration."""
-    bounds: tuple[Nat, ...]
-    """The lengths of these axes."""
-    value: Nest
-    """The values; its first labels are the loops."""
-
-
-Contribution = Nest | Sparse
-
-
-def nest_of(builder: Builder, node: Node) -> Nest:
-    """Return an array, or a scalar, as a nest."""
-    labels: list[Label] = []
-    type: RiseType = node.type
-    while isinstance(type, ArrayType):
-        labels.append(Label(type.length))
-        type = type.element
-    return nest_at(builder, node, tuple(labels))
-
-
-def nest_at(builder: Builder, node: Node, labels: tuple[Label, ...]) -> Nest:
-    """Return an array as a nest with these labels."""
-    if not labels and isinstance(node, build.Constant):
-        return Nest((), node, ())
-    type: RiseType = node.type
-    for _ in labels:
-        assert isinstance(type, ArrayType)
-        type = type.element
-    variable = builder.variable(type, "x")
-    return Nest(labels, variable, (Read(variable, node, labels),))
 
 
 class Nests:
@@ -101,14 +45,34 @@ class Nests:
             (read,) = value.reads
             if value.body is read.variable and read.labels == value.labels:
                 return read.array
+        single = [each for each in value.labels if is_single(value, each)]
+        if single and len(single) < len(value.labels):
+            return self._dense_with_single_axes(value, single)
         merged, splits = self._merge_axes(value) if value.summed else (value, [])
         order = (*merged.labels, *merged.summed)
         reads = tuple(self._store_if_read_often(each, order) for each in merged.reads)
-        nodes = {each: self._reorder(each, order) for each in reads}
-        result = self._level(replace(merged, reads=reads), order, nodes)
+        result = self._level(replace(merged, reads=reads), order)
         for depth, outer, inner in reversed(splits):
             result = self._split_at(depth, outer, inner, result)
         return result
+
+    def _dense_with_single_axes(self, nest: Nest, single: Sequence[Label]) -> Node:
+        """Compute an array without the axes of length 1 that it does not read, and add them."""
+        labels = [each for each in nest.labels if each not in single]
+        result = self.dense(replace(nest, labels=tuple(labels)))
+        for depth, label in enumerate(nest.labels):
+            if label in single:
+                result = self._insert_axis(depth, labels, result)
+                labels.insert(depth, label)
+        return result
+
+    def _insert_axis(self, depth: int, labels: Sequence[Label], xs: Node) -> Node:
+        one, is_last = Nat.const(1), depth == len(labels)
+        length = labels[depth - is_last].length
+        sizes = (one, length) if is_last else (length, one)
+        return self.builder.map_at(
+            depth - is_last, lambda each: self.builder.split(*sizes, each), xs
+        )
 
     def as_nest(self, value: Contribution) -> Nest:
         """Return a contribution as a nest."""
@@ -201,7 +165,7 @@ class Nests:
             tuple(_replace([each for each in nest.summed if each is not inner], outer, [label])),
         )
 
-    def split(self, nest: Nest, label: Label, outer: Label, inner: Label) -> Nest:
+    def split_axis(self, nest: Nest, label: Label, outer: Label, inner: Label) -> Nest:
         """Replace an axis with two."""
 
         def split_read(read: Read) -> Read:
@@ -213,27 +177,31 @@ class Nests:
         labels = tuple(_replace(nest.labels, label, [outer, inner]))
         return replace(nest, labels=labels, reads=tuple(split_read(read) for read in nest.reads))
 
-    def _level(
-        self, nest: Nest, order: Sequence[Label], nodes: Mapping[Read, Node], depth: int = 0
-    ) -> Node:
-        """Build the loops from the one at this depth on."""
-        if depth == len(order):
-            return substitute(
-                self.builder, nest.body, {read.variable: node for read, node in nodes.items()}
-            )
-        label = order[depth]
-        is_sum = depth >= len(nest.labels)
+    def _level(self, nest: Nest, order: Sequence[Label]) -> Node:
+        """Build the loops over these axes, of which the first ones are those of the result."""
+        if not order:
+            values = {read.variable: read.array for read in nest.reads}
+            return substitute(self.builder, nest.body, values)
+        label, *others = order
+        is_sum = label in nest.summed
         if is_sum and not any(label in read.labels for read in nest.reads):
-            return self._repeat_sum(self._level(nest, order, nodes, depth + 1), label.length)
+            return self._repeat_sum(self._level(nest, others), label.length)
         loop = Loop(self.builder, label.length)
-        inner = {
-            read: loop.element(node) if label in read.labels else node
-            for read, node in nodes.items()
-        }
+        reads = tuple(self._read_element(read, label, loop) for read in nest.reads)
         with self.builder.in_scope(loop.scope):
-            body = self._level(nest, order, inner, depth + 1)
+            body = self._level(replace(nest, reads=reads), others)
         xs = loop.map(body)
         return self.builder.sum(xs) if is_sum else xs
+
+    def _read_element(self, read: Read, label: Label, loop: Loop, name: str | None = None) -> Read:
+        """Return what a loop along an axis reads in its body."""
+        if label not in read.labels:
+            return read
+        axis = read.labels.index(label)
+        others = [other for other in range(len(read.labels)) if other != axis]
+        moved = self.permute(read.array, (axis, *others))
+        labels = tuple(read.labels[other] for other in others)
+        return Read(read.variable, loop.element(moved, name), labels)
 
     def _repeat_sum(self, value: Node, length: Nat) -> Node:
         """Add a number to itself."""
@@ -335,17 +303,8 @@ class Nests:
     def enter(self, nest: Nest, loop: Loop) -> Nest:
         """Return an element of a nest along its first axis, in the scope of a loop."""
         label, *labels = nest.labels
-        reads: list[Read] = []
-        for read in nest.reads:
-            if label not in read.labels:
-                reads.append(read)
-                continue
-            axis = read.labels.index(label)
-            others = [other for other in range(len(read.labels)) if other != axis]
-            moved = self.permute(read.array, (axis, *others))
-            rest = tuple(read.labels[other] for other in others)
-            reads.append(Read(read.variable, loop.element(moved, "ct"), rest))
-        return Nest(tuple(labels), nest.body, tuple(reads))
+        reads = tuple(self._read_element(read, label, loop, "ct") for read in nest.reads)
+        return Nest(tuple(labels), nest.body, reads)
 
     def leave(self, nests: Sequence[Nest], loop: Loop) -> list[Nest]:
         """Return nests of the scope of a loop outside of it: what they read in each iteration, they
@@ -433,27 +392,6 @@ def _factors_of(node: Node, loop: Loop) -> list[Node]:
 def _replace(labels: Sequence[Label], label: Label, others: Sequence[Label]) -> list[Label]:
     """Replace a label, if it is among these, with others."""
     return [new for each in labels for new in (others if each is label else [each])]
-
-
-def is_plain(nest: Nest) -> bool:
-    """Return whether each element of a nest is computed from one element of each array."""
-    return not nest.summed and all(len(read.labels) == len(nest.labels) for read in nest.reads)
-
-
-def product(lengths: Sequence[Nat]) -> Nat:
-    result = Nat.const(1)
-    for length in lengths:
-        result = result * length
-    return result
-
-
-def relabel(nest: Nest, labels: tuple[Label, ...]) -> Nest:
-    """Return a nest without sums with other labels."""
-    names = dict(zip(nest.labels, labels, strict=True))
-    reads = tuple(
-        replace(read, labels=tuple(names[label] for label in read.labels)) for read in nest.reads
-    )
-    return Nest(labels, nest.body, reads)
 
 
 def substitute(builder: Builder, body: Node, nodes: Mapping[Node, Node]) -> Node:

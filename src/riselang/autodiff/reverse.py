@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from riselang.autodiff.building import Builder
+from riselang.autodiff.contributions import Contribution, Nest, Sparse, nest_of
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, Value
 from riselang.autodiff.loops import Loop
-from riselang.autodiff.nests import Contribution, Nest, Nests, Sparse, nest_of
+from riselang.autodiff.nests import Nests
 from riselang.autodiff.reverse_scans import EXPENSIVE_OPS
 from riselang.autodiff.scalar_derivatives import partials_of, scale
 from riselang.dialects.rise.pattern_spec import PatternSpec

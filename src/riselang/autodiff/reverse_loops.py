@@ -13,6 +13,7 @@ from riselang.autodiff.accumulations import (
     is_addition,
 )
 from riselang.autodiff.building import scalar_of
+from riselang.autodiff.contributions import Contribution, Nest, nest_of, relabel
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import (
     Closure,
@@ -24,7 +25,6 @@ from riselang.autodiff.evaluation import (
     names_of,
 )
 from riselang.autodiff.loops import Label
-from riselang.autodiff.nests import Contribution, Nest, nest_of, relabel
 from riselang.autodiff.reverse import Evaluate, Reverse, apply_function, rule
 from riselang.autodiff.reverse_views import add_windows, size
 from riselang.dialects.rise import pattern_registry as patterns

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import cast
 
 from riselang.autodiff.building import Builder
+from riselang.autodiff.contributions import Contribution, Nest, Sparse, nest_at, nest_of
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Entry
 from riselang.autodiff.loops import Label
-from riselang.autodiff.nests import Contribution, Nest, Sparse, nest_at, nest_of
 from riselang.autodiff.reverse import Reverse, rule
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.pattern_spec import PatternSpec
@@ -115,7 +115,7 @@ def _join(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
 
     def split(leaf: Contribution) -> Contribution:
         nest = reverse.nests.as_nest(leaf)
-        return reverse.nests.split(nest, nest.labels[0], Label(count), Label(chunk))
+        return reverse.nests.split_axis(nest, nest.labels[0], Label(count), Label(chunk))
 
     cotangents.add(entry.operands[0], [None if leaf is None else split(leaf) for leaf in leaves])
 
