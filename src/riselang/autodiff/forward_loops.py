@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from riselang.autodiff.accumulations import added_element, float_types, is_addition
@@ -266,11 +266,11 @@ def _if_at_least(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
         steps = _Steps(forward, {result: [None] * len(float_leaves(result.type))}, result)
         return steps.pack(result.node, tangent_leaves(known, result))
 
-    functions: Sequence[Node] = [
+    functions = [
         builder.function([index], ["size"], lambda number, each=each: branch(each, number))
         for each in entry.operands
     ]
-    sizes = [size(entry, "n"), size(entry, "k"), functions[0].type.output]  # type: ignore[attr-defined]
+    sizes = [size(entry, "n"), size(entry, "k"), functions[0].body.type]
     chosen = builder.apply(patterns.IF_AT_LEAST, sizes, *functions)
     _, *parts = builder.unpack(chosen, 1 + len(float_types(entry.type)))
     given = iter(parts)

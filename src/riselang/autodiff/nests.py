@@ -114,7 +114,8 @@ class Nests:
 
     def _merge_axes(self, nest: Nest) -> tuple[Nest, list[tuple[int, Label, Label]]]:
         """Make one axis of two where all arrays that are read along one of them are also read along
-        the other: a tensor contraction of matrices has three axes.
+        the other: a tensor contraction of matrices has three axes. The axes of the result stay if
+        there is no contraction.
 
         Returns also the axes of the result that were merged, with their positions.
         """
@@ -122,12 +123,14 @@ class Nests:
         position = 0
         while position + 1 < len(axes := (*nest.labels, *nest.summed)):
             merged = None
-            if position + 1 != len(nest.labels):
+            is_result = position < len(nest.labels)
+            is_free = is_result and any(axes[position] not in read.labels for read in nest.reads)
+            if (is_free or not is_result) and position + 1 != len(nest.labels):
                 merged = self.merge(nest, axes[position], axes[position + 1])
             if merged is None:
                 position += 1
                 continue
-            if position < len(nest.labels):
+            if is_result:
                 splits.append((position, axes[position], axes[position + 1]))
             nest = merged
         return nest, splits
