@@ -475,6 +475,29 @@ _describe(
 )  # fmt: skip
 
 
+_describe(
+    "tensorMMA",
+    [
+        Law(
+            "f : i32 -> (i32 x i32) -> i32, a : i32, "
+            "x : (wr * tm * 16).k.i32, y : (tn * 8).k.i32",
+            "tensorMMA(p, q, wr, 1, tm, tn, f, a, x, y) "
+            "|> map(fun(warp, warp |> split(4) |> map(fun(lanes, lanes "
+            "|> map(fun(sums, sums |> split(2) |> split(2) |> split(tn))) |> transpose "
+            "|> map(fun(tiles, tiles |> transpose |> map(fun(halves, halves |> transpose)) "
+            "|> transpose |> map(fun(row, row |> join |> join)))))) "
+            "|> transpose |> map(fun(tiles, tiles |> transpose |> join)) |> join)) |> join",
+            "x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))",
+        ),
+    ],
+    "x : 16.1.i32, y : 8.1.i32",
+    "tensorMMA(16, 2, 1, 1, 1, 1, fun((a, p), a + fst(p) * snd(p)), 0, x, y) "
+    "|> map(fun(warp, warp |> take(5) |> map(fun(sums, sums |> take(2)))))",
+    str([[number] for number in range(16)]), str([[number] for number in range(8)]),
+    "[[[0, 0], [0, 0], [0, 0], [0, 0], [0, 1]]]",
+)  # fmt: skip
+
+
 for _call in (
     "mapSeq(", "mapPar(", "mapSeqUnroll(", "mapBlock(0, ", "mapThread(0, ", "mapWarp(", "mapLane(",
 ):  # fmt: skip

@@ -32,11 +32,13 @@ from riselang.api.lowered import Lowered
 from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.host_plans import kernel_module
 from riselang.compiler.module_facts import collect_facts
+from riselang.compiler.tensor_functions import tensor_products
 from riselang.lowering.temporaries import memref_bytes
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
+from support.emulated_products import define_products
 
 SECONDS = 60
 """After which threads that wait for each other are taken to wait for ever."""
@@ -103,6 +105,7 @@ class EmulatedGpu:
             "current": [place], "push": [number], "pop": [place],
             "allocate": [place, number, place], "free": [number, place],
             "launch": [number, *[size] * 7, place, place, place],
+            "describe": [place, size, size, number, *[place] * 4, *[size] * 4],
         }  # fmt: skip
         self._kept = [
             ctypes.CFUNCTYPE(ctypes.c_int, *arguments[name])(
@@ -148,6 +151,10 @@ class EmulatedGpu:
         for index in product(*(range(count) for count in reversed(grid))):
             kernel.run_block(tuple(reversed(index)), block, values)
 
+    def _describe(self, place: int, *description: Any) -> None:
+        """Store the address of the buffer: emulated products know what they read."""
+        ctypes.c_uint64.from_address(place).value = description[2]
+
 
 @dataclass
 class EmulatedModule:
@@ -173,6 +180,7 @@ class EmulatedModule:
             for each in pipeline
         )
         ir = "\n".join([mlir.to_llvm_ir(text, bare), llvm.float_conversions()])
+        ir = define_products(ir, list(tensor_products(self.kernels)))
         self._code = llvm.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:

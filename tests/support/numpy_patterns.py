@@ -346,6 +346,22 @@ def _mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     return Data(axis, data(_reduce({"n": k * h * g}, tile, operands)))
 
 
+def _tensor_mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
+    """The sums of the tile, whose dimensions are split and moved to those of the fragment."""
+    function, init, rows, columns = arguments
+    wr, wc, tm, tn = (sizes[name] for name in ("wr", "wc", "tm", "tn"))
+    axis, (m, n) = len(batch), (wr * tm * 16, wc * tn * 8)
+    tile = (*batch, m, n)
+    pairs = (_repeated(plain(rows), axis + 1, n), _repeated(plain(columns), axis, m))
+    operands = [function, lift(init, tile), Data(len(tile), pairs)]
+    sums = data(_reduce({"n": sizes["k"]}, tile, operands))
+    assert isinstance(sums, np.ndarray)
+    parts = sums.reshape(*batch, wr, tm, 2, 8, wc, tn, 4, 2)
+    order = [axis + number for number in (0, 4, 3, 6, 1, 5, 2, 7)]
+    fragment = parts.transpose([*range(axis), *order])
+    return Data(axis, fragment.reshape(*batch, wr * wc, 32, tm * tn * 4))
+
+
 PATTERNS: dict[str, Meaning] = {
     "map": _map,
     "mapSeq": _map,
@@ -406,4 +422,5 @@ PATTERNS: dict[str, Meaning] = {
     "circularBuffer": _windows,
     "rotateValues": _windows,
     "mma": _mma,
+    "tensorMMA": _tensor_mma,
 }

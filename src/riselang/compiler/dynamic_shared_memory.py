@@ -26,16 +26,17 @@ class DynamicMemory:
     """The bytes of shared memory of each of these kernels."""
     offsets: Mapping[str, int]
     """The offset of each of their buffers."""
+    alignment: int = SHARED_ALIGNMENT
 
 
 def dynamic_memory(kernels: gpu.ModuleOp) -> DynamicMemory:
     """Return the kernels that need more shared memory than they may declare."""
     buffers: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for op in kernels.body.block.ops:
-        if isinstance(op, memref.GlobalOp):
-            assert isinstance(op.type, MemRefType)
-            size = -(-memref_bytes(op.type) // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-            buffers[kernel_of_shared(op.sym_name.data)].append((op.sym_name.data, size))
+    globals = [op for op in kernels.body.block.ops if isinstance(op, memref.GlobalOp)]
+    for op in sorted(globals, key=_alignment, reverse=True):
+        assert isinstance(op.type, MemRefType)
+        size = -(-memref_bytes(op.type) // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        buffers[kernel_of_shared(op.sym_name.data)].append((op.sym_name.data, size))
     totals = {kernel: sum(size for _, size in sizes) for kernel, sizes in buffers.items()}
     bytes = {kernel: total for kernel, total in totals.items() if total > MAX_STATIC_BYTES}
     offsets: dict[str, int] = {}
@@ -44,7 +45,11 @@ def dynamic_memory(kernels: gpu.ModuleOp) -> DynamicMemory:
         for name, size in buffers[kernel]:
             offsets[name] = offset
             offset += size
-    return DynamicMemory(bytes, offsets)
+    return DynamicMemory(bytes, offsets, max(map(_alignment, globals), default=SHARED_ALIGNMENT))
+
+
+def _alignment(op: memref.GlobalOp) -> int:
+    return SHARED_ALIGNMENT if op.alignment is None else op.alignment.value.data
 
 
 def place_buffers(ir: str, memory: DynamicMemory) -> str:
@@ -60,5 +65,5 @@ def place_buffers(ir: str, memory: DynamicMemory) -> str:
 
     placed = re.sub(rf"@({names})\b", part, lines)
     return (
-        f"{placed}\n@{MEMORY} = external addrspace(3) global [0 x i8], align {SHARED_ALIGNMENT}\n"
+        f"{placed}\n@{MEMORY} = external addrspace(3) global [0 x i8], align {memory.alignment}\n"
     )

@@ -13,6 +13,7 @@ from riselang.compiler.dynamic_shared_memory import (
 from riselang.compiler.host_plans import host_plan, kernel_module
 from riselang.compiler.lowered_module import LoweredModule
 from riselang.compiler.signatures import is_public
+from riselang.compiler.tensor_functions import add_tensor_functions
 from riselang.dialects.module import functions, location_of, module_text, walk
 from riselang.native.gpu_targets import gpu_target
 from riselang.native.llvm import codegen as llvm
@@ -51,6 +52,7 @@ class GpuCode:
         kernels = kernel_module(self.module).clone()
         text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(DATA_LAYOUT)}))
         ir = mlir.to_llvm_ir(text, pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16))
+        ir = add_tensor_functions(ir, kernels)
         return mark_short_loops(place_buffers(ir, self.dynamic_memory), for_gpu=True)
 
     @cached_property

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue, Use
 
+from riselang.compiler.tensor_functions import tensor_maps
 from riselang.lowering.gpu.barriers import READING_OPS, STORING_OPS
+from riselang.lowering.gpu.tensor_products import ELEMENT_BYTES
 from riselang.lowering.temporaries import allocation_bytes
-from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
+from riselang.native import cuda
+from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step, TensorMap
 from riselang.support.errors import InternalError
 
 
@@ -25,7 +28,7 @@ def host_plan(
 
     `shared_bytes` is the shared memory that some kernels ask for at launch.
     """
-    values = _ValueNumbers(shared_bytes)
+    values = _ValueNumbers(shared_bytes, kernels)
     for argument in function.body.block.args:
         values.number(argument)
     steps = tuple(_lower_steps(function.body.block, values))
@@ -50,7 +53,8 @@ class _ParameterAccesses:
             if isinstance(op, scf.ForOp):
                 self._unite_loop_values(op)
         uses = list(_kernel_uses(function, kernels))
-        self.read = self._parameters(value for value, use in uses if not _is_target(use))
+        read = [value for value, use in uses if not _is_target(use)]
+        self.read = self._parameters(iter([*read, *_mapped_buffers(function, kernels)]))
         self.stored = self._parameters(value for value, use in uses if _may_store(use))
 
     def _unite_loop_values(self, op: scf.ForOp) -> None:
@@ -75,14 +79,18 @@ class _ParameterAccesses:
 
 
 class _ValueNumbers:
-    """Numbers of SSA values, by which the host's plan refers to them; kernels' shared memory."""
+    """Numbers of SSA values, by which the host's plan refers to them; the kernels."""
 
-    def __init__(self, shared_bytes: Mapping[str, int]) -> None:
-        self._numbers: dict[SSAValue, int] = {}
+    def __init__(self, shared_bytes: Mapping[str, int], kernels: gpu.ModuleOp) -> None:
+        self._numbers: dict[object, int] = {}
         self.shared_bytes = shared_bytes
+        self.kernels = kernels
 
-    def number(self, value: SSAValue) -> int:
+    def number(self, value: object) -> int:
         return self._numbers.setdefault(value, len(self._numbers))
+
+    def kernel(self, op: gpu.LaunchFuncOp) -> gpu.FuncOp:
+        return kernel_of_launch(op, self.kernels)
 
     def numbers(self, values: Iterator[SSAValue]) -> tuple[int, ...]:
         return tuple(self.number(value) for value in values)
@@ -94,7 +102,9 @@ def _lower_steps(block: Block, values: _ValueNumbers) -> Iterator[Step]:
             case memref.AllocOp() | memref.AllocaOp():
                 yield Allocate(values.number(op.memref), max(allocation_bytes(op), 1))
             case gpu.LaunchFuncOp():
-                yield _lower_launch(op, values)
+                maps = list(_lower_maps(op, values))
+                yield from maps
+                yield _lower_launch(op, values, [each.value for each in maps])
             case scf.ForOp():
                 yield _lower_loop(op, values)
             case _ if not op.name.startswith(IGNORED_OPS):
@@ -107,7 +117,31 @@ IGNORED_OPS = ("arith.constant", "memref.dealloc", "func.return", "scf.yield")
 """Ops that need no action of the host; memory is freed at the end of a call."""
 
 
-def _lower_launch(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Launch:
+def _lower_maps(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Iterator[TensorMap]:
+    """Yield the tensor maps that a kernel takes after its other arguments."""
+    for number, map in enumerate(tensor_maps(values.kernel(op), values.kernels)):
+        shape = map.operand.shape
+        element_bytes = ELEMENT_BYTES[map.element]
+        yield TensorMap(
+            values.number((op, number)),
+            values.number(op.kernelOperands[map.buffer]),
+            cuda.TENSOR_TYPES[map.element],
+            tuple(reversed(shape)),
+            tuple(map.operand.stride(each) * element_bytes for each in range(len(shape) - 1))[::-1],
+            map.box,
+        )
+
+
+def kernel_of_launch(op: gpu.LaunchFuncOp, kernels: gpu.ModuleOp) -> gpu.FuncOp:
+    name = op.kernel.nested_references.data[0].data
+    return next(
+        each
+        for each in kernels.body.block.ops
+        if isinstance(each, gpu.FuncOp) and each.sym_name.data == name
+    )
+
+
+def _lower_launch(op: gpu.LaunchFuncOp, values: _ValueNumbers, maps: Sequence[int]) -> Launch:
     grid = (
         _constant_value(op.gridSizeX),
         _constant_value(op.gridSizeY),
@@ -120,7 +154,8 @@ def _lower_launch(op: gpu.LaunchFuncOp, values: _ValueNumbers) -> Launch:
     )
     name = op.kernel.nested_references.data[0].data
     shared_bytes = values.shared_bytes.get(name, 0)
-    return Launch(name, grid, block, shared_bytes, values.numbers(iter(op.kernelOperands)))
+    arguments = (*values.numbers(iter(op.kernelOperands)), *maps)
+    return Launch(name, grid, block, shared_bytes, arguments)
 
 
 def _lower_loop(op: scf.ForOp, values: _ValueNumbers) -> Repeat:
@@ -149,13 +184,20 @@ def _constant_value(value: SSAValue) -> int:
 
 def _kernel_uses(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[tuple[SSAValue, Use]]:
     """Yield the buffers that the host passes to kernels, with each of their uses in a kernel."""
-    by_name = {op.sym_name.data: op for op in kernels.body.block.ops if isinstance(op, gpu.FuncOp)}
     for op in function.walk():
         if isinstance(op, gpu.LaunchFuncOp):
-            kernel = by_name[op.kernel.nested_references.data[0].data]
-            for value, argument in zip(op.kernelOperands, kernel.body.block.args, strict=True):
+            arguments = kernel_of_launch(op, kernels).body.block.args
+            for value, argument in zip(op.kernelOperands, arguments, strict=False):
                 if isinstance(value.type, MemRefType):
                     yield from ((value, use) for use in argument.uses)
+
+
+def _mapped_buffers(function: FuncOp, kernels: gpu.ModuleOp) -> Iterator[SSAValue]:
+    """Yield the buffers that kernels read through tensor maps."""
+    for op in function.walk():
+        if isinstance(op, gpu.LaunchFuncOp):
+            for map in tensor_maps(kernel_of_launch(op, kernels), kernels):
+                yield op.kernelOperands[map.buffer]
 
 
 def _is_target(use: Use) -> bool:
@@ -164,7 +206,11 @@ def _is_target(use: Use) -> bool:
 
 
 def _may_store(use: Use) -> bool:
-    return use.operation.name not in READING_OPS
+    return use.operation.name not in (*READING_OPS, ADDRESS)
+
+
+ADDRESS = "memref.extract_aligned_pointer_as_index"
+"""The address of an operand of a product of tiles, which is only read."""
 
 
 def kernel_module(module: ModuleOp) -> gpu.ModuleOp:

@@ -113,7 +113,8 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         from riselang.lowering.gpu.outline_gpu_kernels import OutlineGpuKernelsPass
         from riselang.native.gpu_targets import gpu_target
 
-        return OutlineGpuKernelsPass(shared_bytes=gpu_target().shared_bytes)
+        target = gpu_target()
+        return OutlineGpuKernelsPass(target.shared_bytes, target.tensor_unit)
     if name in pipelines.RAISE_TO_CALLS:
         from riselang.lowering.passes.raise_to_library_calls import RaiseToLibraryCallsPass
 

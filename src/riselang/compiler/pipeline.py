@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from riselang import pipelines
+from riselang.compiler.default_derivations import DEFAULT, derive_by_default
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.rewrite.core import Setting, Strategy
-from riselang.rewrite.default import DEFAULT, default_derivation, gpu_derivation
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.profiling import time_span
@@ -98,7 +98,7 @@ def should_rewrite(strategy: Strategy, term: Term, options: Options) -> bool:
 def _derive(term: Term, strategy: Strategy, setting: Setting, loops: str) -> Derivation | None:
     """Apply a strategy to a program; None if the default strategy does not change it."""
     if strategy is DEFAULT:
-        return (gpu_derivation if loops == pipelines.GPU else default_derivation)(term, setting)
+        return derive_by_default(term, setting, loops)
     from riselang.rewrite.derivation import derive
 
     return derive(term, strategy, setting.float)

@@ -64,9 +64,15 @@ def _load_vector() -> Dialect:
     return Vector
 
 
+def _load_tile() -> Dialect:
+    from riselang.dialects.tile import Tile
+
+    return Tile
+
+
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
     "rise": lambda: Rise, "arith": lambda: Arith, "memref": _load_memref, "affine": _load_affine,
-    "vector": _load_vector,
+    "vector": _load_vector, "tile": _load_tile,
 }  # fmt: skip
 """The dialects that are defined here; all but the first replace xDSL's."""
 

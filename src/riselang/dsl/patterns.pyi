@@ -55,6 +55,7 @@ snd: PatternFunction
 sort: PatternFunction
 split: PatternFunction
 take: PatternFunction
+tensor_mma: PatternFunction
 to_mem: PatternFunction
 transpose: PatternFunction
 tuple: PatternFunction
@@ -113,6 +114,7 @@ __all__ = [
     "sort",
     "split",
     "take",
+    "tensor_mma",
     "to_mem",
     "transpose",
     "tuple",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
@@ -217,6 +217,46 @@ def _dot(function: Function, init: Any, row: List, columns: List, group: int, co
     return accumulator
 
 
+def _tensor_mma(pattern: Pattern, function: Function, init: Any, rows: List, columns: List) -> List:
+    """The sums of a tile, as a fragment: for each warp and each lane of it, those that it holds."""
+    row_warps, column_warps, row_tiles, column_tiles = (
+        _size_argument(pattern, name) for name in ("wr", "wc", "tm", "tn")
+    )
+
+    def reduced(row: List, column: List) -> Any:
+        accumulator = init
+        for pair in zip(row, column, strict=True):
+            accumulator = function(accumulator)(pair)
+        return accumulator
+
+    return [
+        [
+            [
+                reduced(rows[i], columns[j])
+                for i, j in fragment_positions(column_warps, row_tiles, column_tiles, warp, lane)
+            ]
+            for lane in range(32)
+        ]
+        for warp in range(row_warps * column_warps)
+    ]
+
+
+def fragment_positions(
+    column_warps: int, row_tiles: int, column_tiles: int, warp: int, lane: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the rows and columns of the elements of a tile that a lane holds, in order."""
+    first_row = warp // column_warps * row_tiles * 16 + lane // 4
+    first_column = warp % column_warps * column_tiles * 8 + lane % 4 * 2
+    for row_tile in range(row_tiles):
+        for column_tile in range(column_tiles):
+            for half in range(2):
+                for number in range(2):
+                    yield (
+                        first_row + row_tile * 16 + half * 8,
+                        first_column + column_tile * 8 + number,
+                    )
+
+
 def _if_at_least(pattern: Pattern, large: Function, small: Function) -> Any:
     size = _size_argument(pattern, "n")
     return (large if size >= _size_argument(pattern, "k") else small)(size)
@@ -280,4 +320,5 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "circularBuffer": _windows,
     "rotateValues": _windows,
     "mma": _mma,
+    "tensorMMA": _tensor_mma,
 }

@@ -63,6 +63,7 @@ from riselang.lowering.path_steps import (
 )
 from riselang.lowering.runtime_checks import is_failure_report
 from riselang.lowering.stores import Stores, has_computed_index
+from riselang.lowering.tile_operands import resolve_tile_product
 from riselang.nat import (
     Nat,
     is_less,
@@ -129,6 +130,8 @@ class _Resolver(Stores):
             elif isinstance(op, codegen.CastOp) and not isinstance(op.result.type, RiseType):
                 if op.sources:
                     op.result.replace_all_uses_with(self.resolve_value(op.sources[0], ()))
+            elif isinstance(op, codegen.TensorMmaOp):
+                resolve_tile_product(op, self, builder_at(InsertPoint.before(op), op.location))
             elif not isinstance(op, EmbedOp):
                 for region in op.regions:
                     for block in region.blocks:
@@ -249,22 +252,27 @@ class _Resolver(Stores):
 
         At the end of the array, this is an element after it: a prefetch never fails.
         """
-        value: SSAValue = op.source
-        path = (as_index(path[0]) + op.size("d"), *path[1:])
+        end = self.follow_direct(op.source, (as_index(path[0]) + op.size("d"), *path[1:]))
+        if end is not None:
+            element = element_of(rise_type_of(op.source))
+            self.prefetch(*end, prefetch_locality(element, op.size("d")), builder)
+
+    def follow_direct(self, value: SSAValue, path: Path) -> tuple[codegen.CastOp, Path] | None:
+        """Return the buffer that a path leads to; None if the element is computed or depends on
+        the index."""
         while not isinstance(value.owner, codegen.CastOp):
-            op_on_path = value.owner
-            assert isinstance(op_on_path, Operation), "a RISE value is never a block argument here"
-            if isinstance(op_on_path, codegen.MapReadOp):
-                source = self.look_through_map(op_on_path, path, PREFETCHED_OPS)
+            op = value.owner
+            assert isinstance(op, Operation), "a RISE value is never a block argument here"
+            if isinstance(op, codegen.MapReadOp):
+                source = self.look_through_map(op, path, PREFETCHED_OPS)
                 if source is None:
-                    return
+                    return None
                 value, path = source
-            elif not is_direct_step(op_on_path):
-                return
+            elif not is_direct_step(op):
+                return None
             else:
-                value, path = self.follow_op(op_on_path, path)
-        element = element_of(rise_type_of(op.source))
-        self.prefetch(value.owner, path, prefetch_locality(element, op.size("d")), builder)
+                value, path = self.follow_op(op, path)
+        return value.owner, path
 
     def read_scalar(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:
         """Return a scalar of a value without arrays; it may be one lane of a vector."""

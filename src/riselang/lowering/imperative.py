@@ -20,11 +20,11 @@ from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.loop_emitter import Emitter, LoopKind
 from riselang.lowering.rule_registry import READ_RULES, STORE_RULES
 from riselang.lowering.rules.index_rules import IndexRules
-from riselang.lowering.rules.mma_rules import MmaRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.scatter_rules import ScatterRules
 from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.stored_arrays import ArrayKey
+from riselang.lowering.rules.tensor_rules import TensorRules
 from riselang.lowering.runtime_checks import Checks
 from riselang.lowering.translation import Delayed, data_type
 from riselang.term.nodes import (
@@ -99,7 +99,7 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(ReductionRules, IndexRules, ScatterRules, SortRules, MmaRules):
+class _Translator(ReductionRules, IndexRules, ScatterRules, SortRules, TensorRules):
     """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(

@@ -22,8 +22,12 @@ POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
 COMPUTE_CAPABILITY = 75, 76
 MAX_DYNAMIC_SHARED_BYTES = 8
 """Attribute numbers of the driver API."""
-HOST_FUNCTIONS = "current", "push", "pop", "allocate", "free", "launch"
+HOST_FUNCTIONS = "current", "push", "pop", "allocate", "free", "launch", "describe"
 """The driver functions that the host's part of a program calls."""
+MAP_BYTES, MAP_ALIGNMENT = 128, 64
+SWIZZLE_128_BYTES, PROMOTE_128_BYTES = 3, 2
+TENSOR_TYPES = {"i8": 0, "f16": 6, "f32": 7, "bf16": 9}
+"""Numbers of the driver API for tensor maps."""
 
 
 @cache
@@ -81,7 +85,7 @@ class Driver:
         memory = ("AllocAsync", "FreeAsync") if self._has_pool else ("Alloc_v2", "Free_v2")
         contexts = ("GetCurrent", "PushCurrent_v2", "PopCurrent_v2")
         names = (*(f"cuCtx{each}" for each in contexts), *(f"cuMem{each}" for each in memory))
-        self._host_functions = dict(zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel"), strict=True))
+        self._host_functions = dict(zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel", "cuTensorMapEncodeTiled"), strict=True))
 
     @property
     def context(self) -> int:
@@ -91,7 +95,7 @@ class Driver:
     def host_functions(self) -> dict[str, int]:
         """The addresses of `HOST_FUNCTIONS`; the memory functions may ignore their stream."""
         functions = {
-            name: getattr(self._library, function)
+            name: getattr(self._library, function, None)  # old drivers do not have all of them
             for name, function in self._host_functions.items()
         }
         return {

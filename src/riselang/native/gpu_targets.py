@@ -19,16 +19,18 @@ class GpuTarget:
     """The version of PTX that has its instructions, as a feature of LLVM."""
     shared_bytes: int
     """The maximum bytes of shared memory of a block."""
+    tensor_unit: str = ""
+    """The fastest instruction of its tensor cores that kernels use: `mma` or `wgmma`."""
 
 
 TARGETS = (
     GpuTarget("sm_70", "+ptx70", 96 << 10),
     GpuTarget("sm_75", "+ptx70", 64 << 10),
-    GpuTarget("sm_80", "+ptx71", 163 << 10),
-    GpuTarget("sm_86", "+ptx71", 99 << 10),
-    GpuTarget("sm_89", "+ptx78", 99 << 10),
-    GpuTarget("sm_90", "+ptx80", 227 << 10),
-    GpuTarget("sm_90a", "+ptx80", 227 << 10),
+    GpuTarget("sm_80", "+ptx71", 163 << 10, "mma"),
+    GpuTarget("sm_86", "+ptx71", 99 << 10, "mma"),
+    GpuTarget("sm_89", "+ptx78", 99 << 10, "mma"),
+    GpuTarget("sm_90", "+ptx80", 227 << 10, "mma"),
+    GpuTarget("sm_90a", "+ptx80", 227 << 10, "wgmma"),
 )
 """The architectures in order, each with the instructions of those before it."""
 OLDEST = TARGETS[0]

@@ -27,6 +27,8 @@ class Setting:
     precompute: bool = False
     """Whether values that depend only on some arguments are computed before the program is
     called."""
+    tensor_unit: str = ""
+    """The fastest instruction of the GPU's tensor cores: `mma`, `wgmma`, or none."""
     in_loop: bool = False
     """Whether a computation to recognize is inside a loop."""
     normal_forms: dict[Strategy, set[Term]] = field(

@@ -13,10 +13,10 @@ from itertools import count
 
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
-from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step
+from riselang.runtime.launches import Allocate, HostPlan, Launch, Repeat, Step, TensorMap
 from riselang.support.errors import InternalError
 
-CURRENT, PUSH, POP, ALLOCATE, FREE, LAUNCH = cuda.HOST_FUNCTIONS
+CURRENT, PUSH, POP, ALLOCATE, FREE, LAUNCH, DESCRIBE = cuda.HOST_FUNCTIONS
 SYMBOL = "rise_host"
 
 
@@ -103,6 +103,8 @@ class _PlanWriter:
             match step:
                 case Allocate():
                     self._allocate(step)
+                case TensorMap():
+                    self._describe(step)
                 case Launch():
                     self._launch(step)
                 case Repeat():
@@ -127,6 +129,37 @@ class _PlanWriter:
         yield f"store i64 0, ptr {slot}"
         yield f"br label %{following}"
         yield f"{following}:"
+
+    def _describe(self, step: TensorMap) -> None:
+        """Describe a part of a buffer; the description takes the place of a slot."""
+        slot = self._slots[step.value] = f"%v{step.value}"
+        self._entry.insert(
+            0, f"{slot} = alloca [{cuda.MAP_BYTES} x i8], align {cuda.MAP_ALIGNMENT}"
+        )
+        tables = [
+            self._table("i64", step.sizes), self._table("i64", step.strides or (0,)),
+            self._table("i32", step.box), self._table("i32", (1,) * len(step.sizes)),
+        ]  # fmt: skip
+        address = next(self._names)
+        self._emit(f"{address} = load i64, ptr {self._slot(step.buffer)}")
+        options = (0, cuda.SWIZZLE_128_BYTES, cuda.PROMOTE_128_BYTES, 0)
+        arguments = [
+            f"ptr {slot}", f"i32 {step.element}", f"i32 {len(step.sizes)}", f"i64 {address}",
+            *(f"ptr {table}" for table in tables), *(f"i32 {option}" for option in options),
+        ]  # fmt: skip
+        self._emit(*self._checked_lines(DESCRIBE, ", ".join(arguments), "exit"))
+
+    def _table(self, type: str, numbers: Sequence[int]) -> str:
+        """Return an array of numbers on the stack."""
+        table = next(self._names)
+        self._entry.append(f"{table} = alloca [{len(numbers)} x {type}]")
+        for position, number in enumerate(numbers):
+            element = next(self._names)
+            self._entry += [
+                f"{element} = getelementptr {type}, ptr {table}, i64 {position}",
+                f"store {type} {number}, ptr {element}",
+            ]
+        return table
 
     def _launch(self, step: Launch) -> None:
         number = len(step.arguments)

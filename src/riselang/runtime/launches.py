@@ -35,6 +35,22 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class TensorMap:
+    """Describe a part of a buffer, for the copy engine of a GPU."""
+
+    value: int
+    buffer: int
+    element: int
+    """The driver's number of the type of the elements."""
+    sizes: tuple[int, ...]
+    """The sizes of the buffer, innermost first."""
+    strides: tuple[int, ...]
+    """The strides in bytes of all dimensions but the innermost."""
+    box: tuple[int, ...]
+    """The sizes of the part that one copy brings."""
+
+
+@dataclass(frozen=True)
 class Repeat:
     """A loop of steps, `for index in range(start, end, step)`, with loop-carried values."""
 
@@ -51,7 +67,7 @@ class Repeat:
     results: tuple[int, ...]
 
 
-Step = Allocate | Launch | Repeat
+Step = Allocate | TensorMap | Launch | Repeat
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,9 @@ class Kernels:
         return Kernels(check_json_type(ptx, str), tuple(map(plan_from_json, plans)))
 
 
-KINDS: dict[str, type[Step]] = {"allocate": Allocate, "launch": Launch, "repeat": Repeat}
+KINDS: dict[str, type[Step]] = {
+    "allocate": Allocate, "tensormap": TensorMap, "launch": Launch, "repeat": Repeat,
+}  # fmt: skip
 
 
 def plan_to_json(plan: HostPlan) -> list[Any]:

@@ -10,6 +10,7 @@ A4 = "!rise.array<4, scalar<f32>>"
 I4 = "!rise.array<4, scalar<i32>>"
 A12 = "!rise.array<12, scalar<f32>>"
 V2 = "!rise.array<2, vector<2, scalar<f32>>>"
+MATRIX = "!rise.array<16, array<16, scalar<bf16>>>"
 A34 = "!rise.array<3, array<4, scalar<f32>>>"
 A43 = "!rise.array<4, array<3, scalar<f32>>>"
 PAIRS = "!rise.array<4, tuple<scalar<f32>, scalar<i32>>>"
@@ -100,6 +101,11 @@ ROUND_TRIPS = {
     "list": with_values(
         {"a": F32, "b": F32},
         f"%0 = rise.codegen.list %a, %b : {F32}, {F32} -> !rise.array<2, scalar<f32>>",
+    ),
+    "tensorMMA": with_values(
+        {"a": MATRIX, "b": MATRIX, "c": "f32", "d": floats("8")},
+        "rise.codegen.tensorMMA %a, %b, %c, %d {sizes = array<i64: 16, 2, 1, 1, 1, 2, 16>} : "
+        f"{MATRIX}, {MATRIX}, f32, {floats('8')}",
     ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),

@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -396,6 +404,47 @@ class AssignOp(RiseOperation):
             )
 
 
+@irdl_op_definition
+class TensorMmaOp(RiseOperation):
+    """Stores the part of a fragment that a lane holds: results of a matrix multiplication."""
+
+    name = "rise.codegen.tensorMMA"
+    rows = operand_def(ArrayType)
+    columns = operand_def(ArrayType)
+    init = operand_def()
+    target = operand_def(ArrayType)
+    sizes = prop_def(DenseArrayBase[IntegerType])
+    """The parameters of the pattern, up to the depth k."""
+    traits = traits_def(StoresScalar())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$rows `,` $columns `,` $init `,` $target attr-dict "
+        "`:` type($rows) `,` type($columns) `,` type($init) `,` type($target)"
+    )
+
+    def __init__(
+        self,
+        rows: SSAValue,
+        columns: SSAValue,
+        init: SSAValue,
+        target: SSAValue,
+        sizes: Sequence[int],
+    ):
+        super().__init__(
+            operands=[rows, columns, init, target],
+            properties={"sizes": DenseArrayBase.from_list(i64, sizes)},
+        )
+
+    @property
+    def size_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.sizes.get_values()))
+
+    def verify_(self) -> None:
+        if len(self.size_values) != TENSOR_SIZES:
+            raise VerifyException(f"expected {TENSOR_SIZES} sizes")
+
+
+TENSOR_SIZES = 7
 FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
     READ_OPS[name]
     for name in ("fst", "snd", "split", "slide", "take", "drop", "padWrap", "prefetch")
@@ -404,6 +453,7 @@ FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     ListOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
+    TensorMmaOp,
     *READ_OPS.values(), *STORE_OPS.values(),
 )  # fmt: skip
 

@@ -94,6 +94,7 @@ _LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
 _l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
 _g, _h = Nat.var("g"), Nat.var("h")
+_wr, _wc, _tm, _tn = (Nat.var(name) for name in ("wr", "wc", "tm", "tn"))
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
@@ -406,6 +407,21 @@ MMA = pattern(
     "floats are added in any order",
     explicit="g h", check=all_of(at_least(1, "g", "h"), _check_tiles),
     applications=_m * _n * _k * _h * _g,
+)  # fmt: skip
+TENSOR_MMA = pattern(
+    "tensorMMA", "p q wr wc tm tn k s t",
+    fun(
+        fun(_t, pair(_s, _s), _t), _t, array(_wr * _tm * 16, array(_k, _s)),
+        array(_wc * _tn * 8, array(_k, _s)),
+        array(_wr * _wc, array(32, array(_tm * _tn * 4, _t))),
+    ),
+    Role.LOOP,
+    "reduces the pairs of elements of each row and each column of a tile, as a fragment: wr x wc "
+    "warps, whose lanes hold parts of tm x tn tiles of 16 x 8; on a GPU, tensor cores multiply p "
+    "pairs at a time, q steps of which are copied ahead",
+    explicit="p q wr wc tm tn",
+    check=all_of(at_least(1, "p", "q", "wr", "wc", "tm", "tn"), _check_tiles),
+    applications=_wr * _tm * _wc * _tn * _k * 128,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import location_of
+from riselang.dialects.tile import ProductOp
 from riselang.lowering.loop_emitter import GPU_MAPPING
 from riselang.support.errors import LimitationError, UserError
 
@@ -243,7 +244,10 @@ class GpuIds:
         return self._builder.insert(op).results[0]
 
     def distribute_loop(self, loop: scf.ParallelOp) -> None:
-        """Replace a loop by the iterations of one block, thread, warp or lane."""
+        """Replace a loop by the iterations of one block, thread, warp or lane.
+
+        All warps compute a product of tiles, also those without an iteration.
+        """
         part = mapping_of(loop)
         assert part is not None
         length, count = constant_trip_count(loop), self.launch.count(part)
@@ -258,7 +262,8 @@ class GpuIds:
         else:
             body.args[0].replace_all_uses_with(number)
             body.erase_arg(body.args[0])
-            new_ops = self._single_iteration(body, number, length, is_all=count == length)
+            is_all = count == length or any(isinstance(op, ProductOp) for op in body.walk())
+            new_ops = self._single_iteration(body, number, length, is_all=is_all)
         for op in new_ops:
             op.location = op.location or loop.location
         block.insert_ops_before(new_ops, loop)

@@ -45,6 +45,12 @@ from riselang.lowering.gpu.mapping import (
     mapping_of,
 )
 from riselang.lowering.gpu.pipelining import pipeline_copies
+from riselang.lowering.gpu.tile_products import (
+    check_products,
+    find_products,
+    lower_products,
+    with_producers,
+)
 from riselang.lowering.noalias import is_noalias
 from riselang.lowering.parallel_loops import make_sequential
 from riselang.support.errors import LimitationError
@@ -71,6 +77,8 @@ class OutlineGpuKernelsPass(ModulePass):
 
     shared_bytes: int = 48 << 10
     """The maximum bytes of shared memory of a block."""
+    tensor_unit: str = ""
+    """The fastest instruction of the tensor cores: `mma`, `wgmma`, or none."""
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -79,7 +87,9 @@ class OutlineGpuKernelsPass(ModulePass):
         for function in functions(op):
             if function.sym_visibility is None or function.sym_visibility.data != "private":
                 _check_static_sizes(function)
-                outliner = _Outliner(function.sym_name.data, kernels, self.shared_bytes)
+                outliner = _Outliner(
+                    function.sym_name.data, kernels, self.shared_bytes, self.tensor_unit
+                )
                 outliner.outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
         op.attributes["gpu.container_module"] = UnitAttr()
@@ -97,8 +107,8 @@ def _check_static_sizes(function: func.FuncOp) -> None:
 
 def _copy_helpers(kernels: gpu.ModuleOp, functions: dict[str, func.FuncOp]) -> None:
     """Copy the functions that kernels call to the kernels' module."""
-    copied: set[str] = set()
     stack = list(kernels.body.block.ops)
+    copied = {op.sym_name.data for op in stack if isinstance(op, func.FuncOp)}
     while stack:
         for op in stack.pop().walk():
             name = op.callee.string_value() if isinstance(op, func.CallOp) else None
@@ -120,6 +130,7 @@ class _Outliner:
     function: str
     kernels: gpu.ModuleOp
     shared_bytes: int
+    tensor_unit: str
     count: int = field(default=0)
 
     def outline_block(self, block: Block) -> None:
@@ -161,7 +172,9 @@ class _Outliner:
         for op in ops:
             if isinstance(op, scf.ParallelOp):
                 check_nesting(op)
-        launch = launch_dimensions(loops)
+        products = find_products(ops)
+        check_products(products)
+        launch = with_producers(launch_dimensions(loops), products, self.tensor_unit)
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
         block_launch = Launch() if _is_global(loops) else launch
@@ -173,6 +186,7 @@ class _Outliner:
             ids.distribute_loop(loops[0])
         else:
             distribute_block(kernel.body.block, ids)
+        lower_products(kernel, self.kernels, ids, self.tensor_unit, self.shared_bytes)
         _clean_up(kernel)
         kernel.attributes["nvvm.maxntid"] = _dimension_attribute(launch.block)
         if is_pipelined and launch.threads <= MAX_PIPELINED_THREADS:

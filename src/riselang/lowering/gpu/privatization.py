@@ -11,6 +11,7 @@ from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue, Use
 
+from riselang.dialects.tile import ProductOp
 from riselang.lowering.gpu.mapping import (
     Launch,
     constant_trip_count,
@@ -84,6 +85,8 @@ def access_indices(use: Use) -> list[SSAValue] | None:
         case vector.LoadOp() | vector.StoreOp():
             is_buffer = op.base is op.operands[use.index]
             return list(op.indices) if is_buffer else None
+        case ProductOp():
+            return list(op.fragment_indices) if use.index == 0 else None
         case _:
             return None
 
@@ -112,6 +115,12 @@ def with_indices(op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> Op
             return memref.StoreOp.get(op.value, buffer, indices)
         case vector.LoadOp():
             return vector.LoadOp(buffer, indices, op.result.type)
+        case ProductOp():
+            return ProductOp(
+                (buffer, indices), (op.rows, list(op.row_indices)),
+                (op.columns, list(op.column_indices)), op.init, op.size_values,
+                op.dimension_values,
+            )  # fmt: skip
         case _:
             assert isinstance(op, vector.StoreOp)
             return vector.StoreOp(op.vector, buffer, indices)

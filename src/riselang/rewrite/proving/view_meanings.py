@@ -110,6 +110,27 @@ def _mma(pattern: Pattern, function: Value, init: Value, chunks: Value, columns:
     return Array(lambda i: Array(lambda j: dot(i, j)))
 
 
+def _tensor_mma(
+    pattern: Pattern, function: Value, init: Value, rows: Value, columns: Value
+) -> Value:
+    warps, row_tiles, column_tiles = (size_argument(pattern, name) for name in ("wc", "tm", "tn"))
+
+    def sum_of(warp: Nat, lane: Nat, register: Nat) -> Value:
+        tile, half, number = register // 4, register % 4 // 2, register % 2
+        row = (warp // warps * row_tiles + tile // column_tiles) * 16 + half * 8 + lane // 4
+        column = (warp % warps * column_tiles + tile % column_tiles) * 8 + lane % 4 * 2 + number
+
+        def step(k: Nat, accumulator: Value) -> Value:
+            one, other = element(element(rows, row), k), element(element(columns, column), k)
+            return apply(apply(function, accumulator), Pair(one, other))
+
+        return reduction(_type(pattern, "t"), size_argument(pattern, "k"), init, step)
+
+    return Array(
+        lambda warp: Array(lambda lane: Array(lambda register: sum_of(warp, lane, register)))
+    )
+
+
 def _concat(pattern: Pattern, left: Value, right: Value) -> Value:
     length = size_argument(pattern, "n")
     return Array(lambda i: choose(less(i, length), element(left, i), element(right, i - length)))
@@ -215,6 +236,7 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
     "mma": _mma,
+    "tensorMMA": _tensor_mma,
     "zip": _zip,
     "tuple": lambda pattern, one, other: Pair(one, other),
     "join": lambda pattern, array: _join(array, size_argument(pattern, "m")),

@@ -16,6 +16,18 @@ def tile_over_blocks() -> None:
     Each block computes a tile of m x k elements."""
 
 
+@law("f : s -> t -> u, x : (n * g * m).s, y : (p * k).t", choose="g m k")
+def tile_over_groups_of_blocks() -> None:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> x |> split(m) |> split(g) |> mapBlock(2, fun(group, y |> split(k)
+        |> mapBlock(1, fun(columns, group |> mapBlock(0, fun(rows,
+          rows |> map(fun(a, columns |> map(fun(b, f(a, b))))))) |> join))
+      |> transpose |> map(fun(row, row |> join)))) |> join
+
+    Each block computes a tile of m x k elements. The g blocks of the same columns run at the same
+    time, so that they share these columns in the cache."""
+
+
 @law(
     "f : t -> (s x u) -> t, a : t, "
     "x : (wr * tm * lr * 4).(n * k).s, y : (wc * tn * lc * 4).(n * k).u",

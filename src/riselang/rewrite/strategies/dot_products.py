@@ -81,7 +81,7 @@ def choose_dot_tiles(
     term: Term, shape: MatmulShape, setting: Setting, machine: Machine
 ) -> tuple[str, Strategy] | None:
     """Return a schedule of a matrix multiplication with an instruction of the machine."""
-    types = _multiplied_types(term, setting)
+    types = multiplied_types(term, setting)
     units = dot_units_of(machine) if types is not None else ()
     for unit in units:
         if (unit.source, unit.accumulator) == types and _pays(unit, shape):
@@ -89,7 +89,7 @@ def choose_dot_tiles(
     return None
 
 
-def _multiplied_types(term: Term, setting: Setting) -> tuple[RiseType, RiseType] | None:
+def multiplied_types(term: Term, setting: Setting) -> tuple[RiseType, RiseType] | None:
     """Return the types of the elements and of the results of a matrix multiplication; None if it
     computes anything but dot products, or if the order of additions matters."""
     product, rows = match_product(term), pattern_arguments(term, "map", "mapPar")

@@ -1,0 +1,69 @@
+"""The tile dialect: products of tiles, which the threads of a GPU block compute together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, i64
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    var_operand_def,
+)
+
+SIZES = ("p", "q", "wr", "wc", "tm", "tn", "k")
+"""The sizes of a product of tiles: the parameters of `tensorMMA`."""
+
+
+@irdl_op_definition
+class ProductOp(IRDLOperation):
+    """Stores the sums of a product of tiles that the executing lane holds: a row of a fragment.
+
+    All warps of a block execute it together. An operand is the part of a buffer that starts at its
+    indices; `dimensions` are, for the rows and for the columns, the dimension that counts them, and
+    the dimension over which the product sums.
+    """
+
+    name = "tile.product"
+    fragment = operand_def(MemRefType)
+    fragment_indices = var_operand_def(IndexType())
+    rows = operand_def(MemRefType)
+    row_indices = var_operand_def(IndexType())
+    columns = operand_def(MemRefType)
+    column_indices = var_operand_def(IndexType())
+    init = operand_def()
+    sizes = prop_def(DenseArrayBase[IntegerType])
+    dimensions = prop_def(DenseArrayBase[IntegerType])
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        fragment: tuple[SSAValue, Sequence[SSAValue]],
+        rows: tuple[SSAValue, Sequence[SSAValue]],
+        columns: tuple[SSAValue, Sequence[SSAValue]],
+        init: SSAValue,
+        sizes: Sequence[int],
+        dimensions: Sequence[int],
+    ):
+        super().__init__(
+            operands=[*fragment, *rows, *columns, init],
+            properties={
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "dimensions": DenseArrayBase.from_list(i64, dimensions),
+            },
+        )
+
+    @property
+    def size_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.sizes.get_values()))
+
+    @property
+    def dimension_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.dimensions.get_values()))
+
+
+Tile = Dialect("tile", [ProductOp], [])

@@ -1,0 +1,69 @@
+"""Laws that multiply matrices with the tensor cores of a GPU.
+
+A *fragment* is a tile of a matrix as the registers of a block hold it: an array of warps, lanes and
+registers. In each tile of 16 x 8 elements, lane l holds two elements of row l / 4, and two of row
+8 + l / 4, at columns 2 (l % 4) and 2 (l % 4) + 1.
+"""
+
+from __future__ import annotations
+
+from riselang.rewrite.rule import law
+from riselang.rewrite.rules.dot_products import any_order
+from riselang.rewrite.side_conditions import scalar
+
+
+@law(
+    "f : t -> (s x s) -> t, a : t, x : (wr * tm * 16).k.s, y : (wc * tn * 8).k.s",
+    scalar("s"), scalar("t"), any_order("f", "a"), choose="p q wr wc tm tn",
+)  # fmt: skip
+def multiply_with_tensor_cores() -> None:
+    """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, a)))))
+    ~> tensorMMA(p, q, wr, wc, tm, tn, f, a, x, y) |> split(wc)
+      |> map(fun(warps, warps |> map(fun(warp, warp |> split(4)
+          |> map(fun(lanes, lanes
+            |> map(fun(sums, sums |> split(2) |> split(2) |> split(tn))) |> transpose
+            |> map(fun(tiles, tiles |> transpose |> map(fun(halves, halves |> transpose))
+              |> transpose |> map(fun(row, row |> join |> join))))))
+          |> transpose |> map(fun(tiles, tiles |> transpose |> join)) |> join))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    The sums of a tile are a fragment: wr x wc warps have tm x tn tiles of 16 x 8 sums each."""
+
+
+@law(
+    "g : t -> u, x : (wr * tm * 16).(wc * tn * 8).t", scalar("u"), choose="wr wc tm tn",
+)  # fmt: skip
+def map_fragment() -> None:
+    """x |> map(fun(row, row |> map(g)))
+    ~> x |> split(tm * 16)
+      |> map(fun(rows, rows |> map(fun(row, row |> split(tn * 8))) |> transpose)) |> join
+      |> map(fun(tile, tile |> split(8) |> split(2) |> map(fun(halves, halves |> transpose))
+        |> transpose |> map(fun(lanes, lanes
+          |> map(fun(halves, halves |> map(fun(row, row |> split(2) |> split(4))) |> transpose
+            |> map(fun(tiles, tiles |> transpose)) |> transpose)) |> transpose
+          |> map(fun(sums, sums |> join)))) |> join))
+      |> mapWarp(fun(warp, warp |> mapLane(fun(lane, lane
+        |> mapSeq(fun(tile, tile |> mapSeqUnroll(fun(half, half |> mapSeqUnroll(g)))))))))
+      |> split(wc)
+      |> map(fun(warps, warps |> map(fun(warp, warp |> split(4)
+          |> map(fun(lanes, lanes
+            |> map(fun(sums, sums |> split(tn))) |> transpose
+            |> map(fun(tiles, tiles |> transpose |> map(fun(halves, halves |> transpose))
+              |> transpose |> map(fun(row, row |> join |> join))))))
+          |> transpose |> map(fun(tiles, tiles |> transpose |> join)) |> join))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    Each lane computes the elements of a fragment that it holds."""
+
+
+@law("x : n.m.t", scalar("t"))
+def copy_elements() -> None:
+    """x ~> x |> map(fun(row, row |> map(fun(e, e))))"""
+
+
+@law("g : (t x u) -> v, x : n.m.t, y : m.u")
+def zip_rows_first() -> None:
+    """x |> map(fun(row, zip(row, y) |> map(g)))
+    ~> x |> map(fun(row, zip(row, y))) |> map(fun(row, row |> map(g)))
+
+    An epilogue becomes a map over the elements of one matrix."""

@@ -1,0 +1,173 @@
+"""Matrix multiplications with the tensor cores of a GPU.
+
+A block computes a tile of the result with `tensorMMA`. The epilogue, such as a bias, an activation
+or a conversion, works on the registers that hold the sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from riselang.dialects.rise.types import RiseType, ScalarType, bf16, f16, f32
+from riselang.nat import Nat
+from riselang.rewrite.combinators import try_
+from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.registry import program_strategy, schedule
+from riselang.rewrite.rules.functions import firsts_before_map
+from riselang.rewrite.rules.gpu import tile_over_groups_of_blocks
+from riselang.rewrite.rules.tensor_cores import (
+    copy_elements,
+    map_fragment,
+    multiply_with_tensor_cores,
+    zip_rows_first,
+)
+from riselang.rewrite.strategies.dot_products import multiplied_types
+from riselang.rewrite.strategies.epilogues import sums_before_epilogue
+from riselang.rewrite.strategies.matmul_shapes import match_product
+from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.traversals import argument, inside, top_down
+from riselang.term.nodes import Term
+
+TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32))
+"""The types of the elements and of the sums for which tensor cores are used."""
+ROW_ALIGNMENT = 8
+"""The number of elements of which the rows of a matrix must be a multiple."""
+
+
+@dataclass(frozen=True)
+class TensorTile:
+    """The tile of a block: its warps, their tiles of 16 x 8 sums, and its steps."""
+
+    step: int
+    stages: int
+    row_warps: int
+    column_warps: int
+    row_tiles: int
+    column_tiles: int
+    group: int = 8
+    """The number of tiles of rows whose blocks run at the same time, so that they share columns in
+    the cache."""
+
+    @property
+    def rows(self) -> int:
+        return self.row_warps * self.row_tiles * 16
+
+    @property
+    def columns(self) -> int:
+        return self.column_warps * self.column_tiles * 8
+
+    def fits(self, rows: Nat, columns: Nat, depth: Nat) -> bool:
+        """Whether a matrix multiplication consists of full tiles."""
+        sizes = ((rows, self.rows), (columns, self.columns), (depth, ROW_ALIGNMENT))
+        return all(size.is_constant and size.constant % part == 0 for size, part in sizes)
+
+    def blocks(self, rows: Nat, columns: Nat) -> int:
+        return rows.constant * columns.constant // (self.rows * self.columns)
+
+    def __str__(self) -> str:
+        return f"tiles of {self.rows} x {self.columns} on tensor cores"
+
+    def strategy(self) -> Strategy:
+        return tensor_tiles(
+            self.step, self.stages, self.row_warps, self.column_warps, self.row_tiles,
+            self.column_tiles, self.group,
+        )  # fmt: skip
+
+
+HOPPER_TILES = (
+    TensorTile(64, 4, 8, 1, 1, 32),
+    TensorTile(64, 3, 8, 1, 1, 16),
+    TensorTile(64, 4, 4, 1, 1, 8),
+)
+"""The tiles for `wgmma`: 128 x 256, 128 x 128, and 64 x 64."""
+AMPERE_TILES = (TensorTile(32, 4, 2, 4, 4, 4), TensorTile(32, 4, 2, 2, 2, 4))
+"""The tiles for `mma`: 128 x 128 and 64 x 64."""
+
+
+TILES = {"wgmma": HOPPER_TILES, "mma": AMPERE_TILES}
+"""The tiles for each instruction."""
+
+
+@schedule
+def tensor_tiles(
+    step: int, stages: int, row_warps: int, column_warps: int, row_tiles: int, column_tiles: int,
+    group: int = 8,
+) -> Strategy:  # fmt: skip
+    """Multiplies matrices in tiles on tensor cores, `step` products at a time; each warp has
+    `row_tiles` x `column_tiles` tiles of 16 x 8 sums."""
+    return _TensorTiles(
+        TensorTile(step, stages, row_warps, column_warps, row_tiles, column_tiles, group)
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class _TensorTiles(Strategy):
+    tile: TensorTile
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        product = match_product(term)
+        if product is None or product.has_matrix:
+            return Failure(self, "expected a matrix multiplication", term)
+        if multiplied_types(term, setting) is None:
+            reason = (
+                'expected products that may be added in any order (float="relaxed" or order="any")'
+            )
+            return Failure(self, reason, term, closeness=CONDITION)
+        if not self.tile.fits(*product.sizes):
+            reason = f"expected sizes that are multiples of {self.tile.rows} x {self.tile.columns}"
+            return Failure(self, reason, term, closeness=CONDITION)
+        tile, group = self.tile, self._group(product.sizes[0])
+        sizes = (tile.row_warps, tile.column_warps, tile.row_tiles, tile.column_tiles)
+        multiply = multiply_with_tensor_cores(tile.step, tile.stages, *sizes)
+        tile_sums = (
+            multiply >> copy_elements
+            if product.is_bare
+            else sums_before_epilogue
+            >> argument(try_(inside(firsts_before_map)) >> multiply)
+            >> try_(zip_rows_first)
+        )
+        strategy = tile_over_groups_of_blocks(group, tile.rows, tile.columns) >> top_down(
+            tile_sums >> map_fragment(*sizes)
+        )
+        return strategy.run(term, setting)
+
+    def _group(self, rows: Nat) -> int:
+        """Return the size of the groups of blocks: at most that of the tile, without a rest."""
+        return gcd(self.tile.group, rows.constant // self.tile.rows)
+
+    def __str__(self) -> str:
+        tile = self.tile
+        numbers = (
+            tile.step, tile.stages, tile.row_warps, tile.column_warps, tile.row_tiles,
+            tile.column_tiles, tile.group,
+        )  # fmt: skip
+        return f"tensor_tiles({', '.join(map(str, numbers))})"
+
+
+def choose_tensor_tile(term: Term, setting: Setting) -> TensorTile | None:
+    """Return the tile for a matrix multiplication and the tensor cores of a GPU, if any."""
+    product, types = match_product(term), multiplied_types(term, setting)
+    if product is None or product.has_matrix or types not in TYPES:
+        return None
+    tiles = TILES.get(setting.tensor_unit, ())
+    fitting = [tile for tile in tiles if tile.fits(*product.sizes)]
+    rows, columns, _ = product.sizes
+    large = (tile for tile in fitting if tile.blocks(rows, columns) >= MIN_BLOCKS)
+    return next(large, fitting[-1] if fitting else None)
+
+
+MIN_BLOCKS = 128
+"""The minimum number of blocks for a size of tiles: about as many as a GPU has multiprocessors."""
+
+hopper = program_strategy(
+    "gpu.matmul.hopper",
+    fuse() >> top_down(HOPPER_TILES[0].strategy()),
+    "Multiplies matrices of bf16 or f16 on the tensor cores of Hopper GPUs (`wgmma`), in tiles of "
+    "128 x 256.",
+)
+tensor_cores = program_strategy(
+    "gpu.matmul.tensor_cores",
+    fuse() >> top_down(AMPERE_TILES[0].strategy()),
+    "Multiplies matrices of bf16 or f16 on tensor cores (`mma.sync`), in tiles of 128 x 128.",
+)

@@ -1,0 +1,131 @@
+"""Matrix multiplications on tensor cores: the pattern, the laws, and the kernels, emulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from riselang.api.kernel import TermKernel
+from riselang.dialects.rise.types import leaves
+from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.notation.program import parse_term
+from riselang.rewrite.core import Strategy
+from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.strategies.gpu_tensor_cores import AMPERE_TILES, HOPPER_TILES, TensorTile
+from riselang.rewrite.traversals import top_down
+from riselang.support.config import Options
+from riselang.support.errors import LimitationError, UserError
+from support.emulated_gpu import Emulate
+from support.numpy_scalars import Array
+
+SUM = "(zip(row, COLUMN) |> reduce(fun((s, p), s + cast[f32](fst(p)) * cast[f32](snd(p))), 0.0))"
+EPILOGUES = {
+    "none": ("B", SUM),
+    "bf16": ("B", f"cast[bf16]({SUM})"),
+    "bias": ("zip(B, v)", f"cast[bf16](max({SUM} + snd(column), 0.0))"),
+}
+SMALL_WGMMA = TensorTile(64, 2, 4, 1, 1, 2, 2)
+SMALL_MMA = TensorTile(32, 2, 2, 1, 1, 2, 2)
+RELAXED = Options("gpu", float="relaxed")
+
+
+def product(
+    rows: int, columns: int, depth: int, epilogue: str = "none", a: str = "a",
+    b: str = "b |> transpose", type: str = "bf16",
+) -> str:  # fmt: skip
+    matrix, element = EPILOGUES[epilogue]
+    column = "fst(column)" if "zip" in matrix else "column"
+    sizes = {"a": f"{rows}.{depth}", "b": f"{columns}.{depth}"}
+    if a != "a":
+        sizes["a"] = f"{depth}.{rows}"
+    if b != "b":
+        sizes["b"] = f"{depth}.{columns}"
+    bias = f", v : {columns}.f32" if "zip" in matrix else ""
+    return (
+        f"fun((a : {sizes['a']}.{type}, b : {sizes['b']}.{type}{bias}), {a} |> map(fun(row, "
+        f"{matrix.replace('B', b)} |> map(fun(column, {element.replace('COLUMN', column)})))))"
+    )
+
+
+def kernel(text: str, strategy: Strategy | None = DEFAULT, float: str = "relaxed") -> TermKernel:
+    options = Options("gpu", float=float)
+    return TermKernel("f", parse_term(text), options=options, strategy=strategy)
+
+
+def arguments(program: TermKernel) -> list[Array]:
+    source = np.random.default_rng(5)
+    made: list[Array] = []
+    for type in program.lower().parameter_types:
+        ((lengths, leaf),) = leaves(type)
+        values = source.integers(-4, 5, [length.constant for length in lengths])
+        made.append(values.astype(numpy_dtype(leaf)))
+    return made
+
+
+CASES = [
+    *((tile, epilogue, "a", "b |> transpose") for tile in "wm" for epilogue in EPILOGUES),
+    *((tile, "bf16", a, b) for tile in "wm" for a in ("a", "a |> transpose")
+      for b in ("b", "b |> transpose")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tile", "epilogue", "a", "b"), CASES)
+@pytest.mark.sampled(3)
+def test_products_agree_with_the_interpreter(
+    tile: str, epilogue: str, a: str, b: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a" if tile == "w" else "sm_80")
+    schedule = SMALL_WGMMA if tile == "w" else SMALL_MMA
+    text = product(2 * schedule.rows, 2 * schedule.columns, 64, epilogue, a, b)
+    program = kernel(text, top_down(schedule.strategy()))
+    gpu = emulate(program.lower())
+    values = arguments(program)
+    interpreted = TermKernel(
+        "f", parse_term(text), backend="interpret", options=RELAXED, strategy=None
+    )
+    assert np.array_equal(program(*values), interpreted(*values))
+    (launch,) = gpu.launched
+    assert launch[1:] == ((2, 2, 1), (160 if tile == "w" else 64, 1, 1))
+
+
+def test_other_types_are_multiplied(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
+    text = (
+        "fun((a : 32.64.i8, b : 16.64.i8), mapBlock(0, fun(x, tensorMMA(64, 2, 2, 1, 1, 2, "
+        "fun((s, p), s + cast[i32](fst(p)) * cast[i32](snd(p))), 1, x, b) "
+        "|> mapWarp(mapLane(mapSeqUnroll(fun(e, e))))), a |> split(32)))"
+    )
+    program = kernel(text, None)
+    emulate(program.lower())
+    a, b = arguments(program)
+    fragment = program(a, b)
+    assert fragment[0, 1, 0, 0] == 1 + a[16].astype(np.int32) @ b[0].astype(np.int32)
+    assert fragment[0, 0, 5, 7] == 1 + a[9].astype(np.int32) @ b[11].astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [("sm_90a", "wgmma.mma_async"), ("sm_80", "mma.sync"), ("sm_70", "fma.rn.f32")],
+)
+def test_the_default_uses_the_tensor_cores_of_the_target(
+    target: str, instruction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", target)
+    ptx = kernel(product(512, 512, 128, "bias")).lower().as_text("ptx")
+    assert instruction in ptx
+    assert ".local" not in ptx, "the sums are in registers"
+
+
+def test_the_order_of_sums_is_kept_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = product(512, 512, 128)
+    assert "tensorMMA" not in str(kernel(text, float="contract").lower().rewritten)
+    with pytest.raises(UserError, match="products that may be added in any order"):
+        kernel(text, top_down(HOPPER_TILES[1].strategy()), "contract").lower().as_text("kernels")
+
+
+def test_old_gpus_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_75")
+    program = kernel(product(512, 512, 128), top_down(AMPERE_TILES[0].strategy()))
+    with pytest.raises(LimitationError, match=r"compute capability 8\.0"):
+        program.lower().as_text("ptx")
