@@ -31,7 +31,8 @@ class _Writer(IrWriter):
             for name, operand in (("r", product.rows), ("c", product.columns))
             for number in range(len(operand.shape))
         ]
-        parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread", f"{type} %init"]
+        parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread", "i32 %round",
+                      f"{type} %init"]  # fmt: skip
         self.label("entry")
         sums = self.let(f"alloca [{count} x {type}]")
         warp, lane = self.let("udiv i32 %thread, 32"), self.let("urem i32 %thread, 32")

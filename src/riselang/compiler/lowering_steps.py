@@ -114,7 +114,9 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         from riselang.native.gpu_targets import gpu_target
 
         target = gpu_target()
-        return OutlineGpuKernelsPass(target.shared_bytes, target.tensor_unit)
+        return OutlineGpuKernelsPass(
+            target.shared_bytes, target.tensor_unit, target.multiprocessors
+        )
     if name in pipelines.RAISE_TO_CALLS:
         from riselang.lowering.passes.raise_to_library_calls import RaiseToLibraryCallsPass
 

@@ -20,6 +20,11 @@ ROW, DEPTH = "$row", "$depth"
 """The names of the indices into an operand."""
 
 
+ALIGNMENT = 8
+"""The number of elements of which the first index of an operand must be a multiple, since 16 bytes
+are copied at a time."""
+
+
 class Resolver(Protocol):
     """What phase 2 knows about paths and buffers."""
 
@@ -72,11 +77,15 @@ def _operand(
         total[positions[0]] = total[positions[0]] + Nat.var(name)
     if total != indices or len(set(dimensions)) < len(dimensions):
         raise _unsupported(op)
+    unaligned = first[-1] % ALIGNMENT
+    if len(names) > 1 and simplify(unaligned, resolver.facts(unaligned)) != Nat.const(0):
+        raise _unsupported(op)
     return (buffer, resolver.emit_indices(first, builder)), dimensions
 
 
 def _unsupported(op: Operation) -> LimitationError:
     return LimitationError(
-        "the operands of tensorMMA must be rows of stored matrices; store them first",
+        "the operands of tensorMMA must be rows of stored matrices that start at multiples of 16 "
+        "bytes; store them first",
         location_of(op),
     )

@@ -21,6 +21,8 @@ class GpuTarget:
     """The maximum bytes of shared memory of a block."""
     tensor_unit: str = ""
     """The fastest instruction of its tensor cores that kernels use: `mma` or `wgmma`."""
+    multiprocessors: int = 108
+    """The number of multiprocessors of its data center GPU."""
 
 
 TARGETS = (
@@ -30,7 +32,7 @@ TARGETS = (
     GpuTarget("sm_86", "+ptx71", 99 << 10, "mma"),
     GpuTarget("sm_89", "+ptx78", 99 << 10, "mma"),
     GpuTarget("sm_90", "+ptx80", 227 << 10, "mma"),
-    GpuTarget("sm_90a", "+ptx80", 227 << 10, "wgmma"),
+    GpuTarget("sm_90a", "+ptx80", 227 << 10, "wgmma", 132),
 )
 """The architectures in order, each with the instructions of those before it."""
 OLDEST = TARGETS[0]

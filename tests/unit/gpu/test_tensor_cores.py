@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
 from riselang.dialects.rise.types import leaves
 from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.native import gpu_targets
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
@@ -129,3 +132,18 @@ def test_old_gpus_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     program = kernel(product(512, 512, 128), top_down(AMPERE_TILES[0].strategy()))
     with pytest.raises(LimitationError, match=r"compute capability 8\.0"):
         program.lower().as_text("ptx")
+
+
+def test_a_block_computes_several_tiles(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(gpu_targets.TARGETS[-1], multiprocessors=1)
+    monkeypatch.setattr(gpu_targets, "TARGETS", (small,))
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    tile = replace(SMALL_WGMMA, in_rounds=True)
+    text = product(4 * tile.rows, 4 * tile.columns, 64, "bias")
+    program = kernel(text, top_down(tile.strategy()))
+    gpu = emulate(program.lower())
+    a, b, v = arguments(program)
+    expected = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + v, 0).astype(a.dtype)
+    assert np.array_equal(program(a, b, v), expected)
+    ((_, grid, _),) = gpu.launched
+    assert grid == (6, 1, 1), "sixteen tiles"

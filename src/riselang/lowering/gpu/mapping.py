@@ -12,7 +12,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, gpu, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -21,6 +21,8 @@ from riselang.dialects.tile import ProductOp
 from riselang.lowering.loop_emitter import GPU_MAPPING
 from riselang.support.errors import LimitationError, UserError
 
+ROUNDS = "rise.rounds"
+"""Marks a loop over the iterations of a block."""
 GLOBAL = "global"
 """The threads of all blocks, for parallel loops that choose neither blocks nor threads."""
 MAX_THREADS = 1024
@@ -87,6 +89,11 @@ class Launch:
 
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
+
+    def limit_blocks(self, max_blocks: int) -> Launch:
+        """Return the launch dimensions with fewer blocks, each of which then runs several
+        iterations."""
+        return Launch((min(self.grid[0], max_blocks), *self.grid[1:]), self.block)
 
     @property
     def threads(self) -> int:
@@ -258,7 +265,10 @@ class GpuIds:
         body.last_op.detach()
         if count < length:
             body.add_op(scf.YieldOp())
-            new_ops = [self._several_iterations(body, number, length, count)]
+            rounds = self._several_iterations(body, number, length, count)
+            if mapping_level(part) == "block":
+                rounds.attributes[ROUNDS] = UnitAttr()
+            new_ops = [rounds]
         else:
             body.args[0].replace_all_uses_with(number)
             body.erase_arg(body.args[0])

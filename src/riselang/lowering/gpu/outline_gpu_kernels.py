@@ -49,6 +49,7 @@ from riselang.lowering.gpu.tile_products import (
     check_products,
     find_products,
     lower_products,
+    resident_products,
     with_producers,
 )
 from riselang.lowering.noalias import is_noalias
@@ -79,6 +80,8 @@ class OutlineGpuKernelsPass(ModulePass):
     """The maximum bytes of shared memory of a block."""
     tensor_unit: str = ""
     """The fastest instruction of the tensor cores: `mma`, `wgmma`, or none."""
+    multiprocessors: int = 108
+    """The number of multiprocessors."""
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -87,9 +90,7 @@ class OutlineGpuKernelsPass(ModulePass):
         for function in functions(op):
             if function.sym_visibility is None or function.sym_visibility.data != "private":
                 _check_static_sizes(function)
-                outliner = _Outliner(
-                    function.sym_name.data, kernels, self.shared_bytes, self.tensor_unit
-                )
+                outliner = _Outliner(function.sym_name.data, kernels, self)
                 outliner.outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
         op.attributes["gpu.container_module"] = UnitAttr()
@@ -129,8 +130,7 @@ class _Outliner:
 
     function: str
     kernels: gpu.ModuleOp
-    shared_bytes: int
-    tensor_unit: str
+    device: OutlineGpuKernelsPass
     count: int = field(default=0)
 
     def outline_block(self, block: Block) -> None:
@@ -174,24 +174,30 @@ class _Outliner:
                 check_nesting(op)
         products = find_products(ops)
         check_products(products)
-        launch = with_producers(launch_dimensions(loops), products, self.tensor_unit)
+        device = self.device
+        launch = with_producers(launch_dimensions(loops), products, device.tensor_unit)
+        resident = resident_products(products, device.tensor_unit, device.shared_bytes)
+        if resident is not None and launch.grid[1:] == (1, 1):
+            launch = launch.limit_blocks(resident * device.multiprocessors)
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
         block_launch = Launch() if _is_global(loops) else launch
         is_pipelined = pipeline_copies(kernel, block_launch)
-        assign_memory(kernel, self.kernels, block_launch, max_shared_bytes=self.shared_bytes)
+        assign_memory(kernel, self.kernels, block_launch, max_shared_bytes=device.shared_bytes)
         insert_barriers(kernel, block_launch)
         ids = GpuIds(kernel.body.block, launch)
         if _is_global(loops):
             ids.distribute_loop(loops[0])
         else:
             distribute_block(kernel.body.block, ids)
-        lower_products(kernel, self.kernels, ids, self.tensor_unit, self.shared_bytes)
+        lower_products(kernel, self.kernels, ids, device.tensor_unit, device.shared_bytes)
         _clean_up(kernel)
         kernel.attributes["nvvm.maxntid"] = _dimension_attribute(launch.block)
         if is_pipelined and launch.threads <= MAX_PIPELINED_THREADS:
             blocks = REGISTERS // (PIPELINED_REGISTERS * launch.threads)
             kernel.attributes["nvvm.minctasm"] = IntegerAttr(blocks, i32)
+        if resident is not None:
+            kernel.attributes["nvvm.minctasm"] = IntegerAttr(resident, i32)
         kernel.attributes["gpu.known_block_size"] = _dimension_attribute(launch.block)
         kernel.attributes["gpu.known_grid_size"] = _dimension_attribute(launch.grid)
         block.insert_ops_before(_launch_ops(name, launch, arguments), target)

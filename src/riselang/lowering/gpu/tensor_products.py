@@ -182,3 +182,15 @@ def shared_sizes(product: TensorProduct) -> list[tuple[int, int]]:
     if product.unit == "wgmma":
         return [tiles, (2 * 8 * product.stages, BARRIER_ALIGNMENT)]
     return [tiles]
+
+
+REGISTERS, OTHER_REGISTERS = 65536, 48
+"""The registers of a multiprocessor, and those of a thread beside its sums."""
+
+
+def resident_blocks(product: TensorProduct, shared_bytes: int) -> int:
+    """Return the number of blocks that run on a multiprocessor at the same time."""
+    bytes = sum(size for size, _ in shared_sizes(product))
+    threads = (product.warps + product.producer_warps) * WARP_SIZE
+    by_registers = REGISTERS // (threads * (product.registers + OTHER_REGISTERS))
+    return max(1, min(shared_bytes // bytes, by_registers))

@@ -31,11 +31,12 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from riselang.dialects.module import location_of
 from riselang.dialects.tile import ProductOp
 from riselang.lowering.gpu.kernel_memory import SHARED, SHARED_MEMORY_SPACE
-from riselang.lowering.gpu.mapping import WARP_SIZE, GpuIds, Launch, mapping_of
+from riselang.lowering.gpu.mapping import ROUNDS, WARP_SIZE, GpuIds, Launch, mapping_of
 from riselang.lowering.gpu.tensor_products import (
     ELEMENT_BYTES,
     TensorProduct,
     TileOperand,
+    resident_blocks,
     select_unit,
     shared_sizes,
 )
@@ -87,8 +88,30 @@ def _element_name(op: ProductOp) -> str:
 
 def with_producers(launch: Launch, products: Sequence[ProductOp], unit: str) -> Launch:
     """Return launch dimensions with the warps that copy the operands of products."""
-    warps = max((describe(op, "", unit).producer_warps for op in products), default=0)
-    return Launch(launch.grid, (launch.block[0] + warps * WARP_SIZE, *launch.block[1:]))
+    if not products:
+        return launch
+    described = [describe(op, "", unit) for op in products]
+    warps = launch.block[0] // WARP_SIZE
+    if any(product.warps != warps for product in described):
+        raise LimitationError(
+            f"tensorMMA must be computed by all warps of a block, which has {warps}",
+            location_of(products[0]),
+        )
+    threads = (warps + max(product.producer_warps for product in described)) * WARP_SIZE
+    return Launch(launch.grid, (threads, *launch.block[1:]))
+
+
+def resident_products(products: Sequence[ProductOp], unit: str, shared_bytes: int) -> int | None:
+    """Return the number of blocks that run on a multiprocessor at the same time, if a warp copies
+    the operands of products; None otherwise.
+
+    More blocks than that need not be launched: while a block stores the sums of a tile, this warp
+    copies the operands of the next one.
+    """
+    described = [describe(op, "", unit) for op in products]
+    if not described or not all(product.producer_warps for product in described):
+        return None
+    return min(resident_blocks(product, shared_bytes) for product in described)
 
 
 def check_products(products: Sequence[ProductOp]) -> None:
@@ -143,7 +166,8 @@ class _ProductLowering:
         operands += [
             add(arith.IndexCastOp(index, i32)) for index in (*op.row_indices, *op.column_indices)
         ]
-        operands += [add(arith.IndexCastOp(self.ids.id_of("thread_x"), i32)), op.init]
+        indices = (self.ids.id_of("thread_x"), self._round(op, add))
+        operands += [*(add(arith.IndexCastOp(index, i32)) for index in indices), op.init]
         type = VectorType(op.init.type, [product.registers])
         self._declare(product, [each.type for each in operands], type)
         sums = add(func.CallOp(product.name, operands, [type]))
@@ -151,6 +175,17 @@ class _ProductLowering:
         block.insert_ops_before(ops, op)
         op.detach()
         op.erase()
+
+    def _round(self, op: ProductOp, add: _Add) -> SSAValue:
+        """Return the number of the tile that a block computes, of those that it computes."""
+        parent = op.parent_op()
+        while parent is not None and ROUNDS not in parent.attributes:
+            parent = parent.parent_op()
+        if parent is None:
+            return self.ids.index_constant(0)
+        assert isinstance(parent, scf.ForOp)
+        distance = add(arith.SubiOp(parent.body.block.args[0], parent.lb))
+        return add(arith.DivUIOp(distance, parent.step))
 
     def _base(self, buffer: SSAValue, product: TensorProduct, add: _Add) -> SSAValue:
         """Return the tensor map of a buffer, or its address."""

@@ -71,7 +71,7 @@ class _MmaWriter(IrWriter):
             for number in range(len(operand.shape))
         ]
         parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread",
-                      f"{product.accumulator} %init"]  # fmt: skip
+                      "i32 %round", f"{product.accumulator} %init"]  # fmt: skip
         self.label("entry")
         self.asm("bar.sync 0;")
         copies = [

@@ -48,6 +48,8 @@ class _WgmmaWriter(IrWriter):
         super().__init__()
         self.product = product
         self.row_bytes = product.row_count * SWIZZLE_BYTES
+        self.first_stage = self.first_parity = "0"
+        """The stage and the parity of its barriers for the first step of this tile."""
         self.tiles = f"ptrtoint (ptr addrspace(3) @{tiles} to i32)"
         self.barriers = f"ptrtoint (ptr addrspace(3) @{barriers} to i32)"
 
@@ -64,7 +66,7 @@ class _WgmmaWriter(IrWriter):
             for number in range(len(operand.shape))
         ]
         parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread",
-                      f"{product.accumulator} %init"]  # fmt: skip
+                      "i32 %round", f"{product.accumulator} %init"]  # fmt: skip
         self.label("entry")
         self._initialize()
         warp = self.let("udiv i32 %thread, 32")
@@ -76,9 +78,11 @@ class _WgmmaWriter(IrWriter):
         return "\n".join([header, *self.lines, "}", ""])
 
     def _initialize(self) -> None:
+        """Initialize the barriers before the first tile."""
         product = self.product
-        first = self.let("icmp eq i32 %thread, 0")
-        self.branch(first, "initialize", "start")
+        self.branch(self.let("icmp eq i32 %round, 0"), "first_round", "start")
+        self.label("first_round")
+        self.branch(self.let("icmp eq i32 %thread, 0"), "initialize", "initialized")
         self.label("initialize")
         for stage in range(product.stages):
             for kind, count in ((0, 1), (1, product.warps // GROUP_WARPS)):
@@ -86,9 +90,16 @@ class _WgmmaWriter(IrWriter):
                 self.asm("mbarrier.init.shared::cta.b64 [$0], $1;",
                          [f"i32 {address}", f"i32 {count}"], "rr")  # fmt: skip
         self.asm("fence.mbarrier_init.release.cluster;")
+        self.jump("initialized")
+        self.label("initialized")
+        self.asm("bar.sync 0;")
         self.jump("start")
         self.label("start")
-        self.asm("bar.sync 0;")
+        previous = self.let(f"mul i32 %round, {self.steps}")
+        self.first_stage = self.let(f"urem i32 {previous}, {product.stages}")
+        self.first_parity = self.let(
+            f"and i32 {self.let(f'udiv i32 {previous}, {product.stages}')}, 1"
+        )
 
     def _barrier(self, stage: str, kind: int) -> str:
         offset = self.let(f"mul i32 {stage}, 16")
@@ -123,6 +134,7 @@ class _WgmmaWriter(IrWriter):
         elected = self.let(f"icmp eq i32 {lane}, 0")
         self.branch(elected, "copy", "copied")
         self.label("copy")
+        free_parity = self.let(f"xor i32 {self.first_parity}, 1")
         self.jump("copy_step")
         self.label("copy_step")
         step, stage, parity = "%copy_number", "%copy_stage", "%copy_parity"
@@ -141,7 +153,11 @@ class _WgmmaWriter(IrWriter):
         next_stage, next_parity = self._next_stage(stage, parity)
         more = self.let(f"icmp ult i32 {next_step}, {self.steps}")
         self.branch(more, "copy_step", "copied")
-        values = ((step, 0, next_step), (stage, 0, next_stage), (parity, 1, next_parity))
+        values = (
+            (step, "0", next_step),
+            (stage, self.first_stage, next_stage),
+            (parity, free_parity, next_parity),
+        )
         self.lines[phi_position:phi_position] = [
             f"  {name} = phi i32 [ {start}, %copy ], [ {following}, %copy_step ]"
             for name, start, following in values
@@ -212,8 +228,8 @@ class _WgmmaWriter(IrWriter):
         more = self.let(f"icmp ult i32 {next_step}, {self.steps}")
         self.branch(more, "multiply", "finish")
         values = [
-            (step, "i32", "0", next_step), (stage, "i32", "0", next_stage),
-            (parity, "i32", "0", next_parity), (last, "i32", "0", stage),
+            (step, "i32", "0", next_step), (stage, "i32", self.first_stage, next_stage),
+            (parity, "i32", self.first_parity, next_parity), (last, "i32", "0", stage),
             *((name, type, "%init", result) for name, result in zip(sums, results, strict=True)),
         ]  # fmt: skip
         self.lines[phi_position:phi_position] = [
@@ -221,23 +237,28 @@ class _WgmmaWriter(IrWriter):
             for name, kind, start, following in values
         ]
         self.label("finish")
-        self._finish(results)
+        self._finish(results, stage, is_first)
 
     def _release(self, step: str, last: str, is_first: str) -> None:
-        """Pass the stage of the previous step, whose products are complete, to the copying warp."""
+        """Release the stage of the previous step, whose products are complete."""
         is_used = self.let(f"icmp ne i32 {step}, 0")
         releases = self.let(f"and i1 {is_used}, {is_first}")
-        self.branch(releases, "release", "released")
-        self.label("release")
-        empty = self._barrier(last, 1)
-        self.asm("mbarrier.arrive.shared::cta.b64 _, [$0];", [f"i32 {empty}"], "r")
-        self.jump("released")
-        self.label("released")
+        self._release_if(releases, last, "release", "released")
 
-    def _finish(self, results: list[str]) -> None:
+    def _release_if(self, condition: str, stage: str, label: str, end: str) -> None:
+        """Pass a stage to the warp that copies, in one thread of each group."""
+        self.branch(condition, label, end)
+        self.label(label)
+        empty = self._barrier(stage, 1)
+        self.asm("mbarrier.arrive.shared::cta.b64 _, [$0];", [f"i32 {empty}"], "r")
+        self.jump(end)
+        self.label(end)
+
+    def _finish(self, results: list[str], stage: str, is_first: str) -> None:
         """Wait for the sums, and return them."""
         type, count = self.product.accumulator, len(results)
         sums = self._waited(results)
+        self._release_if(is_first, stage, "release_last", "return")
         vector = "poison"
         for number, value in enumerate(sums):
             vector = self.let(

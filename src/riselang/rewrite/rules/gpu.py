@@ -28,6 +28,20 @@ def tile_over_groups_of_blocks() -> None:
     time, so that they share these columns in the cache."""
 
 
+@law("f : s -> t -> u, x : (n * g * m).s, y : (p * k).t", choose="g m k")
+def tile_over_all_blocks() -> None:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> x |> split(m) |> split(g)
+      |> map(fun(group, y |> split(k)
+        |> map(fun(columns, group |> map(fun(rows, (rows, columns))))))) |> join |> join
+      |> mapBlock(0, fun(tile, fst(tile) |> map(fun(a, snd(tile) |> map(fun(b, f(a, b)))))))
+      |> split(g) |> split(p)
+      |> map(fun(group, group |> map(fun(tiles, tiles |> join))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    The same with the blocks in one dimension, so that a block can compute several tiles."""
+
+
 @law(
     "f : t -> (s x u) -> t, a : t, "
     "x : (wr * tm * lr * 4).(n * k).s, y : (wc * tn * lc * 4).(n * k).u",

@@ -15,7 +15,7 @@ from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.functions import firsts_before_map
-from riselang.rewrite.rules.gpu import tile_over_groups_of_blocks
+from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
 from riselang.rewrite.rules.tensor_cores import (
     copy_elements,
     map_fragment,
@@ -48,6 +48,8 @@ class TensorTile:
     group: int = 8
     """The number of tiles of rows whose blocks run at the same time, so that they share columns in
     the cache."""
+    in_rounds: bool = False
+    """Whether a block computes several tiles."""
 
     @property
     def rows(self) -> int:
@@ -71,14 +73,14 @@ class TensorTile:
     def strategy(self) -> Strategy:
         return tensor_tiles(
             self.step, self.stages, self.row_warps, self.column_warps, self.row_tiles,
-            self.column_tiles, self.group,
+            self.column_tiles, self.group, in_rounds=self.in_rounds,
         )  # fmt: skip
 
 
 HOPPER_TILES = (
-    TensorTile(64, 4, 8, 1, 1, 32),
-    TensorTile(64, 3, 8, 1, 1, 16),
-    TensorTile(64, 4, 4, 1, 1, 8),
+    TensorTile(64, 4, 8, 1, 1, 32, in_rounds=True),
+    TensorTile(64, 3, 8, 1, 1, 16, in_rounds=True),
+    TensorTile(64, 4, 4, 1, 1, 8, in_rounds=True),
 )
 """The tiles for `wgmma`: 128 x 256, 128 x 128, and 64 x 64."""
 AMPERE_TILES = (TensorTile(32, 4, 2, 4, 4, 4), TensorTile(32, 4, 2, 2, 2, 4))
@@ -92,12 +94,13 @@ TILES = {"wgmma": HOPPER_TILES, "mma": AMPERE_TILES}
 @schedule
 def tensor_tiles(
     step: int, stages: int, row_warps: int, column_warps: int, row_tiles: int, column_tiles: int,
-    group: int = 8,
+    group: int = 8, *, in_rounds: bool = False,
 ) -> Strategy:  # fmt: skip
     """Multiplies matrices in tiles on tensor cores, `step` products at a time; each warp has
-    `row_tiles` x `column_tiles` tiles of 16 x 8 sums."""
+    `row_tiles` x `column_tiles` tiles of 16 x 8 sums. Consecutive blocks share columns, and have
+    different rows, in groups of `group`; a block computes several tiles if `in_rounds`."""
     return _TensorTiles(
-        TensorTile(step, stages, row_warps, column_warps, row_tiles, column_tiles, group)
+        TensorTile(step, stages, row_warps, column_warps, row_tiles, column_tiles, group, in_rounds)
     )
 
 
@@ -127,7 +130,8 @@ class _TensorTiles(Strategy):
             >> argument(try_(inside(firsts_before_map)) >> multiply)
             >> try_(zip_rows_first)
         )
-        strategy = tile_over_groups_of_blocks(group, tile.rows, tile.columns) >> top_down(
+        tile_over = tile_over_all_blocks if tile.in_rounds else tile_over_groups_of_blocks
+        strategy = tile_over(group, tile.rows, tile.columns) >> top_down(
             tile_sums >> map_fragment(*sizes)
         )
         return strategy.run(term, setting)
@@ -142,7 +146,8 @@ class _TensorTiles(Strategy):
             tile.step, tile.stages, tile.row_warps, tile.column_warps, tile.row_tiles,
             tile.column_tiles, tile.group,
         )  # fmt: skip
-        return f"tensor_tiles({', '.join(map(str, numbers))})"
+        rounds = ", in_rounds=True" if tile.in_rounds else ""
+        return f"tensor_tiles({', '.join(map(str, numbers))}{rounds})"
 
 
 def choose_tensor_tile(term: Term, setting: Setting) -> TensorTile | None:
