@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
 )
+from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from riselang import pipelines
@@ -212,7 +213,7 @@ class EmulatedModule:
 def _kind(type: Attribute) -> Any:
     """The ctypes type of a kernel's argument."""
     match type:
-        case MemRefType():
+        case MemRefType() | LLVMPointerType():
             return ctypes.c_uint64
         case IndexType():
             return ctypes.c_int64

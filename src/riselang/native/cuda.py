@@ -85,7 +85,9 @@ class Driver:
         memory = ("AllocAsync", "FreeAsync") if self._has_pool else ("Alloc_v2", "Free_v2")
         contexts = ("GetCurrent", "PushCurrent_v2", "PopCurrent_v2")
         names = (*(f"cuCtx{each}" for each in contexts), *(f"cuMem{each}" for each in memory))
-        self._host_functions = dict(zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel", "cuTensorMapEncodeTiled"), strict=True))
+        self._host_functions = dict(
+            zip(HOST_FUNCTIONS, (*names, "cuLaunchKernel", "cuTensorMapEncodeTiled"), strict=True)
+        )
 
     @property
     def context(self) -> int:

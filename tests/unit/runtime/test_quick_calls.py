@@ -224,20 +224,3 @@ def test_large_results_start_with_a_line_of_the_cache(dtype: Any) -> None:
         assert made.flags.carray
         assert made.nbytes < LARGE_ARRAY or made.ctypes.data % CACHE_LINE == 0
         made[:] = 1
-
-
-def test_a_captured_array_and_a_check_need_no_slow_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = np.arange(5000, dtype=np.float32)
-
-    @rl.jit
-    def look_up(x: Any, positions: Any) -> Any:
-        return (x + table)[positions]
-
-    arguments = table * 2, np.array([3, -1])
-    assert look_up(*arguments).tolist() == [9, 14997]
-    with monkeypatch.context() as patch:
-        patch.setattr(Executable, "__call__", None)
-        assert look_up(*arguments).tolist() == [9, 14997]
-    with pytest.raises(rl.UserError, match="5000") as failure:
-        look_up(table, np.array([3, 5000]))
-    assert "test_quick_calls.py" in str(failure.value)

@@ -57,7 +57,7 @@ def map_fragment() -> None:
 
 
 @law("x : n.m.t", scalar("t"))
-def copy_elements() -> None:
+def copy_matrix() -> None:
     """x ~> x |> map(fun(row, row |> map(fun(e, e))))"""
 
 

@@ -17,7 +17,7 @@ from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.functions import firsts_before_map
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
 from riselang.rewrite.rules.tensor_cores import (
-    copy_elements,
+    copy_matrix,
     map_fragment,
     multiply_with_tensor_cores,
     zip_rows_first,
@@ -124,7 +124,7 @@ class _TensorTiles(Strategy):
         sizes = (tile.row_warps, tile.column_warps, tile.row_tiles, tile.column_tiles)
         multiply = multiply_with_tensor_cores(tile.step, tile.stages, *sizes)
         tile_sums = (
-            multiply >> copy_elements
+            multiply >> copy_matrix
             if product.is_bare
             else sums_before_epilogue
             >> argument(try_(inside(firsts_before_map)) >> multiply)
