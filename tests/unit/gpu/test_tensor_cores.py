@@ -139,11 +139,27 @@ def test_a_block_computes_several_tiles(emulate: Emulate, monkeypatch: pytest.Mo
     monkeypatch.setattr(gpu_targets, "TARGETS", (small,))
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
     tile = replace(SMALL_WGMMA, in_rounds=True)
-    text = product(4 * tile.rows, 4 * tile.columns, 64, "bias")
+    text = product(4 * tile.rows, 4 * tile.columns, 72, "bias")
     program = kernel(text, top_down(tile.strategy()))
     gpu = emulate(program.lower())
     a, b, v = arguments(program)
     expected = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + v, 0).astype(a.dtype)
     assert np.array_equal(program(a, b, v), expected)
     ((_, grid, _),) = gpu.launched
-    assert grid == (6, 1, 1), "sixteen tiles"
+    assert grid == (7, 1, 1), "sixteen tiles"
+
+
+def test_several_products_are_computed_by_rows_of_blocks(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    sums = SUM.replace("COLUMN", "column")
+    text = (
+        "fun((a : 2.64.64.f16, b : 2.64.64.f16), zip(a, b) |> map(fun(p, fst(p) "
+        f"|> map(fun(row, snd(p) |> transpose |> map(fun(column, {sums}))))))) "
+    )
+    program = kernel(text)
+    gpu = emulate(program.lower())
+    a, b = arguments(program)
+    assert np.array_equal(program(a, b), a.astype(np.float32) @ b.astype(np.float32))
+    assert gpu.launched[0][1:] == ((1, 2, 1), (160, 1, 1))

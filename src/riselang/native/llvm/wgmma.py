@@ -55,7 +55,8 @@ class _WgmmaWriter(IrWriter):
 
     @property
     def steps(self) -> int:
-        return self.product.depth // self.product.step
+        """The number of steps; after the end of a row, the copy engine stores zeros."""
+        return -(-self.product.depth // self.product.step)
 
     def function(self) -> str:
         product = self.product

@@ -30,6 +30,11 @@ def map_over_blocks() -> None:
 
 
 @law("f : s -> t, x : n.s")
+def map_over_rows_of_blocks() -> None:
+    """x |> map(f) ~> x |> mapBlock(1, f)"""
+
+
+@law("f : s -> t, x : n.s")
 def map_over_threads() -> None:
     """x |> map(f) ~> x |> mapThread(0, f)"""
 

@@ -45,7 +45,7 @@ from riselang.rewrite.strategies.gpu_sums import (
     outermost_reductions,
     reduce_by_blocks,
 )
-from riselang.rewrite.strategies.gpu_tensor_cores import choose_tensor_tile
+from riselang.rewrite.strategies.gpu_tensor_cores import tensor_strategy
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
@@ -167,9 +167,9 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
     product = match_product(fused.term) if isinstance(fused, Success) else None
     tile = None if product is None else choose_tile(product)
     if isinstance(fused, Success):
-        tensor_tile = choose_tensor_tile(fused.term, setting)
-        if tensor_tile is not None:
-            strategies.append(_fuse_sums >> tensor_tile.strategy())
+        on_tensor_cores = tensor_strategy(fused.term, setting)
+        if on_tensor_cores is not None:
+            strategies.append(_fuse_sums >> on_tensor_cores)
     if tile is not None:
         strategies.append(_fuse_sums >> tile.strategy())
     if reduces_rows(part):

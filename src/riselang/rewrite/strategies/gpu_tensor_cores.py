@@ -6,16 +6,17 @@ or a conversion, works on the registers that hold the sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
-from riselang.dialects.rise.types import RiseType, ScalarType, bf16, f16, f32
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, bf16, f16, f32
 from riselang.nat import Nat
 from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.functions import firsts_before_map
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
+from riselang.rewrite.rules.lowering import map_over_rows_of_blocks
 from riselang.rewrite.rules.tensor_cores import (
     copy_matrix,
     map_fragment,
@@ -26,8 +27,9 @@ from riselang.rewrite.strategies.dot_products import multiplied_types
 from riselang.rewrite.strategies.epilogues import sums_before_epilogue
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
-from riselang.term.nodes import Term
+from riselang.term.nodes import Lambda, Term
 
 TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32))
 """The types of the elements and of the sums for which tensor cores are used."""
@@ -150,15 +152,31 @@ class _TensorTiles(Strategy):
         return f"tensor_tiles({', '.join(map(str, numbers))}{rounds})"
 
 
-def choose_tensor_tile(term: Term, setting: Setting) -> TensorTile | None:
-    """Return the tile for a matrix multiplication and the tensor cores of a GPU, if any."""
+def tensor_strategy(term: Term, setting: Setting) -> Strategy | None:
+    """Return the strategy for a matrix multiplication, or for several of the same size, with the
+    tensor cores of a GPU."""
+    tile = _choose_tile(term, setting, 1)
+    if tile is not None:
+        return tile.strategy()
+    batch = pattern_arguments(term, "map")
+    if batch is None or not isinstance(batch[0], Lambda) or not isinstance(term.type, ArrayType):
+        return None
+    count = term.type.length
+    tile = _choose_tile(batch[0].body, setting, count.constant) if count.is_constant else None
+    if tile is None:
+        return None
+    return inside(replace(tile, in_rounds=True).strategy()) >> map_over_rows_of_blocks
+
+
+def _choose_tile(term: Term, setting: Setting, batch: int) -> TensorTile | None:
+    """Return the largest tile of which a batch of matrix multiplications has enough, if any."""
     product, types = match_product(term), multiplied_types(term, setting)
     if product is None or product.has_matrix or types not in TYPES:
         return None
     tiles = TILES.get(setting.tensor_unit, ())
     fitting = [tile for tile in tiles if tile.fits(*product.sizes)]
     rows, columns, _ = product.sizes
-    large = (tile for tile in fitting if tile.blocks(rows, columns) >= MIN_BLOCKS)
+    large = (tile for tile in fitting if tile.blocks(rows, columns) * batch >= MIN_BLOCKS)
     return next(large, fitting[-1] if fitting else None)
 
 
