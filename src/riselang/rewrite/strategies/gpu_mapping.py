@@ -172,7 +172,7 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
             strategies.append(_fuse_sums >> on_tensor_cores)
     if tile is not None:
         strategies.append(_fuse_sums >> tile.strategy())
-    if reduces_rows(part):
+    if product is None and reduces_rows(part):
         strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
     if scans_rows(part):
         strategies.append(scan_rows >> _MapLoops())
