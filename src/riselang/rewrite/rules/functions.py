@@ -194,13 +194,6 @@ def map_of_firsts(term: Term) -> Bindings:
     return {"f": function, "x": xs, "y": ys}
 
 
-@rule("f : s -> u, x : n.(s x t)")
-def firsts_before_map(term: Term) -> Bindings:
-    """x |> map(fun(p, f(fst(p)))) ~> x |> map(fun(p, fst(p))) |> map(f)"""
-    (function,), xs = loop_parts(term, MAP.name)
-    return {"f": _abstract_over_component(function, FST), "x": xs}
-
-
 @rule("f : t -> u, x : n.s, y : n.t")
 def map_of_seconds(term: Term) -> Bindings:
     """zip(x, y) |> map(fun(p, f(snd(p)))) ~> y |> map(f)"""
@@ -297,10 +290,10 @@ def _function_of_component(term: Term, spec: PatternSpec) -> tuple[Term, Term, T
     pair = None if arguments is None else pattern_arguments(arguments[1], ZIP.name)
     if arguments is None or pair is None:
         raise NoMatch("expected a map over pairs")
-    return _abstract_over_component(arguments[0], spec), pair[0], pair[1]
+    return abstract_over_component(arguments[0], spec), pair[0], pair[1]
 
 
-def _abstract_over_component(function: Term, spec: PatternSpec) -> Lambda:
+def abstract_over_component(function: Term, spec: PatternSpec) -> Lambda:
     """Convert a function on pairs that uses one component to a function on the component."""
     (layer,), body = split_lambdas(eta_expand(function), 1)
     if not isinstance(layer.parameter, TupleType):

@@ -7,9 +7,12 @@ registers. In each tile of 16 x 8 elements, lane l holds two elements of row l /
 
 from __future__ import annotations
 
-from riselang.rewrite.rule import law
+from riselang.dialects.rise.pattern_registry import FST, MAP
+from riselang.rewrite.rule import Bindings, law, rule
 from riselang.rewrite.rules.dot_products import any_order
+from riselang.rewrite.rules.functions import abstract_over_component, loop_parts
 from riselang.rewrite.side_conditions import scalar
+from riselang.term.nodes import Term
 
 
 @law(
@@ -67,3 +70,10 @@ def zip_rows_first() -> None:
     ~> x |> map(fun(row, zip(row, y))) |> map(fun(row, row |> map(g)))
 
     An epilogue becomes a map over the elements of one matrix."""
+
+
+@rule("f : s -> u, x : n.(s x t)")
+def firsts_before_map(term: Term) -> Bindings:
+    """x |> map(fun(p, f(fst(p)))) ~> x |> map(fun(p, fst(p))) |> map(f)"""
+    (function,), xs = loop_parts(term, MAP.name)
+    return {"f": abstract_over_component(function, FST), "x": xs}

@@ -14,11 +14,11 @@ from riselang.nat import Nat
 from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
-from riselang.rewrite.rules.functions import firsts_before_map
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
 from riselang.rewrite.rules.lowering import map_over_rows_of_blocks
 from riselang.rewrite.rules.tensor_cores import (
     copy_matrix,
+    firsts_before_map,
     map_fragment,
     multiply_with_tensor_cores,
     zip_rows_first,
