@@ -20,7 +20,8 @@ from riselang.rewrite.strategies.gpu_tensor_cores import tensor_tiles
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.traversals import top_down
 
-ROUNDS, CALLS = 9, 5
+ROUNDS, MILLISECONDS = 9, 20
+"""The number of measurements, and the minimum length of each."""
 
 LADDER: Sequence[tuple[str, Strategy]] = (
     ("one element per thread", on_gpu()),
@@ -57,18 +58,20 @@ def medians(*programs: Callable[[], Any]) -> list[float]:
     """Return the median time of each program in milliseconds, measured alternately."""
     torch: Any = import_module("torch")
 
-    def once(program: Callable[[], Any]) -> float:
+    def once(program: Callable[[], Any], calls: int) -> float:
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        for _ in range(CALLS):
+        for _ in range(calls):
             program()
         end.record()
         end.synchronize()
-        return start.elapsed_time(end) / CALLS
+        return float(start.elapsed_time(end)) / calls
 
-    for program in programs:
-        once(program)
-    times = [[once(program) for program in programs] for _ in range(ROUNDS)]
+    calls = [1 + int(MILLISECONDS / max(once(each, 1), once(each, 1))) for each in programs]
+    times = [
+        [once(program, count) for program, count in zip(programs, calls, strict=True)]
+        for _ in range(ROUNDS)
+    ]
     return [sorted(each)[ROUNDS // 2] for each in zip(*times, strict=True)]
 
 
