@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
-from xdsl.dialects.builtin import FunctionType, UnitAttr, UnregisteredOp
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    UnitAttr,
+    UnregisteredOp,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
@@ -20,6 +29,11 @@ EXPLICIT_REGION_OPS = (
     "linalg.map",
     "linalg.reduce",
 )
+
+CACHED_ATTRIBUTES = (
+    AffineMapAttr, AffineSetAttr, DenseArrayBase, FastMathFlagsAttr, IntegerAttr,
+)  # fmt: skip
+"""Attributes that many ops of a module share, and that contain no Python floats."""
 
 
 @with_deep_stack
@@ -66,6 +80,8 @@ class _GenericPrinter:
         self._values: dict[SSAValue, str] = {}
         self._blocks: dict[Block, str] = {}
         self._printed: dict[Attribute, str] = {}
+        self._stream = StringIO()
+        self._printer = Printer(stream=self._stream)
 
     def format(self, module: Operation) -> str:
         self._print_op(module)
@@ -132,19 +148,25 @@ class _GenericPrinter:
     def _dictionary(self, attributes: Mapping[str, Attribute]) -> str:
         """Format attributes, with all names in quotes, since some are not identifiers."""
         parts = [
-            f'"{name}"' if isinstance(each, UnitAttr) else f'"{name}" = {_format_attribute(each)}'
+            f'"{name}"' if isinstance(each, UnitAttr) else f'"{name}" = {self._text(each)}'
             for name, each in attributes.items()
         ]
         return f"{{{', '.join(parts)}}}"
 
+    def _text(self, attribute: Attribute) -> str:
+        if attribute.__class__ in CACHED_ATTRIBUTES:
+            return self._cached_text(attribute)
+        return self._format_attribute(attribute)
+
     def _cached_text(self, attribute: Attribute) -> str:
-        """Return the cached text of a type or location, not of a float: -0.0 and 0.0 are equal."""
-        if attribute not in self._printed:
-            self._printed[attribute] = _format_attribute(attribute)
-        return self._printed[attribute]
+        """Return the cached text of an attribute without floats: -0.0 and 0.0 are equal."""
+        text = self._printed.get(attribute)
+        if text is None:
+            text = self._printed[attribute] = self._format_attribute(attribute)
+        return text
 
-
-def _format_attribute(attribute: Attribute) -> str:
-    stream = StringIO()
-    Printer(stream=stream).print_attribute(attribute)
-    return stream.getvalue()
+    def _format_attribute(self, attribute: Attribute) -> str:
+        self._stream.seek(0)
+        self._stream.truncate()
+        self._printer.print_attribute(attribute)
+        return self._stream.getvalue()
