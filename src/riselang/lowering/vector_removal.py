@@ -33,6 +33,7 @@ from riselang.dialects.rise.types import (
     VectorType,
     array,
     components,
+    compute_once,
     element_of,
     f32,
     f64,
@@ -90,7 +91,7 @@ def replace_unsupported_vectors(term: Term, *, has_library: bool = True) -> Term
     Where there is a math library, its functions are called for each lane of a vector.
     """
     # The parameters and the result of a program are in memory, which cannot contain masks.
-    parameters = [type for type, _ in _vector_types_in(term.type)]
+    parameters = [type for type, _ in _vector_types(term.type)]
     are_stored = all(_is_supported_vector(type, masks=False) for type in parameters)
     if not _has_vectors(term) or (
         are_stored and all(_is_supported(part, has_library) for part in subterms(term))
@@ -113,12 +114,16 @@ def _is_supported(part: Term, has_library: bool) -> bool:
     )
     return all(
         _is_supported_vector(type, masks=may_be_mask and not is_stored)
-        for type, is_stored in _vector_types_in(part.type)
+        for type, is_stored in _vector_types(part.type)
     )
 
 
+def _vector_types(type: RiseType) -> tuple[tuple[VectorType, bool], ...]:
+    """Return the vector types in a type, and whether each is a part of an array or a pair."""
+    return compute_once(type, "_vector_types", lambda type: tuple(_vector_types_in(type)))
+
+
 def _vector_types_in(type: RiseType, is_stored: bool = False) -> Iterator[tuple[VectorType, bool]]:
-    """Yield the vector types in a type, and whether each is a part of an array or a pair."""
     match type:
         case VectorType():
             yield type, is_stored

@@ -35,6 +35,7 @@ FLOAT_FORMATS: Mapping[str, FloatFormat] = {
     "double": FloatFormat(11, 52, "0x"),
 }
 _TYPE = re.compile(r"\b(half|bfloat|float|double)\b")
+_TYPE_OF_NEXT = re.compile(r"\b(half|bfloat|float|double) $")
 _LITERAL = re.compile(
     r"(?<![\w.%@\"$-])(?:"
     r"(?P<sign>[+-])(?P<special>inf|qnan|s?nan\(0x(?P<payload>[0-9a-fA-F]+)\))"
@@ -79,8 +80,7 @@ FLOAT_FREE_PREFIXES = (";", "!", "source_filename", "target ", "attributes ")
 
 def convert_for_llvmlite(ir: str) -> str:
     """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
-    lines = [_spell_floats_exactly(line) for line in ir.split("\n")]
-    text = _load_bits_as_bytes(_mark_nobuiltin("\n".join(lines)))
+    text = _load_bits_as_bytes(_mark_nobuiltin(_LITERAL.sub(_spell_exactly, ir)))
     text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
     return _HELPER.sub(_mark_helper, text)
 
@@ -165,18 +165,18 @@ def _mark_nobuiltin(ir: str) -> str:
     )
 
 
-def _spell_floats_exactly(line: str) -> str:
-    type = _TYPE.search(line)
-    if type is None or line.startswith(FLOAT_FREE_PREFIXES):
-        return line
-
-    def spell(match: re.Match[str]) -> str:
-        # A constant without a type has the type of its instruction, the first type in the line.
-        type_match = re.search(r"\b(half|bfloat|float|double) $", line[: match.start()])
-        name = type_match[1] if type_match is not None else type[1]
-        return _format_bits(_literal_bits(match, FLOAT_FORMATS[name]), FLOAT_FORMATS[name])
-
-    return _LITERAL.sub(spell, line)
+def _spell_exactly(match: re.Match[str]) -> str:
+    """Return the exact spelling of a float constant in a module."""
+    ir, start = match.string, match.start()
+    line_start = ir.rfind("\n", 0, start) + 1
+    line_end = ir.find("\n", start)
+    type = _TYPE.search(ir, line_start, line_end if line_end >= 0 else len(ir))
+    if type is None or ir.startswith(FLOAT_FREE_PREFIXES, line_start):
+        return match[0]
+    # A constant without a type has the type of its instruction, the first type in the line.
+    own_type = _TYPE_OF_NEXT.search(ir[line_start:start])
+    format = FLOAT_FORMATS[(own_type or type)[1]]
+    return _format_bits(_literal_bits(match, format), format)
 
 
 def _literal_bits(match: re.Match[str], format: FloatFormat) -> int:

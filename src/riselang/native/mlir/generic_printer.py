@@ -12,8 +12,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
     IntegerAttr,
+    MemRefType,
     UnitAttr,
     UnregisteredOp,
+    VectorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
@@ -30,10 +32,11 @@ EXPLICIT_REGION_OPS = (
     "linalg.reduce",
 )
 
-CACHED_ATTRIBUTES = (
-    AffineMapAttr, AffineSetAttr, DenseArrayBase, FastMathFlagsAttr, IntegerAttr,
+SHARED_ATTRIBUTES = (
+    AffineMapAttr, AffineSetAttr, DenseArrayBase, FastMathFlagsAttr, IntegerAttr, MemRefType,
+    VectorType,
 )  # fmt: skip
-"""Attributes that many ops of a module share, and that contain no Python floats."""
+"""Attributes of which a module contains many equal ones, and that contain no Python floats."""
 
 
 @with_deep_stack
@@ -79,7 +82,8 @@ class _GenericPrinter:
         self._parts: list[str] = []
         self._values: dict[SSAValue, str] = {}
         self._blocks: dict[Block, str] = {}
-        self._printed: dict[Attribute, str] = {}
+        self._texts: dict[int, str] = {}
+        self._shared_texts: dict[Attribute, str] = {}
         self._stream = StringIO()
         self._printer = Printer(stream=self._stream)
 
@@ -124,10 +128,10 @@ class _GenericPrinter:
         self._parts.append(")")
 
     def _typed_argument(self, argument: BlockArgument) -> str:
-        return f"{self._cached_text(argument.type)}{self._location_suffix(argument)}"
+        return f"{self._text(argument.type)}{self._location_suffix(argument)}"
 
     def _location_suffix(self, target: Operation | BlockArgument) -> str:
-        return f" {self._cached_text(target.location)}" if self._locations else ""
+        return f" {self._text(target.location)}" if self._locations else ""
 
     def _name(self, value: SSAValue) -> str:
         if value not in self._values:
@@ -138,7 +142,7 @@ class _GenericPrinter:
         return ", ".join([self._name(each) for each in values])
 
     def _types(self, values: Sequence[SSAValue]) -> str:
-        return ", ".join([self._cached_text(each.type) for each in values])
+        return ", ".join([self._text(each.type) for each in values])
 
     def _block_name(self, block: Block) -> str:
         if block not in self._blocks:
@@ -154,15 +158,18 @@ class _GenericPrinter:
         return f"{{{', '.join(parts)}}}"
 
     def _text(self, attribute: Attribute) -> str:
-        if attribute.__class__ in CACHED_ATTRIBUTES:
-            return self._cached_text(attribute)
-        return self._format_attribute(attribute)
+        """Return the text of an attribute of the module, cached by identity.
 
-    def _cached_text(self, attribute: Attribute) -> str:
-        """Return the cached text of an attribute without floats: -0.0 and 0.0 are equal."""
-        text = self._printed.get(attribute)
+        Equal attributes share a text only if they contain no floats: -0.0 and 0.0 are equal.
+        """
+        text = self._texts.get(id(attribute))
         if text is None:
-            text = self._printed[attribute] = self._format_attribute(attribute)
+            is_shared = attribute.__class__ in SHARED_ATTRIBUTES
+            text = self._shared_texts.get(attribute) if is_shared else None
+            text = text or self._format_attribute(attribute)
+            self._texts[id(attribute)] = text
+            if is_shared:
+                self._shared_texts[attribute] = text
         return text
 
     def _format_attribute(self, attribute: Attribute) -> str:
