@@ -16,28 +16,41 @@ BUFFERED_PATTERNS = frozenset((
     "toMem", "circularBuffer", "rotateValues",
 ))  # fmt: skip
 """Patterns whose arrays are in buffers of their own when they are read."""
+LOOPS = frozenset(("mapSeq", "mapSeqUnroll", "mapPar"))
+"""Patterns whose arrays are stored in buffers by loops, also where they are read."""
+COPIED_VIEWS = ("slide", "drop")
+"""Views that select elements of stored arrays at fixed distances; a loop cannot store its results
+through them, so storing such a view copies it."""
 SELECTIONS = ("at", "sliceAt", "reorder")
 """Patterns that select elements of their last argument, at indices that are computed."""
 
 
 def is_in_buffer(term: Term) -> bool:
-    """Whether a value that is read is in buffers, or a view of such values, at any indices."""
-    stack = [term]
+    """Whether a value that is read is in buffers, or a view of such values, at any indices.
+
+    Loops store their results through most views, but not through those that are copied.
+    """
+    stack = [(term, False)]
     while stack:
-        current = stack.pop()
+        current, is_copied = stack.pop()
         head, arguments = spine(current)
         if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
             if not is_view(current):
                 return False
         elif head.spec in (FST, SND):
-            stack.append(_selected_part(head, arguments[0]))
+            stack.append((_selected_part(head, arguments[0]), is_copied))
         elif head.spec.name in SELECTIONS:
-            stack.append(arguments[-1])
+            stack.append((arguments[-1], True))
         elif head.spec.role is Role.VIEW:
-            stack.extend(arguments)
-        elif head.spec.name not in BUFFERED_PATTERNS and not _has_views(head, arguments):
+            is_copied |= head.spec.name in COPIED_VIEWS
+            stack.extend((each, is_copied) for each in arguments)
+        elif not _is_stored(head, is_copied=is_copied) and not _has_views(head, arguments):
             return False
     return True
+
+
+def _is_stored(head: Pattern, *, is_copied: bool) -> bool:
+    return head.spec.name in BUFFERED_PATTERNS or (is_copied and head.spec.name in LOOPS)
 
 
 def _has_views(head: Pattern, arguments: Sequence[Term]) -> bool:

@@ -106,7 +106,8 @@ class _Counter:
             case EmbedOp():
                 for operand in op.arguments:
                     self._read(operand, (), times)
-                return times * sum([operation_work(inner.name) for inner in op.body.block.ops])
+                operations = sum([operation_work(inner.name) for inner in op.body.block.ops])
+                return times * operations * _lanes(op.result.type)
             case codegen.AssignOp():
                 self._read(op.value, (), times * _lanes(op.value.type))
                 return times * _component_bytes(op.value.type, ())
@@ -212,7 +213,8 @@ class _Counter:
         for inner in reversed(body.ops):
             if isinstance(inner, ReturnOp):
                 for positions, count in reads.counts.items():
-                    self._read(inner.values[0], positions, count, reads.in_parallel)
+                    loads = reads.loads[positions]
+                    self._read(inner.values[0], positions, count, reads.in_parallel, loads)
             elif isinstance(inner, ElementsOp):
                 work, once = self._count_elements(inner, evaluations)
                 nested_work, nested_once = nested_work + work, nested_once + once
@@ -275,7 +277,7 @@ def _rise_type(value: SSAValue) -> RiseType:
 
 
 def _read_bytes(type: object, reads: _Reads) -> float:
-    """The number of bytes that reads of a value load."""
+    """The number of bytes that reads of a value in a buffer load."""
     return sum([
         count * _component_bytes(type, positions) / max(_component_size(type, positions), 1)
         for positions, count in reads.loads.items()

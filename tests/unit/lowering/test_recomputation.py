@@ -200,3 +200,22 @@ def test_packed_columns_are_read_where_they_are() -> None:
     program = rl.jit(multiply, strategy=strategy).lower(random(16, 8), random(8, 16))
     buffers = [line for line in program.as_text("affine").splitlines() if "memref.alloc" in line]
     assert len(buffers) == len(("columns", "rows")), buffers
+
+
+def test_vectors_whose_lanes_are_read_often_are_stored() -> None:
+    def windows(x: rl.Array[32, rl.f32]) -> Any:
+        vectors = x | rl.as_vector(16) | rl.map(lambda v: v * v)
+        return vectors | rl.as_scalar | rl.slide(12, 5)
+
+    agree(windows, random(32))
+    assert work(windows, random(32)).operations == 32
+
+
+def test_windows_of_a_stored_array_are_not_copied() -> None:
+    def sums(x: rl.Array[34, rl.f32]) -> Any:
+        windows = x | rl.map_seq(lambda a: a * a) | rl.slide(4, 5)
+        totals = windows | rl.map(rl.reduce(rl.add, 0.0))
+        return rl.zip(totals, windows) | rl.map(lambda a, b: b | rl.map(lambda c: c - a))
+
+    agree(sums, random(34))
+    assert text(sums, random(34)).count("memref.alloc") == 1
