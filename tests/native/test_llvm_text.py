@@ -66,6 +66,14 @@ def test_short_floats_that_are_only_copied_are_moved_as_integers() -> None:
     assert ir_text.convert_for_llvmlite(COPIES) == expected
 
 
+def test_bits_are_stored_as_bytes() -> None:
+    text = "  store i1 %3, ptr %1, align 1\n  store i1 false, ptr %2, align 1"
+    assert ir_text.convert_for_llvmlite(text) == (
+        "  %stored.0 = zext i1 %3 to i8\n  store i8 %stored.0, ptr %1, align 1\n"
+        "  %stored.1 = zext i1 false to i8\n  store i8 %stored.1, ptr %2, align 1"
+    )
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.floats(width=32))
 def test_a_decimal_becomes_the_nearest_float(value: float) -> None:

@@ -23,20 +23,21 @@ def trip_count(op: Operation) -> int:
     """Return how often the body of an op runs each time the op runs; 1 if it is not a loop."""
     if isinstance(op, scf.WhileOp):
         return NOMINAL_ITERATIONS
-    return prod(map(_count_steps, _ranges(op)))
+    return prod(map(_count_steps, loop_ranges(op)))
 
 
 def has_known_trip_count(op: Operation) -> bool:
     """Whether the number of iterations is known when the program is compiled."""
     is_while = isinstance(op, scf.WhileOp)
-    return not is_while and all(None not in each for each in _ranges(op))
+    return not is_while and all(None not in each for each in loop_ranges(op))
 
 
 def is_parallel(op: Operation) -> bool:
     return isinstance(op, affine.ParallelOp | scf.ParallelOp)
 
 
-def _ranges(op: Operation) -> Iterator[Range]:
+def loop_ranges(op: Operation) -> Iterator[Range]:
+    """Yield the range of each counter of a loop; nothing for other ops."""
     match op:
         case affine.ForOp():
             lower, upper = op.lowerBoundMap.data, op.upperBoundMap.data
@@ -46,10 +47,10 @@ def _ranges(op: Operation) -> Iterator[Range]:
             for number, step in enumerate(op.steps):
                 yield _bound(lower, number), _bound(upper, number), step.value.data
         case scf.ForOp():
-            yield _constant(op.lb), _constant(op.ub), _constant(op.step)
+            yield constant_value(op.lb), constant_value(op.ub), constant_value(op.step)
         case scf.ParallelOp():
             for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True):
-                lower, upper, step = map(_constant, bounds)
+                lower, upper, step = map(constant_value, bounds)
                 yield lower, upper, step
         case _:
             return
@@ -69,7 +70,8 @@ def _bound(map: AffineMap, loop: int) -> int | None:
     return result.value if isinstance(result, AffineConstantExpr) else None
 
 
-def _constant(value: SSAValue) -> int | None:
+def constant_value(value: SSAValue) -> int | None:
+    """Return the integer that a constant op defines; None for other values."""
     op = value.owner
     number = op.value if isinstance(op, arith.ConstantOp) else None
     return number.value.data if isinstance(number, IntegerAttr) else None

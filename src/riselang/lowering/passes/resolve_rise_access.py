@@ -15,6 +15,7 @@ from riselang.dialects.module import functions
 from riselang.lowering.access import resolve_accesses
 from riselang.lowering.defined_arith import Helpers
 from riselang.lowering.function_outlining import outline_long_blocks
+from riselang.lowering.index_arithmetic import count_in_multiples, remove_known_results
 from riselang.lowering.parallel_loops import sequentialize_inner_loops
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
 from riselang.lowering.temporaries import hoist_temporaries
@@ -40,7 +41,9 @@ class ResolveRiseAccessPass(ModulePass):
         function_names = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in functions(op):
             resolve_accesses(function, helpers)
+            remove_known_results(function)
             _erase_rise_ops(function)
+            count_in_multiples(function)
             sequentialize_inner_loops(function)
             parts = outline_long_blocks(function, function_names) if self.splits else []
             for part in (function, *parts):

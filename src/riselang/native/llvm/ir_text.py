@@ -4,7 +4,8 @@ The newer LLVM prints float constants as `+inf`, `-nan(0x1)`, `f0x4B800000` or a
 round to the constant; the older one needs the exact bits.
 
 A load of an i1 becomes a comparison of its byte with 0: LLVM assumes that the byte is 0 or 1, but
-a NumPy array of Booleans may hold any value.
+a NumPy array of Booleans may hold any value. An i1 is stored as a byte, too: LLVM would store the
+lanes of a vector of i1 one by one.
 
 A 16-bit float that is only copied is moved as an i16: LLVM does not vectorize copies of `bfloat` to
 interleaved positions.
@@ -17,6 +18,7 @@ import struct
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from itertools import count
 from typing import NamedTuple
 
 
@@ -68,6 +70,7 @@ _BIT = re.compile(
     r"^(?P<indent> *)%(?P<name>[\w.]+) = load i1, (?P<rest>ptr [^,\n]+(?:, align \d+)?)",
     re.MULTILINE,
 )
+_BIT_STORE = re.compile(r"^(?P<indent> *)store i1 (?P<value>[^,\s]+), ", re.MULTILINE)
 
 
 _NAME = re.compile(r"%[\w.]+")
@@ -80,7 +83,8 @@ FLOAT_FREE_PREFIXES = (";", "!", "source_filename", "target ", "attributes ")
 
 def convert_for_llvmlite(ir: str) -> str:
     """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
-    text = _load_bits_as_bytes(_mark_nobuiltin(_LITERAL.sub(_spell_exactly, ir)))
+    text = _mark_nobuiltin(_LITERAL.sub(_spell_exactly, ir))
+    text = _store_bits_as_bytes(_load_bits_as_bytes(text))
     text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
     return _HELPER.sub(_mark_helper, text)
 
@@ -99,6 +103,18 @@ def _load_bits_as_bytes(ir: str) -> str:
         r"\g<indent>%\g<name> = icmp ne i8 %byte.\g<name>, 0",
         ir,
     )
+
+
+def _store_bits_as_bytes(ir: str) -> str:
+    """Store each i1 as a byte that is 0 or 1."""
+    numbers = count()
+
+    def convert(match: re.Match[str]) -> str:
+        byte = f"%stored.{next(numbers)}"
+        conversion = f"{match['indent']}{byte} = zext i1 {match['value']} to i8\n"
+        return f"{conversion}{match['indent']}store i8 {byte}, "
+
+    return _BIT_STORE.sub(convert, ir)
 
 
 def _copy_as_integers(function: str) -> str:
