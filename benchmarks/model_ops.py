@@ -105,7 +105,8 @@ def measure_convolution(channels: int, size: int, groups: int, rounds: int) -> N
     positive = np.maximum(alone.result, 0) * alone.result
     rivals = [Version("convolution alone", alone.call, positive), *in_jax(followed, x, weights)]
     name = f"convolution 3x3 of {size}x{size}x{channels} in {groups} groups, then x*max(x,0)"
-    compare(name, [version], rivals, rounds)
+    # JAX may round the factors to fewer bits.
+    compare(name, [version], rivals, rounds, tolerance=2e-2)
 
 
 def measure_open_batch(rows: Sequence[int], depth: int, columns: int, rounds: int) -> None:
