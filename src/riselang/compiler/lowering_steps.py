@@ -93,8 +93,11 @@ def last_passes(options: Options) -> list[ModulePass]:
 def _make_pass(name: str, options: Options) -> ModulePass:
     """Instantiate a pass; modules that few programs need are imported here."""
     if name == ResolveRiseAccessPass.name:
-        # The host launches the kernels of one function, not those of its callees.
-        return ResolveRiseAccessPass(splits=options.loops != pipelines.GPU)
+        # The host launches the kernels of one function, not those of its callees. Other loops that
+        # write to the same memory would hide an assignment from later passes.
+        is_for_gpu = options.loops == pipelines.GPU
+        is_analyzed = options.loops == "polyhedral" or options.library != "none"
+        return ResolveRiseAccessPass(splits=not is_for_gpu, shares=not (is_for_gpu or is_analyzed))
     if name == pipelines.MATH_TO_CALLS:
         return ConvertMathToCallsPass()
     if name in pipelines.SKIP_CHUNKS:

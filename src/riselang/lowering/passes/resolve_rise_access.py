@@ -18,6 +18,7 @@ from riselang.lowering.function_outlining import outline_long_blocks
 from riselang.lowering.index_arithmetic import count_in_multiples, remove_known_results
 from riselang.lowering.parallel_loops import sequentialize_inner_loops
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.shared_temporaries import share_temporaries
 from riselang.lowering.temporaries import hoist_temporaries
 from riselang.support.errors import InternalError
 from riselang.support.recursion import with_deep_stack
@@ -31,6 +32,8 @@ class ResolveRiseAccessPass(ModulePass):
 
     splits: bool = True
     """Whether parts of very long functions are outlined."""
+    shares: bool = True
+    """Whether temporaries that are not needed at the same time share memory."""
 
     @with_deep_stack
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -47,6 +50,8 @@ class ResolveRiseAccessPass(ModulePass):
             sequentialize_inner_loops(function)
             parts = outline_long_blocks(function, function_names) if self.splits else []
             for part in (function, *parts):
+                if self.shares:
+                    share_temporaries(part)
                 hoist_temporaries(part)
             op.body.block.add_ops(parts)
         op.body.block.add_ops(

@@ -212,21 +212,21 @@ class IndexRules(MapRules):
     @reads("checkIdx")
     def read_check_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         size = size_argument(pattern, "n")
-        bound = self.emitter.length_value(size)
         position = _position_from_start(arguments[0], size)
         if position is None:
-            return self.as_idx(self._checked_index(pattern, arguments[0], bound), pattern)
+            return self.as_idx(self._checked_index(pattern, arguments[0]), pattern)
         # Most positions are not negative, so that one comparison suffices.
         index = self.builtin_index(_argument_as_index(pattern, 0), (self.force(position),))
-        is_inside = self.add(arith.CmpiOp(index, bound, "ult"))
+        is_inside = self.add(arith.CmpiOp(index, self.emitter.length_value(size), "ult"))
         blocks = [Block([scf.YieldOp(index)]), Block()]
         with self.emitter.inside_block(blocks[1]):
-            self.emitter.add(scf.YieldOp(self._checked_index(pattern, arguments[0], bound)))
+            self.emitter.add(scf.YieldOp(self._checked_index(pattern, arguments[0])))
         choice = scf.IfOp(is_inside, [IndexType()], Region(blocks[0]), Region(blocks[1]))
         return self.as_idx(self.add(choice), pattern)
 
-    def _checked_index(self, pattern: Pattern, number: Lazy, bound: SSAValue) -> SSAValue:
+    def _checked_index(self, pattern: Pattern, number: Lazy) -> SSAValue:
         index = self.builtin_index(_argument_as_index(pattern, 0), (self.force(number),))
+        bound = self.emitter.length_value(size_argument(pattern, "n"))
         return self.checks.check_index(index, bound, pattern.location, self.emitter.builder)
 
     def builtin_index(self, number: Term, environment: Environment) -> SSAValue:
