@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import riselang as rl
+from riselang.native.llvm.codegen import optimize
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
 from riselang.pipelines import cpu_pipeline
@@ -73,3 +74,17 @@ def test_a_window_is_written_out_and_long_loops_are_not():
     kernel = loaded.main
     ir = kernel.lower().as_text("llvm")
     assert ir.count("!llvm.loop !") == 1
+
+
+def test_the_last_loop_of_a_while_body_is_unrolled_without_a_warning(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def grow(row: Any) -> Any:
+        return rl.while_(lambda s: s.sum() < 100.0, lambda s: s * 2.0 + 1.0, row)
+
+    program = rl.jit(lambda A: A | rl.map(grow))
+    lowered = program.lower(rl.Array[10, 16, rl.f32])
+    marked = lowered.as_text("llvm")
+    assert "llvm.loop.unroll.disable" in marked
+    optimize(marked)
+    assert capfd.readouterr().err == ""

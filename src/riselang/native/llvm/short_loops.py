@@ -4,6 +4,10 @@ LLVM would also unroll loops of up to a hundred iterations, whose bodies then be
 vectorized: that takes most of the time to compile a model, and makes its code slower. So LLVM
 unrolls only the loops that are marked here: those of a few iterations, such as the window of a
 stencil.
+
+Where a marked loop is the last part of the body of a `while`, its exit is also the back edge of the
+outer loop. LLVM would move the mark to that edge, and warn that it cannot unroll the outer loop, so
+the edge has a mark of its own, which disables that.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ _DEBUG_SUFFIX = r"(?:, !dbg !\d+)?$"
 _BOUND = re.compile(rf"^  %\S+ = icmp slt i64 %(\S+), (\d+){_DEBUG_SUFFIX}")
 _STEP = re.compile(rf"^  %(\S+) = add (?:nuw |nsw )*i64 %(\S+), (\d+){_DEBUG_SUFFIX}")
 _JUMP = re.compile(rf"^  br label %([^\s,]+){_DEBUG_SUFFIX}")
+_EXIT = re.compile(rf"^  br i1 %[^\s,]+, label %[^\s,]+, label %([^\s,]+){_DEBUG_SUFFIX}")
 _METADATA = re.compile(r"^!(\d+) =", re.MULTILINE)
 
 
@@ -35,6 +40,8 @@ class _LoopHeader:
     counter: str = ""
     next: str = ""
     bound: int | None = None
+    outer_edge: int | None = None
+    """The line of the exit if it continues an outer loop."""
 
     def iterations(self, steps: dict[str, tuple[str, int]]) -> int | None:
         base, step = steps.get(self.next, ("", 0))
@@ -53,18 +60,22 @@ def mark_short_loops(ir: str, effort: str = "default", *, for_gpu: bool = False)
         return ir
     first = 1 + max((int(number) for number in _METADATA.findall(ir)), default=-1)
     ends = [f'!{first} = !{{!"llvm.loop.unroll.full"}}']
-    for number, line in enumerate(marked, first + 1):
+    edges = {line: first for line, _ in marked}
+    if outer_edges := [edge for _, edge in marked if edge is not None]:
+        ends.append(f'!{first + 1} = !{{!"llvm.loop.unroll.disable"}}')
+        edges |= dict.fromkeys(outer_edges, first + 1)
+    for number, (line, kind) in enumerate(edges.items(), first + len(ends)):
         lines[line] += f", !llvm.loop !{number}"
-        ends.append(f"!{number} = distinct !{{!{number}, !{first}}}")
+        ends.append(f"!{number} = distinct !{{!{number}, !{kind}}}")
     return "\n".join([*lines, *ends, ""])
 
 
 _BOUND_ANYWHERE = re.compile(_BOUND.pattern, re.MULTILINE)
 
 
-def _short_loops(lines: list[str], max_lines: int) -> list[int]:
-    """Return the lines of the back edges of short loops."""
-    marked: list[int] = []
+def _short_loops(lines: list[str], max_lines: int) -> list[tuple[int, int | None]]:
+    """Return the lines of the back edges of short loops, and of their exits to outer loops."""
+    marked: list[tuple[int, int | None]] = []
     headers: dict[str, _LoopHeader] = {}
     steps: dict[str, tuple[str, int]] = {}
     written_out: list[tuple[int, int]] = []
@@ -79,6 +90,8 @@ def _short_loops(lines: list[str], max_lines: int) -> list[int]:
             _set_counter(header, *phi.groups())
         elif (bound := _BOUND.match(line)) is not None and bound[1] == header.counter:
             header.bound = int(bound[2])
+        elif (exit := _EXIT.match(line)) is not None and exit[1] in headers:
+            header.outer_edge = number
         elif (step := _STEP.match(line)) is not None:
             steps[step[1]] = step[2], int(step[3])
         elif (jump := _JUMP.match(line)) is not None and jump[1] in headers:
@@ -87,7 +100,7 @@ def _short_loops(lines: list[str], max_lines: int) -> list[int]:
             inner_counts = [more for begin, more in written_out if begin > loop.line]
             length = number - loop.line + sum(inner_counts)
             if count is not None and count <= MAX_ITERATIONS and count * length <= max_lines:
-                marked.append(number)
+                marked.append((number, loop.outer_edge))
                 written_out = [each for each in written_out if each[0] <= loop.line]
                 written_out.append((loop.line, count * length - (number - loop.line)))
     return marked
