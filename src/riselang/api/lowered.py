@@ -268,7 +268,8 @@ class Lowered:
         if self.options.loops == GPU:
             raise LimitationError(
                 f"{self.name} contains rl.debug.print or rl.debug.callback, which a GPU cannot "
-                "call; run it on the CPU, or with backend='interpret'"
+                "call; run it on the CPU, or with backend='interpret'",
+                self.interface.observations[0].location,
             )
         from riselang.native.llvm.observation_callbacks import define_observation_functions
 

@@ -72,6 +72,8 @@ def _prototype(function: CompiledFunction) -> str:
         for name, each in named_parameters
         if each.shape is not None
     ]
+    if conditions := _equal_lengths(function, [name for name, _ in named_parameters]):
+        notes.append(f"   the lengths satisfy {conditions}")
     if function.checks:
         parameters.append(f"int64_t failure[{FAILURE_SHAPE[0]}]")
         notes.append(
@@ -81,6 +83,16 @@ def _prototype(function: CompiledFunction) -> str:
     parameter_list = ",\n    ".join(parameters) or "void"
     comment = ";\n".join([f"/* {function.name}", *notes]).replace(";\n", "\n", 1)
     return f"{comment}. */\nvoid {ENTRY_PREFIX}{function.name}(\n    {parameter_list});\n"
+
+
+def _equal_lengths(function: CompiledFunction, names: Sequence[str]) -> str:
+    """Return which lengths a call must pass the same value for: those of each symbolic size."""
+    lengths: dict[str, list[str]] = {}
+    for position, sizes in function.dynamic_dimensions or ():
+        for dimension, size in enumerate(sizes):
+            if not size.is_constant:
+                lengths.setdefault(str(size), []).append(f"{names[position]}_{dimension}")
+    return ",\n   ".join(" = ".join([size, *dimensions]) for size, dimensions in lengths.items())
 
 
 def _c_names(parameters: Sequence[Parameter]) -> list[str]:

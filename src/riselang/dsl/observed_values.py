@@ -132,7 +132,7 @@ def _observe(make: Callable[[], Callable[..., Any]], values: Sequence[Any]) -> N
     trace = current_trace()
     operands = [_operand(value) for value in values]
     layouts = tuple(_layout(operand.type) for operand in operands)
-    number = trace.add_observation(Observation(make, layouts))
+    number = trace.add_observation(Observation(make, layouts, user_location()))
     token = trace.scope_tokens.get(trace.scope)
     token = Value(as_node(0, i32)) if token is None else token
     for operand in operands:

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from riselang.support.errors import SourceLocation
+
 OBSERVE_FLOAT, OBSERVE_INTEGER, OBSERVE_END = (
     "rise_observe_float",
     "rise_observe_integer",
@@ -56,6 +58,7 @@ class Observation:
     make: Callable[[], Callable[..., Any]]
     """Returns the function that is called with the values in one run."""
     layouts: tuple[Layout, ...]
+    location: SourceLocation | None = None
 
 
 class Recorder:

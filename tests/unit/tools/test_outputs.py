@@ -65,3 +65,15 @@ def test_c_loops_and_programs_become_what_the_file_is_called(
         "wrote 'twice.h': a C header",
         "wrote 'twice.s': the stage 'asm'",
     ]
+
+
+def test_a_header_states_which_lengths_are_equal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("outer.rise").write_text(
+        "def outer = fun((x : N.f32, y : (M + 1).f32), x |> map(fun(a, y |> map(fun(b, a * b)))))"
+    )
+    rise.main(["compile", "outer.rise", "-o", "outer.h"])
+    text = " ".join(Path("outer.h").read_text().split())
+    assert "the lengths satisfy N = x_0 = out_0, M + 1 = y_0 = out_1." in text

@@ -68,6 +68,11 @@ _interchange_rows = try_(normalize(_move_views)) >> interchange()
 _fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
 
 
+_NEEDS_PERMISSION = (
+    'it adds in another order, which requires float="relaxed", or order="any" for the reduction'
+)
+
+
 @schedule
 def partial_sums(vectors: int, lanes: int) -> Strategy:
     """Computes a reduction with several vector accumulators, which are reduced at the end."""
@@ -86,13 +91,18 @@ class _PartialSums(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "reduce")
         if arguments is None or not isinstance(arguments[1].type, ScalarType):
-            return Failure(self, "expected a reduction of scalars", term)
+            reason = f"expected a reduction of scalars; top_down({self}) finds one in a program"
+            return Failure(self, reason, term)
         assert isinstance(arguments[2].type, ArrayType)
         length, width = arguments[2].type.length, self.vectors * self.lanes
         if length.is_constant and length.constant < width:
             reason = f"the length {length} is less than {width}"
             return Failure(self, reason, term, closeness=CONDITION)
-        return (expose_sums >> self._reduce_parts(length)).run(term, setting)
+        result = (expose_sums >> self._reduce_parts(length)).run(term, setting)
+        has_products = arguments[2].type.element != arguments[1].type
+        if isinstance(result, Failure) and has_products and setting.float != "relaxed":
+            return Failure(self, _NEEDS_PERMISSION, term, closeness=CONDITION)
+        return result
 
     def _reduce_parts(self, length: Nat) -> Strategy:
         """Reduce the elements that fill the accumulators, and then the others."""
