@@ -40,6 +40,8 @@ TYPE_HINTS: Mapping[str, str] = {
     "double": "the scalar types are f16, bf16, f32 and f64",
     "int": "the scalar types are i8, i16, i32 and i64",
     "bool": "the type of Booleans is i1",
+    "complex64": "a complex number is a pair (f32 x f32), and an argument is an array N.2.f32",
+    "complex128": "a complex number is a pair (f64 x f64), and an argument is an array N.2.f64",
 }
 """Hints for the types of other languages."""
 

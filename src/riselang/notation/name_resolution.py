@@ -30,6 +30,9 @@ from riselang.support.errors import UserError
 from riselang.support.spelling import closest_name
 
 FOREIGN_NAMES: Mapping[str, str] = {
+    "real": "a complex number is a pair z, whose real part is fst(z)",
+    "imag": "a complex number is a pair z, whose imaginary part is snd(z)",
+    "conj": "a complex number is a pair z, and its conjugate is (fst(z), -snd(z))",
     "fold": "use reduce(f, start)",
     "foldl": "use reduce(f, start)",
     "filter": "lengths are part of types, so no element can be removed; use map with if",
