@@ -160,7 +160,7 @@ class _Barriers:
     def _accesses(self, op: Operation) -> Accesses:
         accesses = Accesses()
         for inner in op.walk():
-            for value in _memory_operands(inner):
+            for value in memory_operands(inner):
                 stage = inner.attributes.get(STAGE)
                 buffers = self.buffers.of(value)
                 if isinstance(stage, StringAttr):
@@ -172,7 +172,7 @@ class _Barriers:
         return accesses
 
 
-def _memory_operands(op: Operation) -> Iterator[SSAValue]:
+def memory_operands(op: Operation) -> Iterator[SSAValue]:
     if op.name in ALIASING_OPS or op.regions or op.name in ("scf.yield", "scf.condition"):
         return
     for value in op.operands:

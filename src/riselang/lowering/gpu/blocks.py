@@ -10,10 +10,10 @@ from __future__ import annotations
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
-from riselang.lowering.gpu.barriers import READING_OPS, STORING_OPS
+from riselang.lowering.gpu.barriers import READING_OPS, STORING_OPS, memory_operands
 from riselang.lowering.gpu.mapping import (
     GpuIds,
     format_mapping,
@@ -114,9 +114,12 @@ def _run_in_first_thread(op: Operation, ids: GpuIds) -> None:
 
 
 def _check_only_loop(block: Block, loop: scf.ParallelOp) -> None:
-    """Report code next to a block loop: blocks cannot wait for each other."""
+    """Report code next to a block loop: blocks cannot wait for each other.
+
+    Each block may read what an earlier kernel has stored.
+    """
     for op in block.ops:
-        if op is not loop and effect_of(op) is not None:
+        if op is not loop and effect_of(op) is not None and not _reads_other_memory(op, loop):
             part = mapping_of(loop)
             assert part is not None
             raise LimitationError(
@@ -124,6 +127,20 @@ def _check_only_loop(block: Block, loop: scf.ParallelOp) -> None:
                 "cannot wait; compute it in an earlier kernel",
                 location_of(op) or location_of(loop),
             )
+
+
+def _reads_other_memory(op: Operation, loop: scf.ParallelOp) -> bool:
+    """Whether an op only reads parameters of the kernel that a loop does not store to."""
+    if effect_of(op) != READS:
+        return False
+    read = {value for inner in op.walk() for value in memory_operands(inner)}
+    stored = {
+        value
+        for inner in loop.walk()
+        if inner.name not in READING_OPS
+        for value in memory_operands(inner)
+    }
+    return not read & stored and all(isinstance(value, BlockArgument) for value in read)
 
 
 def has_thread_loop(op: Operation) -> bool:

@@ -55,13 +55,13 @@ class BlockTile:
     rows: Side
     columns: Side
 
-    def fits(self, rows: Nat, columns: Nat, depth: Nat) -> bool:
-        """Whether a matrix multiplication consists of full tiles, and has enough of them."""
+    def fits(self, rows: Nat, columns: Nat, depth: Nat, matrices: int = 1) -> bool:
+        """Whether matrix multiplications consist of full tiles, and have enough of them."""
         sizes = ((rows, self.rows.length), (columns, self.columns.length), (depth, self.depth))
         if not all(size.is_constant and size.constant % part == 0 for size, part in sizes):
             return False
         tiles = rows.constant * columns.constant // (self.rows.length * self.columns.length)
-        return tiles >= MIN_BLOCKS
+        return matrices * tiles >= MIN_BLOCKS
 
     def __str__(self) -> str:
         return f"tiles of {self.rows.length} x {self.columns.length} in steps of {self.depth}"
@@ -162,11 +162,11 @@ class _AtStored(Strategy):
         return f"at_stored({self.number}, {self.strategy})"
 
 
-def choose_tile(product: Product) -> BlockTile | None:
-    """Return the largest tile of which a matrix multiplication has enough, if any."""
+def choose_tile(product: Product, matrices: int = 1) -> BlockTile | None:
+    """Return the largest tile of which a number of matrix multiplications have enough, if any."""
     if not is_plain(product) or bytes_of(product.type) * SQUARE != VECTOR_BYTES:
         return None
-    return next((tile for tile in TILES if tile.fits(*product.sizes)), None)
+    return next((tile for tile in TILES if tile.fits(*product.sizes, matrices)), None)
 
 
 simt = program_strategy(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, index
 from riselang.rewrite.combinators import choice, try_
@@ -12,12 +13,18 @@ from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
 from riselang.rewrite.rules.gpu import transpose_by_blocks
-from riselang.rewrite.rules.lowering import map_in_parallel, map_over_threads, not_stored
+from riselang.rewrite.rules.lowering import (
+    map_in_parallel,
+    map_over_blocks_z,
+    map_over_threads,
+    not_stored,
+)
 from riselang.rewrite.rules.simplification import copy_elements
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
 from riselang.rewrite.strategies.gpu_nests import (
     BODY,
+    COPIED,
     FUNCTION,
     MIN_THREADS,
     Level,
@@ -86,7 +93,9 @@ class _OnGpu(Strategy):
             assert isinstance(views, Success), views
             term, steps = views.term, (*steps, *views.steps)
             part = subterm_at(term, path)
-            result = run_at(_strategy_for(part, setting), term, path, part, setting)
+            is_copy = is_free_to_read(part, COPIED)
+            strategy = _Copy() if is_copy else _strategy_for(part, setting)
+            result = run_at(strategy, term, path, part, setting)
             assert isinstance(result, Success), result
             term, steps = result.term, (*steps, *result.steps)
         if not steps:
@@ -130,17 +139,27 @@ def copy_on_gpu() -> Strategy:
 class _CopyResult(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         path, part = result_of(term)
-        levels = _array_levels(part.type)
-        if not is_free_to_read(part) or not levels:
+        return run_at(_Copy(), term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "copy_on_gpu()"
+
+
+@dataclass(frozen=True, repr=False)
+class _Copy(Strategy):
+    """Copies a view of arrays, each element by a thread."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        levels = _array_levels(term.type)
+        if not is_free_to_read(term, COPIED) or not levels:
             return Failure(self, "expected a view of arrays", term)
         copy_nest: Strategy = copy_elements
         for _ in levels[1:]:
             copy_nest = copy_elements >> inside(copy_nest)
-        lower = _Lower(tuple(thread_rules(levels)))
-        return run_at(copy_nest >> lower, term, path, part, setting)
+        return (copy_nest >> _Lower(tuple(thread_rules(levels)))).run(term, setting)
 
     def __str__(self) -> str:
-        return "copy_on_gpu()"
+        return "copy()"
 
 
 def _array_levels(type: RiseType) -> list[Level]:
@@ -172,12 +191,38 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
             strategies.append(_fuse_sums >> on_tensor_cores)
     if tile is not None:
         strategies.append(_fuse_sums >> tile.strategy())
+    strategies += _tiles_of_batch(part, setting)
     if product is None and reduces_rows(part):
         strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
     if scans_rows(part):
         strategies.append(scan_rows >> _MapLoops())
     strategies += [columns_by_blocks(COLUMN_THREADS, COLUMNS), scan_columns()]
     return choice(*strategies, _MapLoops())
+
+
+def _tiles_of_batch(part: Term, setting: Setting) -> list[Strategy]:
+    """Return the strategy for a batch of matrix multiplications: blocks compute tiles of each."""
+    for level, inner in pairwise(perfect_nest(part)):
+        matrices = subterm_at(part, inner.path)
+        fused = _fuse_sums.run(matrices, setting)
+        product = match_product(fused.term) if isinstance(fused, Success) else None
+        tile = None if product is None else choose_tile(product, level.length or 1)
+        if tile is not None:
+            in_tiles = _AtPath(inner.path, _fuse_sums >> tile.strategy())
+            return [in_tiles >> _AtPath(level.path, map_over_blocks_z)]
+    return []
+
+
+@dataclass(frozen=True, repr=False)
+class _AtPath(Strategy):
+    path: Path
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
+
+    def __str__(self) -> str:
+        return str(self.strategy)
 
 
 @dataclass(frozen=True, repr=False)

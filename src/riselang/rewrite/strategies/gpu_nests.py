@@ -20,7 +20,7 @@ from riselang.rewrite.rules.lowering import (
 )
 from riselang.rewrite.strategies.threads import outermost_maps
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
-from riselang.term.nodes import DepLambda, Lambda, Term
+from riselang.term.nodes import Apply, DepLambda, Lambda, Term
 
 MIN_THREADS = 32
 """The size of a warp: shorter loops would leave its threads idle."""
@@ -45,23 +45,45 @@ class Level:
 def separate_maps(program: Term) -> list[Path]:
     """Return the paths of the maps that become kernels of their own, inner ones first.
 
-    These are the maps that are in no other loop, and those whose results are stored for them.
+    These are the maps that are in no other loop, and those whose results are stored for them. Views
+    that are stored are kernels, too, which copy them.
     """
     paths: list[Path] = []
     programs: list[tuple[Path, Term]] = [((), program)]
     while programs:
         start, part = programs.pop()
-        for path in outermost_maps(part):
+        maps = list(outermost_maps(part))
+        if start and () not in maps and is_free_to_read(part, COPIED):
+            paths.append(start)
+            programs += _stored_arrays(start, part)
+            continue
+        for path in maps:
             paths.append((*start, *path))
-            programs += _stored_arrays((*start, *path), subterm_at(part, path))
+            outer_map = pattern_arguments(subterm_at(part, path), "map")
+            assert outer_map is not None
+            programs += _stored_arrays((*start, *path, 1), outer_map[1])
+    paths += _named_views(program)
     return sorted(paths, key=len, reverse=True)
 
 
-def _stored_arrays(path: Path, outer_map: Term) -> Iterator[tuple[Path, Term]]:
-    """Yield the arrays that are stored before a map reads them."""
-    arguments = pattern_arguments(outer_map, "map")
-    assert arguments is not None
-    stack: list[tuple[Path, Term]] = [((*path, 1), arguments[1])]
+def _named_views(program: Term) -> Iterator[Path]:
+    """Yield the views that a program names, and so stores, outside of loops."""
+    stack: list[tuple[Path, Term]] = [((), program)]
+    while stack:
+        path, term = stack.pop()
+        if isinstance(term, Lambda | DepLambda):
+            stack.append(((*path, 0), term.children[0]))
+        elif (arguments := pattern_arguments(term, "let")) is not None:
+            value, body = arguments
+            is_map = () in outermost_maps(value)
+            if isinstance(value, Apply) and not is_map and is_free_to_read(value, COPIED):
+                yield (*path, 0, 1)
+            stack.append(((*path, 1), body))
+
+
+def _stored_arrays(path: Path, array: Term) -> Iterator[tuple[Path, Term]]:
+    """Yield the arrays that are stored before an array is read."""
+    stack: list[tuple[Path, Term]] = [(path, array)]
     while stack:
         place, term = stack.pop()
         if (stored := pattern_arguments(term, "toMem")) is not None:
@@ -105,6 +127,8 @@ def _inner_map(path: Path, function: Term) -> Path | None:
 
 
 STORED = ("toMem",)
+COPIED = (*STORED, "at")
+"""Patterns in arrays that are copied: stored arrays, and rows of arrays."""
 VIEWS = ("join", "split", "transpose", "reverse", "map")
 """Patterns that only rearrange the array that a map computes; maps of such patterns do, too."""
 

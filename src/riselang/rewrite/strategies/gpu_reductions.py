@@ -18,7 +18,8 @@ from riselang.term.nodes import Term, subterms
 
 REDUCING_THREADS = 256
 """The threads of a block that reduces a row."""
-MAX_THREADS = 1024
+MIN_THREADS, MAX_THREADS = 64, 1024
+ELEMENT_BYTES = 4
 LANES = 4
 """The elements that a thread loads at once."""
 COLUMN_THREADS, COLUMNS = 64, 32
@@ -64,13 +65,24 @@ def columns_by_blocks(threads: int, columns: int) -> Strategy:
 
 
 def choose_threads(term: Term) -> int:
-    """Return the number of threads for the reductions in a row: 256, or those that store a row."""
-    assert isinstance(term.type, ArrayType)
-    row = term.type.element
-    if not isinstance(row, ArrayType) or not row.length.is_constant:
-        return REDUCING_THREADS
-    threads = MAX_THREADS
-    while threads > REDUCING_THREADS and row.length.constant % (threads * LANES):
+    """Return the number of threads for the reductions in a row: 256, or those that store a row.
+
+    Short rows are reduced by fewer threads, so that each of them has elements.
+    """
+    shortest = min(
+        (length for part in subterms(term) if (length := _reduction_length(part)) is not None),
+        default=MAX_THREADS * LANES,
+    )
+    row = term.type
+    while isinstance(row, ArrayType) and isinstance(row.element, ArrayType):
+        row = row.element
+    is_stored = isinstance(term.type, ArrayType) and row is not term.type
+    assert isinstance(row, ArrayType)
+    threads = MAX_THREADS if is_stored and row.length.is_constant else REDUCING_THREADS
+    stored = row.length.constant if is_stored and row.length.is_constant else 0
+    while threads > REDUCING_THREADS and stored % (threads * LANES):
+        threads //= 2
+    while threads > MIN_THREADS and shortest % (threads * LANES):
         threads //= 2
     return threads
 
@@ -84,12 +96,17 @@ def reduces_rows(term: Term) -> bool:
 
 
 def _is_long_reduction(term: Term) -> bool:
+    return _reduction_length(term) is not None
+
+
+def _reduction_length(term: Term) -> int | None:
+    """Return the length of a reduction of 4-byte scalars that the threads of a block can share."""
     arguments = pattern_arguments(term, "reduce")
     if arguments is None or not isinstance(arguments[1].type, ScalarType):
-        return False
+        return None
     xs = arguments[2].type
     assert isinstance(xs, ArrayType)
-    is_vector = bytes_of(arguments[1].type) == LANES
-    length = xs.length
-    width = REDUCING_THREADS * LANES
-    return is_vector and length.is_constant and length.constant > 0 and length.constant % width == 0
+    if bytes_of(arguments[1].type) != ELEMENT_BYTES or not xs.length.is_constant:
+        return None
+    length = xs.length.constant
+    return length if length > 0 and length % (MIN_THREADS * LANES) == 0 else None
