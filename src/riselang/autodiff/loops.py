@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from riselang.autodiff.building import Builder, arguments_of
 from riselang.autodiff.copying import copy_nodes
-from riselang.dialects.rise.pattern_registry import ZIP
+from riselang.autodiff.costs import is_cheap_expansion
+from riselang.dialects.rise.pattern_registry import MAP, ZIP
 from riselang.dialects.rise.types import element_of
 from riselang.nat import Nat
 from riselang.term import build
@@ -35,6 +36,7 @@ class Loop:
         self._elements: dict[Node, Node] = {}
         self._maps: dict[Node, Node] = {}
         self._hoisted: dict[Node, Node] = {}
+        self._applied: dict[tuple[Node, Node], Node] = {}
 
     def element(self, xs: Node, name: str | None = None) -> Node:
         """Return the elements of an array, which is a node of an outer scope: a variable, or a pair
@@ -44,12 +46,24 @@ class Loop:
             parts = [self.element(each, name) for each in zipped]
             with self._builder.in_scope(self.scope):
                 return self._builder.pair(*parts)
+        computed = arguments_of(xs, MAP)
+        if computed is not None and is_cheap_expansion(xs, *computed):
+            return self._apply(*computed)
         if xs not in self._elements:
             type = element_of(xs.type)
             variable = self._builder.variable(type, name or self._name, self.scope)
             self._elements[xs] = variable
             self.arrays[variable] = xs
         return self._elements[xs]
+
+    def _apply(self, function: Node, xs: Node) -> Node:
+        """Return the element of a mapped array, computed in the scope of this loop."""
+        key = (function, xs)
+        if key not in self._applied:
+            assert isinstance(function, build.Function)
+            values: dict[Node, Node] = {function.parameters[0]: self.element(xs)}
+            self._applied[key] = copy_nodes(function.body, function.inner, self.scope, values)
+        return self._applied[key]
 
     def map(self, body: Node) -> Node:
         """Return the array of the values of a node of this scope, in all iterations."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from riselang.autodiff.building import Builder
 from riselang.autodiff.contributions import Contribution, Nest, Sparse, nest_of
+from riselang.autodiff.costs import EXPENSIVE_OPS
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, Value
 from riselang.autodiff.loops import Loop
 from riselang.autodiff.nests import Nests
-from riselang.autodiff.reverse_scans import EXPENSIVE_OPS
 from riselang.autodiff.scalar_derivatives import partials_of, scale
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, TupleType

@@ -6,30 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from riselang.autodiff.building import Builder, arguments_of
 from riselang.autodiff.copying import copy_nodes
+from riselang.autodiff.costs import frontier, is_expensive, nodes_inside
 from riselang.autodiff.loops import Loop, nodes_in
 from riselang.dialects.rise import pattern_registry as patterns
-from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import (
-    DepFunType,
-    FunType,
     RiseType,
     element_of,
     index,
-    is_float,
-    leaves,
 )
 from riselang.nat import Nat
 from riselang.term import build
 from riselang.term.build import Node
-from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
-EXPENSIVE_OPS = frozenset({"arith.divf", "math.sqrt", *LIBRARY_FUNCTIONS})
-"""The ops whose results are read from memory rather than computed again."""
-CHEAP_PATTERNS = frozenset({
-    patterns.MAP, patterns.GENERATE, patterns.TUPLE, patterns.UPDATE_AT, patterns.CLAMP_IDX,
-    patterns.CHECK_IDX, patterns.FROM_IDX, patterns.SIZE_OF,
-})  # fmt: skip
-"""The patterns, other than views, that take no time of their own."""
 ReadForward = Callable[[Sequence[Node]], Sequence[Node]]
 """Returns the arrays of values that the steps of the program compute."""
 
@@ -67,7 +55,7 @@ class ReverseScan(Loop):
         """Set the values of the carried variables after an iteration, and the node of the body
         that the program itself computes."""
         self._results = list(results)
-        self._computed = _nodes_inside(computed, self.scope)
+        self._computed = nodes_inside(computed, self.scope)
         self._read_forward = read_forward
 
     def map_all(self, bodies: Sequence[Node]) -> list[Node]:
@@ -115,7 +103,7 @@ class ReverseScan(Loop):
 
     def _used(self, body: Node) -> list[Node]:
         """Return the variables and stored values that a node is computed from."""
-        used = _frontier([body], self.scope, lambda node: node in self.arrays)
+        used = frontier([body], self.scope, lambda node: node in self.arrays)
         return [each for each in self.arrays if each in used]
 
     def _run(self, emitted: Sequence[Node]) -> list[Node]:
@@ -146,69 +134,9 @@ class ReverseScan(Loop):
         """Read the values that the program computes, and that these nodes need, from arrays."""
 
         def is_stored(node: Node) -> bool:
-            return node is self.total or (node in self._computed and _is_expensive(node))
+            return node is self.total or (node in self._computed and is_expensive(node))
 
-        needed = _frontier(roots, self.scope, lambda node: node in self.arrays or is_stored(node))
+        needed = frontier(roots, self.scope, lambda node: node in self.arrays or is_stored(node))
         nodes = [each for each in needed if each not in self.arrays]
         if nodes:
             self.arrays.update(zip(nodes, self._read_forward(nodes), strict=True))
-
-
-def _frontier(
-    roots: Sequence[Node], scope: build.Scope, is_leaf: Callable[[Node], bool]
-) -> dict[Node, None]:
-    """Return the first nodes below these that satisfy a condition, within a scope."""
-    found: dict[Node, None] = {}
-    seen: set[Node] = set()
-    stack = list(reversed(roots))
-    while stack:
-        node = stack.pop()
-        if node in seen or not _is_inside(node, scope):
-            continue
-        seen.add(node)
-        if is_leaf(node):
-            found[node] = None
-        else:
-            stack.extend(reversed(node.children))
-    return found
-
-
-def _nodes_inside(root: Node, scope: build.Scope) -> set[Node]:
-    """Return the nodes of a scope that a node is computed from."""
-    nodes: set[Node] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node not in nodes and _is_inside(node, scope):
-            nodes.add(node)
-            stack.extend(node.children)
-    return {each for each in nodes if each.scope is scope}
-
-
-def _is_inside(node: Node, scope: build.Scope) -> bool:
-    current = node.scope
-    while current is not None and current is not scope:
-        current = current.parent
-    return current is scope or isinstance(node, build.PatternUse)
-
-
-def _is_expensive(root: Node) -> bool:
-    """Return whether a value consists of floats, and is not cheap to compute from its operands."""
-    if isinstance(root.type, FunType | DepFunType):
-        return False
-    if not all(is_float(leaf) for _, leaf in leaves(root.type)):
-        return False
-    if _is_expensive_step(root):
-        return True
-    functions = [each for each in root.children if isinstance(each, build.Function)]
-    return any(_frontier([each.body], each.inner, _is_expensive_step) for each in functions)
-
-
-def _is_expensive_step(node: Node) -> bool:
-    if isinstance(node, build.Operation):
-        return node.op in EXPENSIVE_OPS
-    if isinstance(node, build.Application):
-        spec = node.function.spec if isinstance(node.function, build.PatternUse) else None
-        is_cheap = spec is not None and (spec.role is Role.VIEW or spec in CHEAP_PATTERNS)
-        return not is_cheap
-    return isinstance(node, build.Foreign)
