@@ -24,6 +24,7 @@ from riselang.autodiff.evaluation import (
 )
 from riselang.autodiff.reverse import Evaluate, Reverse, Values
 from riselang.autodiff.reverse_scans import ReverseScan
+from riselang.dialects.rise.pattern_registry import REDUCE_PAR
 from riselang.dialects.rise.types import RiseType, element_of, index, is_float, leaves
 from riselang.nat import Nat
 from riselang.term.build import Node
@@ -217,11 +218,15 @@ class Accumulation:
             total = builder.unpack(state, 1 + count)[-1]
             return loop.copy(body, {loop.total: total, **loop.element_parts(self.xs.node, element)})
 
-        start = builder.tuple([*(builder.zeros(each.type) for each in needed), self.start.node])
+        firsts = [
+            self.start.node if each is loop.total else builder.zeros(each.type) for each in needed
+        ]
+        start = builder.tuple([*firsts, self.start.node])
         types = [start.type, element_of(self.xs.type)]
         function = builder.function(types, ["state", "x"], step)
         *arrays, totals = builder.unzip_all(builder.scan(function, start, self.xs.node), 1 + count)
-        if is_positive:
+        if is_positive and self.source.spec is not REDUCE_PAR:
+            # A parallel reduction has an order of its own.
             self._read_result(totals)
         return arrays
 

@@ -379,9 +379,11 @@ class Builder:
     # Values of every type
 
     def zeros(self, type: RiseType) -> Node:
-        """Return the zero of a type that consists of numbers."""
+        """Return the zero of a type that consists of numbers and indices."""
         if isinstance(type, ScalarType):
             return self.number(0, type)
+        if isinstance(type, IdxType):
+            return self.clamp_idx(type.bound, self.number(0, index))
         if isinstance(type, TupleType):
             first, second = components(type)
             return self.pair(self.zeros(first), self.zeros(second))
