@@ -36,6 +36,10 @@ PIECES_PER_THREAD = 4
 """The number of pieces that a thread computes, so that a thread on a busy core takes fewer."""
 IMBALANCE = 0.2
 """The fraction of the time of a piece that threads wait for the last one."""
+COPY, SHARED_COPY, OWN_COPY = 3, 12, 8
+"""Cycles to pack a vector of columns: on CPUs that need prefetches, they grow with the number of
+threads that read it, because each of their caches contains its line, unless a thread packs the
+columns of its own piece."""
 DEPTH_MULTIPLE = 8
 """The number of products in a chunk is a multiple of this, so that they are packed in vectors."""
 PREFETCHED_PER_CYCLE, ROWS_PER_CYCLE = 96, 64
@@ -273,6 +277,7 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
             elif is_packed and is_prefetched(machine):
                 tiles = _prefetched(tiles, shape, machine, ahead=ahead)
                 yield from _pieces(tiles, shape, machine)
+                yield from _own_pieces(tiles, shape, machine)
             elif is_prefetched(machine):
                 tiles = replace(tiles, columns_ahead=_products_ahead(tiles.columns, shape))
             yield tiles
@@ -295,6 +300,30 @@ def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tile
     for count in range(2, PIECES_PER_THREAD + 1):
         if column_tiles % count == 0:
             yield replace(tiles, piece=column_tiles // count)
+
+
+def _own_pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
+    """Yield tiles whose pieces have columns that are packed where they are used: the rows and the
+    columns of a piece stay in the L2 cache."""
+    if machine.cores == 1 or not shape.is_parallel or tiles.depth:
+        return
+    row_tiles = _ceil_div(shape.rows, tiles.rows)
+    column_tiles = _ceil_div(shape.columns, tiles.columns)
+    line_bytes, max_bytes = shape.depth * shape.bytes, machine.cache_bytes(2) // 2
+    for block in _halves(row_tiles):
+        for piece in _halves(column_tiles):
+            pieces = _ceil_div(row_tiles, block) * (column_tiles // piece)
+            is_near = max(block * tiles.rows, piece * tiles.columns) * line_bytes <= max_bytes
+            if is_near and machine.cores <= pieces <= PIECES_PER_THREAD * machine.cores:
+                yield replace(tiles, block=block, piece=piece, packs_pieces=True)
+
+
+def _halves(count: int) -> Iterator[int]:
+    """Yield a number of tiles, half of it, and so on while it is even."""
+    yield count
+    while count % 2 == 0:
+        count //= 2
+        yield count
 
 
 def is_prefetched(machine: Machine) -> bool:
@@ -426,9 +455,16 @@ def _cycles(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bool =
     """Estimate the cycles of the core with the most work."""
     column_tiles = _ceil_div(shape.columns, tiles.columns)
     copied_vectors = shape.depth * column_tiles * tiles.vectors
-    is_copied = tiles.is_packed and not ahead
-    copies: float = 3 * _blocks_per_core(copied_vectors, shape, machine) if is_copied else 0
     pieces = column_tiles // tiles.piece if tiles.piece else 1
+    copies: float = 0
+    if tiles.packs_pieces:
+        all_pieces = _ceil_div(_ceil_div(shape.rows, tiles.rows), tiles.block) * pieces
+        piece_vectors = shape.depth * tiles.piece * tiles.vectors
+        copies = OWN_COPY * _blocks_per_core(all_pieces, shape, machine) * piece_vectors
+    elif tiles.is_packed and not ahead:
+        is_shared = is_prefetched(machine) and shape.is_parallel and not tiles.is_by_columns
+        cost = max(COPY, SHARED_COPY * machine.cores) if is_shared and machine.cores > 1 else COPY
+        copies = cost * _blocks_per_core(copied_vectors, shape, machine)
     if tiles.rows_ahead:
         elements = _blocks_per_core(shape.rows * shape.depth * pieces, shape, machine)
         square = square_lanes(tiles.rows, tiles.lanes) if tiles.is_transposed else 1
@@ -485,7 +521,7 @@ def _stall_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
         stall = column_bytes / PREFETCHED_PER_CYCLE
         if tiles.packs_rows:
             stall += tiles.rows * shape.bytes / ROWS_PER_CYCLE
-        if tiles.is_by_columns or _columns_are_near(shape, machine):
+        if tiles.is_by_columns or tiles.packs_pieces or _columns_are_near(shape, machine):
             return stall
         return stall + column_bytes / (tiles.block * FAR_BYTES_PER_CYCLE)
     capacity, line = machine.cache_bytes(1) * 7 // 8, shape.depth * shape.bytes
