@@ -15,7 +15,8 @@ from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import streamed_tiles
-from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
+from riselang.rewrite.strategies.tile_sizes import choose_tiles
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine
 from riselang.term.nodes import Lambda, Term

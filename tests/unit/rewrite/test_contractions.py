@@ -21,7 +21,8 @@ from riselang.rewrite.strategies.matmul import goto
 from riselang.rewrite.strategies.matmul_shapes import matmul_shape
 from riselang.rewrite.strategies.panels import Panels, panel_tiles
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
+from riselang.rewrite.strategies.tile_sizes import choose_tiles
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import Machine, assume_machine
 from riselang.term.nodes import Lambda
@@ -99,6 +100,25 @@ def test_any_tiles(tiles: Sizes, packed: bool, in_parallel: bool) -> None:
 def test_threads_share_pieces(form: str, packs_rows: bool, piece: int) -> None:
     tiled = register_tiles(4, 8, 8, block=2, packs_rows=packs_rows, piece=piece, columns_ahead=2)
     check(form, (29, 31, 44), fuse() >> top_down(tiled))
+
+
+@pytest.mark.parametrize(
+    ("form", "packs_rows", "piece"), each_once(FORMS, [False, True], [1, 2, 3]), ids=str
+)
+def test_threads_pack_their_own_pieces(form: str, packs_rows: bool, piece: int) -> None:
+    tiled = register_tiles(
+        4, 8, 8, block=2, packs_rows=packs_rows, piece=piece, packs_pieces=True, columns_ahead=2
+    )
+    check(form, (29, 31, 44), fuse() >> top_down(tiled))
+
+
+def test_pieces_are_packed_inside_of_the_only_parallel_loop() -> None:
+    for packs_pieces, loops in ((False, 2), (True, 1)):
+        tiled = register_tiles(
+            4, 8, 8, block=2, packs_rows=False, piece=2, packs_pieces=packs_pieces
+        )
+        kernel = TermKernel("f", parse_term(PRODUCT), strategy=fuse() >> top_down(tiled))
+        assert kernel.lower().as_text("notation").count("mapPar") == loops
 
 
 def test_pieces_are_one_loop() -> None:
@@ -288,6 +308,7 @@ def test_threads_share_pieces_of_rows_and_columns(cores: int) -> None:
         machine = Machine(64, 32, caches=LARGE_CACHE, cores=cores)
         tiles = choose_tiles(MatmulShape(size, size, size, 4), machine)
         assert bool(tiles.piece) == (cores > 1)
+        assert tiles.packs_pieces == (cores > 1 and size < 2048)
         if cores > 1:
             blocks = -(-size // (tiles.rows * tiles.block))
             pieces = blocks * size // (tiles.columns * tiles.piece)

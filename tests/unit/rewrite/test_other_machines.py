@@ -19,7 +19,8 @@ from riselang.notation.program import parse_term
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.contractions import strategy_for_tiles
 from riselang.rewrite.strategies.schedules import fuse
-from riselang.rewrite.strategies.tile_sizes import MatmulShape, Tiles, choose_tiles
+from riselang.rewrite.strategies.tile_sizes import choose_tiles
+from riselang.rewrite.strategies.tiles import MatmulShape, Tiles
 from riselang.rewrite.traversals import top_down
 from riselang.support.machine import assume_machine, this_machine
 from support.machines import MACHINES, assembly_for, unresolved

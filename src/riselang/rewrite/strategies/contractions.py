@@ -68,19 +68,17 @@ from riselang.rewrite.strategies.skinny_matmul import (
     streamed_rows,
     streamed_tiles,
 )
+from riselang.rewrite.strategies.tile_costs import square_lanes
 from riselang.rewrite.strategies.tile_sizes import (
     FEW_ROWS,
-    MIN_PARALLEL_PRODUCTS,
     ROWS_AT_ONCE,
     VECTORS_AT_ONCE,
-    MatmulShape,
-    Tiles,
     choose_common_tiles,
     choose_tiles,
     columns_per_thread,
     is_streamed,
-    square_lanes,
 )
+from riselang.rewrite.strategies.tiles import MIN_PARALLEL_PRODUCTS, MatmulShape, Tiles
 from riselang.rewrite.strategies.transposition import TransposeMostInSquares
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, function, inside

@@ -28,7 +28,7 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.strategies.tile_sizes import MIN_PARALLEL_PRODUCTS
+from riselang.rewrite.strategies.tiles import MIN_PARALLEL_PRODUCTS
 from riselang.rewrite.term_parts import pattern_arguments, view_source
 from riselang.rewrite.traversals import argument, function
 from riselang.support.machine import Machine, this_machine

@@ -44,12 +44,8 @@ from riselang.rewrite.strategies.skinny_matmul import (
     streamed_reductions,
 )
 from riselang.rewrite.strategies.threads import parallel_outermost
-from riselang.rewrite.strategies.tile_sizes import (
-    MIN_PARALLEL_PRODUCTS,
-    ROWS_AT_ONCE,
-    MatmulShape,
-    columns_per_thread,
-)
+from riselang.rewrite.strategies.tile_sizes import ROWS_AT_ONCE, columns_per_thread
+from riselang.rewrite.strategies.tiles import MIN_PARALLEL_PRODUCTS, MatmulShape
 from riselang.rewrite.strategies.transposed_copies import (
     choose_transpose_tiles,
     result_of,

@@ -36,7 +36,7 @@ from riselang.rewrite.strategies.schedules import (
     sequential,
     split,
 )
-from riselang.rewrite.strategies.tile_sizes import MatmulShape
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, normalize
 from riselang.support.machine import Machine

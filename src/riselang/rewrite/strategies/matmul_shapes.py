@@ -11,7 +11,7 @@ from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, components
 from riselang.nat import Nat
 from riselang.rewrite.strategies.epilogues import reduction_in
-from riselang.rewrite.strategies.tile_sizes import MatmulShape
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.term_parts import abstract_over, pattern_arguments, view_source
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
 from riselang.term.substitution import mentions

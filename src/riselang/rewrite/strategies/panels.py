@@ -21,11 +21,9 @@ from riselang.rewrite.strategies.schedules import (
     tile,
     vectorize,
 )
-from riselang.rewrite.strategies.tile_sizes import (
-    MatmulShape,
-    can_load_rows_in_vectors,
-    register_count,
-)
+from riselang.rewrite.strategies.tile_costs import can_load_rows_in_vectors
+from riselang.rewrite.strategies.tile_sizes import register_count
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.support.machine import Machine
 from riselang.term.nodes import Bound, Term

@@ -24,7 +24,8 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.tactics.matrix_products import MatrixProduct
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.strategies.matmul import goto
-from riselang.rewrite.strategies.tile_sizes import MatmulShape, choose_tiles
+from riselang.rewrite.strategies.tile_sizes import choose_tiles
+from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.runtime.arrays import Array, address
 from riselang.support.lazy import cached_property
 from riselang.support.machine import this_machine
