@@ -12,11 +12,12 @@ from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
 from riselang.api.complex_arrays import view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
+from riselang.compiler.tuned_strategies import choose_strategy
 from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Setting, Strategy
-from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.default import DEFAULT, TUNED
 from riselang.runtime.arrays import Array
 from riselang.runtime.artifact import Buffer
 from riselang.runtime.executable import Executable
@@ -47,7 +48,8 @@ def resolve_strategy(
 ) -> Strategy | None:
     """Return a strategy that is given as a value, as text or as the name of a `.strategy` file.
 
-    `"none"` disables rewriting; `"default"` is the default strategy.
+    `"none"` disables rewriting; `"default"` is the default strategy; `"tuned"` is the one that the
+    tuning database has for a program.
     """
     if strategy is None:
         return fallback
@@ -62,7 +64,11 @@ def resolve_strategy(
     return read_strategy(strategy)
 
 
-STRATEGY_KEYWORDS: Mapping[object, Strategy | None] = {"none": None, "default": DEFAULT}
+STRATEGY_KEYWORDS: Mapping[object, Strategy | None] = {
+    "none": None,
+    "default": DEFAULT,
+    "tuned": TUNED,
+}
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,14 @@ class Lowered:
     _compile_times: list[float] = field(default_factory=list[float])
 
     @cached_property
+    def _strategy(self) -> Strategy | None:
+        """The strategy to apply: for the default one, a tuned one if there is one."""
+        return choose_strategy(self.strategy, self.source, self.options)
+
+    @cached_property
     @hold_forks()
     def _rewrite_result(self) -> RewrittenProgram:
-        return rewrite(self._program, self.strategy, self.options)
+        return rewrite(self._program, self._strategy, self.options)
 
     @property
     def _program(self) -> Program:
@@ -122,7 +133,7 @@ class Lowered:
     @with_deep_stack
     def _may_use_default_strategy(self) -> bool:
         """Whether the default strategy may rewrite this program."""
-        is_default = self.strategy is DEFAULT and self.options.loops != GPU
+        is_default = self._strategy is DEFAULT and self.options.loops != GPU
         return is_default and should_rewrite(DEFAULT, self.source, self.options)
 
     @property
@@ -149,7 +160,7 @@ class Lowered:
         """
         from riselang.rewrite.staging import split_by_known_parameters
 
-        result = rewrite(self._program, self.strategy, self.options, precompute=True)
+        result = rewrite(self._program, self._strategy, self.options, precompute=True)
         term = self.source if result.derivation is None else result.derivation.end
         split = split_by_known_parameters(term, parameters, known)
         if split is None:
@@ -198,7 +209,7 @@ class Lowered:
         from riselang.rewrite.strategies.explanation import explain_default, explain_derivation
 
         setting = Setting(self.options.float)
-        if self.strategy is not DEFAULT or self.options.loops == GPU:
+        if self._strategy is not DEFAULT or self.options.loops == GPU:
             return "\n".join(explain_derivation(self.term, self.derivation, setting))
         start = self.term if self.derivation is None else self.derivation.start
         return "\n".join(explain_default(start, self.derivation, setting))
@@ -233,8 +244,8 @@ class Lowered:
         if self._may_use_default_strategy:
             # The default strategy depends only on the machine, so the key needs no derivation.
             return term_key(self.source, self.name, self.results, self.options, str(DEFAULT))
-        may_apply = self.strategy is not None and should_rewrite(
-            self.strategy, self.source, self.options
+        may_apply = self._strategy is not None and should_rewrite(
+            self._strategy, self.source, self.options
         )
         is_derived = may_apply and self.derivation is not None
         options = replace(self.options, contracted=self.options.contracted or is_derived)

@@ -53,6 +53,20 @@ def is_large(term: Term) -> bool:
 DEFAULT = Default()
 
 
+@dataclass(frozen=True, repr=False)
+class Tuned(Strategy):
+    """The strategy that the tuning database has for a program; it stands for that strategy."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return DEFAULT.run(term, setting)
+
+    def __str__(self) -> str:
+        return "tuned"
+
+
+TUNED = Tuned()
+
+
 @with_deep_stack
 def default_derivation(term: Term, setting: Setting) -> Derivation | None:
     """Rewrite a program that has no strategy; return None if it stays unchanged."""

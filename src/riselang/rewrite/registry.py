@@ -11,8 +11,9 @@ from typing import Any, ParamSpec
 
 from riselang.rewrite.combinators import Named, choice, fail, id_, not_, repeat, seq, try_
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.parameters import alternatives, multiples, open_call, param, powers_of_two
 from riselang.rewrite.rule import RULES
-from riselang.rewrite.selectors import innermost, loop, nth, outermost
+from riselang.rewrite.selectors import innermost, loop, nth, outermost, path
 from riselang.rewrite.traversals import (
     all_,
     argument,
@@ -38,6 +39,7 @@ STRATEGY_MODULES = (
     "schedules", "contractions", "dot_products", "skinny_matmul", "reduction_schedules", "matmul",
     "convolution", "stencils", "images", "threads", "transposed_copies", "convolution_tiles",
     "gpu_mapping", "gpu", "gpu_tensor_cores", "gpu_reductions", "loops_in_lanes",
+    "default_schedule",
 )  # fmt: skip
 
 
@@ -62,6 +64,8 @@ def schedule(make: Callable[P, Strategy]) -> Callable[P, Strategy]:
 
     @wraps(make)
     def make_named(*args: P.args, **kwargs: P.kwargs) -> Strategy:
+        if (open_strategy := open_call(name, args, kwargs)) is not None:
+            return open_strategy
         arguments = [repr(each) for each in args]
         arguments += [f"{name}={value!r}" for name, value in kwargs.items()]
         return Named(f"{name}({', '.join(arguments)})", make(*args, **kwargs))
@@ -131,7 +135,14 @@ def names_by_kind() -> dict[str, dict[str, Any]]:
             "normalize": normalize, "all": all_, "some": some, "one": one, "body": body,
             "function": function, "argument": argument, "inside": inside,
         },
-        "addresses": {"outermost": outermost, "innermost": innermost, "nth": nth, "loop": loop},
+        "parameters": {
+            "param": param, "alternatives": alternatives, "powers_of_two": powers_of_two,
+            "multiples": multiples,
+        },
+        "addresses": {
+            "outermost": outermost, "innermost": innermost, "nth": nth, "loop": loop,
+            "path": path,
+        },
         "normal forms": {
             "data_flow_normal_form": data_flow_normal_form,
             "beta_eta_normal_form": beta_eta_normal_form,

@@ -26,6 +26,7 @@ from riselang.rewrite.core import (
 from riselang.rewrite.law_definition import Definition
 from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch, may_match
 from riselang.rewrite.laws import UNKNOWN, Form, Law
+from riselang.rewrite.parameters import open_call
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.lazy import cached_property
@@ -94,8 +95,10 @@ class Rule(Strategy):
     head: str | None = field(default=None, compare=False)
     """The head pattern of the terms it applies to, "" for none, if the law does not say."""
 
-    def __call__(self, *values: Value, **named: Value) -> Rule:
+    def __call__(self, *values: Value, **named: Value) -> Strategy:
         """Return the rule with arguments for its parameters."""
+        if (open_strategy := open_call(self.name, values, named)) is not None:
+            return open_strategy
         if len(values) > len(self.parameters):
             raise UserError(
                 f"{self.name} takes {_format_parameters(self.parameters)}, but got {len(values)}"

@@ -78,6 +78,26 @@ class Loop(Selector):
 
 
 @dataclass(frozen=True)
+class Position(Selector):
+    """The subterm at a path."""
+
+    path: Path
+
+    def find(self, term: Term) -> tuple[Path, Term] | None:
+        for index in self.path:
+            if index >= len(term.children):
+                return None
+            term = term.children[index]
+        return self.path, term
+
+    def __str__(self) -> str:
+        return f"path({'.'.join(map(str, self.path))!r})"
+
+    def failure_reason(self) -> str:
+        return f"the program has no subterm at {'.'.join(map(str, self.path)) or 'the top'}"
+
+
+@dataclass(frozen=True)
 class Address(Selector):
     """An application of a pattern, and which one of several."""
 
@@ -179,6 +199,14 @@ def loop(number: int) -> Loop:
     if number < 1:
         raise UserError(f"loops are counted from 1, but found {number}")
     return Loop(number)
+
+
+def path(indices: str) -> Position:
+    """The subterm at a path, which `rise derive` prints, such as `path("0.0.1")`."""
+    parts = indices.split(".") if indices else []
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UserError(f"expected a path such as '0.0.1', but found {indices!r}")
+    return Position(tuple(map(int, parts)))
 
 
 def _make_address(

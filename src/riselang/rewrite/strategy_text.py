@@ -15,6 +15,7 @@ from typing import Any
 
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
+from riselang.rewrite.parameters import Parameter
 from riselang.rewrite.registry import vocabulary
 from riselang.rewrite.selectors import Selector
 from riselang.support.errors import SourceLocation, UserError
@@ -41,7 +42,7 @@ TYPE_NAMES: Mapping[str, str] = {
 
 def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
     """Parse a strategy; `name` is the file name in errors."""
-    reader = _Reader(name, _KEYWORDS.sub(lambda match: f"{match[1]}_", text), vocabulary())
+    reader = _Reader(name, escape_keywords(text), vocabulary())
     if len(text) > MAX_CHARACTERS:
         raise reader.error_at(1, 1, f"a strategy has at most {MAX_CHARACTERS} characters")
     try:
@@ -53,6 +54,11 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
         raise reader.error_at(line, column, f"this is not a strategy: {detail}") from None
     reader.check_depth(module)
     return reader.read_module(module)
+
+
+def escape_keywords(text: str) -> str:
+    """Append an underscore to names that are keywords in Python, so that Python can parse them."""
+    return _KEYWORDS.sub(lambda match: f"{match[1]}_", text)
 
 
 class _Reader:
@@ -183,6 +189,8 @@ class _Reader:
             kind for part in expected if part in PARAMETER_TYPES for kind in PARAMETER_TYPES[part]
         )
         for item in values:
+            if isinstance(item, Parameter):
+                continue
             if types and (not isinstance(item, types) or isinstance(item, bool)):
                 type_names = " or ".join(
                     TYPE_NAMES[part] for part in expected if part in TYPE_NAMES

@@ -60,6 +60,12 @@ CACHE_DIR = Setting(
 CACHE_SIZE = Setting(
     "cache_size", "RISE_CACHE_SIZE", "1024", "maximum size of the kernel cache in MiB"
 )
+TUNING_DATABASE = Setting(
+    "tuning_database",
+    "RISE_TUNING_DATABASE",
+    "",
+    "the file with tuned strategies; default: tuning.sqlite in the folder of the kernel cache",
+)
 GPU_TARGET = Setting(
     "gpu_target",
     "RISE_GPU_TARGET",
@@ -103,6 +109,7 @@ SETTINGS = (
     CACHE,
     CACHE_DIR,
     CACHE_SIZE,
+    TUNING_DATABASE,
     GPU_TARGET,
     TEMPORARY_POOL,
     LOG_COMPILES,
@@ -143,6 +150,12 @@ def cache_folder() -> Path:
 def cache_limit() -> int:
     """Return the maximum size of the kernel cache in bytes."""
     return _natural_value(CACHE_SIZE) << 20
+
+
+def tuning_database() -> Path:
+    """Return the file with tuned strategies."""
+    path = TUNING_DATABASE.value()
+    return Path(path) if path else cache_folder() / "tuning.sqlite"
 
 
 def temporary_pool_bytes() -> int:

@@ -6,20 +6,17 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from riselang.api.kernel import Kernel
 from riselang.runtime.arrays import Array
 from riselang.runtime.executable import Executable
+from riselang.support.comparison import are_close, flatten_results
 from riselang.tools.calls import function_arguments, kernel_inputs, select_function
 from riselang.tools.options import compiler_choices
 from riselang.tools.source_files import KernelFile, read_source
-
-TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
-"""Relative tolerances, since programs may sum in any order; shorter floats have the last one."""
-OTHER_TOLERANCE = 2e-2
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def prepare_program(file: str, function: str | None, options: argparse.Namespace
 
 def _kernel_program(file: str, kernel: Kernel, options: argparse.Namespace) -> BenchProgram:
     arrays, sizes = kernel_inputs(kernel, options.inputs, options.size)
-    results = _flatten_results(kernel.call(arrays, sizes))
+    results = flatten_results(kernel.call(arrays, sizes))
     # The fast call needs all sizes to be determined by the shapes of the arrays.
     all_sizes = kernel.sizes_of(dict(zip(kernel.names, arrays, strict=True)))
     is_known = sizes.keys() <= all_sizes.keys()
@@ -93,25 +90,6 @@ def _make_program(
     )
 
 
-def _flatten_results(result: Any) -> list[Array]:
-    if isinstance(result, tuple):
-        return [array for part in cast(tuple[Any, ...], result) for array in _flatten_results(part)]
-    return [np.asarray(result)]
-
-
 def have_equal_results(first: BenchProgram, second: BenchProgram) -> bool:
     """Return whether the results of two programs are equal up to rounding."""
-    return len(first.results) == len(second.results) and all(
-        _are_close(a, b) for a, b in zip(first.results, second.results, strict=True)
-    )
-
-
-def _are_close(first: Array, second: Array) -> bool:
-    if first.shape != second.shape:
-        return False
-    if first.dtype.kind in "iub":
-        return bool(np.array_equal(first, second))
-    tolerance = TOLERANCES.get(first.dtype.name, OTHER_TOLERANCE)
-    wide, other_wide = first.astype(np.float64), second.astype(np.float64)
-    scale = float(np.max(np.abs(wide), initial=0.0, where=np.isfinite(wide)))
-    return bool(np.allclose(wide, other_wide, tolerance, tolerance * scale, equal_nan=True))
+    return are_close(first.results, second.results)

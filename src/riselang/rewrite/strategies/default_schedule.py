@@ -17,6 +17,7 @@ from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at, written_paths
+from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.side_conditions import may_reorder
@@ -307,11 +308,16 @@ _fuse_epilogues = everywhere(FuseEpilogue(_is_matmul))
 _name_stored = everywhere(name_stored)
 # The results of a matrix multiplication inside a loop are stored before the loop uses them.
 _split_matmuls = repeat(top_down(KernelFission(_is_matmul)))
-prepare_computations: Strategy = (
-    _fuse_reductions >> _split_matmuls >> try_(_fuse_epilogues) >> _name_stored
-)
-"""Rewrites a program so that its computations can be recognized."""
-_schedule_computations = prepare_computations >> choice(
+_prepare_computations = _fuse_reductions >> _split_matmuls >> try_(_fuse_epilogues) >> _name_stored
+
+
+@schedule
+def prepare_computations() -> Strategy:
+    """Rewrites a program so that the default strategy recognizes its computations."""
+    return try_(select_sorted) >> _prepare_computations
+
+
+_schedule_computations = _prepare_computations >> choice(
     ScheduleComputations() >> try_(parallel_outermost()), parallel_outermost(), transpose_result()
 )
 schedule_program = choice(select_sorted >> try_(_schedule_computations), _schedule_computations)
@@ -319,7 +325,7 @@ schedule_program = choice(select_sorted >> try_(_schedule_computations), _schedu
 
 def recognized_computations(term: Term, setting: Setting) -> list[RecognizedComputation]:
     """Return the computations that are recognized in a program as written."""
-    prepare = data_flow_normal_form >> try_(select_sorted) >> prepare_computations
+    prepare = data_flow_normal_form >> prepare_computations()
     result = prepare.run(term, setting)
     if isinstance(result, Failure):
         return []

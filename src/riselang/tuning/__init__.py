@@ -1,0 +1,1 @@
+"""Search for fast strategies: parameter spaces, search algorithms, measurements, and `rl.tune`."""

@@ -1,0 +1,110 @@
+"""Worker processes that compile and measure strategies.
+
+Generated code may crash, and some strategies take very long to compile. A worker that crashes or
+exceeds its time limit is replaced, and the next strategy runs in a new one.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from riselang.native.workers.messages import receive, send
+from riselang.tuning.measurement import (
+    Outcome,
+    Task,
+    compile_strategy,
+    evaluate_strategy,
+    measure_strategy,
+)
+
+FUNCTIONS: dict[str, Callable[..., Outcome]] = {
+    "compile": compile_strategy,
+    "measure": measure_strategy,
+    "evaluate": evaluate_strategy,
+}
+
+
+class Worker:
+    """A process that executes calls one after the other; `close` ends it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def run(self, function: str, task: Task, *arguments: Any, limit: float) -> Outcome:
+        """Call one of `FUNCTIONS`; the process is killed if it needs more than `limit` seconds."""
+        with self._lock:
+            process = self._started()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                send(process.stdin, (function, task, arguments))
+                if not select.select([process.stdout], [], [], limit)[0]:
+                    self.close()
+                    return Outcome("timeout", reason=f"it took more than {limit:g} s")
+                return receive(process.stdout)
+            except (EOFError, OSError):
+                code = process.wait()
+                self.close()
+                how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                return Outcome("failed", reason=f"the process ended with {how}")
+            except BaseException:
+                self.close()
+                raise
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            environment = {**os.environ, "RISE_PROGRESS": "0"}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "riselang.tuning.worker"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, env=environment,
+            )  # fmt: skip
+        return self._process
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def evaluate_in_worker(
+    task: Task, strategy: str, incumbent: str | None, rounds: int, limit: float
+) -> Outcome:
+    """Compile and measure a strategy in the worker of this process; executors call this."""
+    return _worker.run("evaluate", task, strategy, incumbent, rounds, limit=limit)
+
+
+_worker = Worker()
+
+
+def main() -> None:
+    # Ctrl-C is handled by the parent process, which then ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not print into the answers
+    while True:
+        try:
+            function, task, arguments = receive(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer = FUNCTIONS[function](task, *arguments)
+        except Exception as error:  # a bug in the compiler must not end the search
+            answer = Outcome("failed", reason=f"{type(error).__name__}: {error}")
+        send(answers, answer)
+
+
+if __name__ == "__main__":
+    main()
