@@ -116,6 +116,8 @@ if TYPE_CHECKING:
         UserError,
     )
     from riselang.term.cost import Cost
+    from riselang.tuning.result import TuningResult
+    from riselang.tuning.tune import tune
 
     __all__ = [
         "Array",
@@ -131,6 +133,7 @@ if TYPE_CHECKING:
         "RiseError",
         "T",
         "Traced",
+        "TuningResult",
         "UserError",
         "abs",
         "add",
@@ -213,6 +216,7 @@ if TYPE_CHECKING:
         "tensordot",
         "to_gpu",
         "top_k",
+        "tune",
         "u8",
         "u16",
         "u32",
@@ -261,6 +265,8 @@ _NAME_MODULES = {
         "riselang.runtime.arrays": "CopyWarning",
         "riselang.runtime.device_arrays": "DeviceArray to_gpu",
         "riselang.term.cost": "Cost",
+        "riselang.tuning.result": "TuningResult",
+        "riselang.tuning.tune": "tune",
     }.items()
     for name in names.split()
 }

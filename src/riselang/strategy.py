@@ -17,8 +17,16 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.derivation_checks import check, law_status
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
+from riselang.rewrite.parameters import (
+    alternatives,
+    bind,
+    multiples,
+    param,
+    parameters_of,
+    powers_of_two,
+)
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
-from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost
+from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost, path
 from riselang.rewrite.side_conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.strategies import convolution, matmul, stencils
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
@@ -75,8 +83,10 @@ __all__ = [
     "Rule",
     "Strategy",
     "all_",
+    "alternatives",
     "argument",
     "beta_eta_normal_form",
+    "bind",
     "body",
     "bottom_up",
     "check",
@@ -105,6 +115,7 @@ __all__ = [
     "loop",
     "loops_in_lanes",
     "matmul",
+    "multiples",
     "neutral",
     "normalize",
     "not_",
@@ -117,8 +128,12 @@ __all__ = [
     "pack_vectors",
     "pad_to_multiple",
     "parallel",
+    "param",
+    "parameters_of",
     "parse_strategy",
     "partial_sums",
+    "path",
+    "powers_of_two",
     "prefetch",
     "reductions_in_lanes",
     "register_tiles",

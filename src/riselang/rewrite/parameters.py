@@ -49,8 +49,11 @@ class OpenStrategy(Strategy):
         return self.text
 
 
-def param(name: str, values: Sequence[int]) -> Parameter:
-    """Return a parameter, for use in place of a number: `tile(param("rows", [4, 8]), 32)`."""
+def param(name: str, values: Sequence[int]) -> Any:
+    """Return a parameter, for use in place of a number: `tile(param("rows", [4, 8]), 32)`.
+
+    It is a `Parameter`; schedules are annotated with the numbers in whose place it stands.
+    """
     _check_name(name)
     choices = tuple(dict.fromkeys(values))
     if not choices:

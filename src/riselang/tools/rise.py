@@ -41,6 +41,7 @@ from riselang.tools.options import (
     compiler_choices,
 )
 from riselang.tools.source_files import KernelFile, SourceFile, read_source
+from riselang.tools.tuning import add_tune_options, tune_file
 from riselang.version import __version__
 
 
@@ -104,6 +105,9 @@ def _commands() -> tuple[_Command, ...]:
                  (add_name_argument,)),
         _Command("bench", bench, "measure the run time of a program",
                  (add_file_argument, add_inputs_argument, add_bench_options, add_program_options,
+                  add_compiler_options)),
+        _Command("tune", tune_file, "search for the fastest strategy of a program",
+                 (add_file_argument, add_inputs_argument, add_tune_options, add_program_options,
                   add_compiler_options)),
         _Command("benchcmp", benchcmp, "compare two benchmark reports", (add_benchcmp_options,)),
         _Command("cache", manage_cache, "list or remove the compiled kernels in the cache",

@@ -232,7 +232,7 @@ class _Runner:
     @property
     def batch(self) -> int:
         """The number of strategies to run at the same time."""
-        return len(self._compilers)
+        return len(self._compilers) if self._executor is None else _count_workers(self._executor)
 
     def run(self, strategies: Sequence[str], incumbent: str | None) -> Iterator[Outcome]:
         """Yield the outcome of each strategy."""
@@ -261,6 +261,13 @@ class _Runner:
         self._pool.shutdown()
         for worker in (*self._compilers, self._measurer):
             worker.close()
+
+
+def _count_workers(executor: Any) -> int:
+    """Return the number of workers of an executor or of a Dask client."""
+    if hasattr(executor, "ncores"):
+        return max(1, len(executor.ncores()))
+    return getattr(executor, "_max_workers", 1)
 
 
 class _Tuning:

@@ -61,7 +61,7 @@ def test_the_bits_are_those_of_the_source(epilogue: str, shape: Sizes) -> None:
 def test_either_order_of_the_loops(epilogue: str, by_columns: bool) -> None:
     tiled = column_tiles(4, 8, 4) if by_columns else register_tiles(4, 8, 4, block=2)
     shape = (13, 31, 17)
-    check(program(shape, EPILOGUES[epilogue]), shape, prepare_computations >> top_down(tiled))
+    check(program(shape, EPILOGUES[epilogue]), shape, prepare_computations() >> top_down(tiled))
 
 
 def check(term: Term, shape: Sizes, strategy: Strategy) -> None:

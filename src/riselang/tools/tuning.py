@@ -1,0 +1,73 @@
+"""`rise tune`: search for the fastest strategy of a program."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from riselang.support.errors import UserError
+from riselang.support.io import write_file
+from riselang.tools.options import compiler_choices, parse_positive
+
+SEARCHES = ("evolution", "random", "grid", "tpe")
+
+
+def add_tune_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--budget", default="100",
+        help="the number of trials, or a duration such as 5m; default: 100",
+    )  # fmt: skip
+    command.add_argument(
+        "--search", choices=SEARCHES, default="evolution",
+        help="how to choose the next trial; tpe needs Optuna; default: evolution",
+    )  # fmt: skip
+    command.add_argument(
+        "--space", metavar="S",
+        help="a strategy with parameters, as --strategy takes it; default: all numbers that the "
+        "default strategy chooses",
+    )  # fmt: skip
+    command.add_argument("--seed", type=int, default=0, help="the seed of the search")
+    command.add_argument(
+        "--limit", type=parse_positive, default=60.0, help="maximum seconds for one trial"
+    )
+    command.add_argument("--db", metavar="FILE", help="the tuning database")
+    command.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a Dask cluster")
+    command.add_argument("--save", metavar="FILE.json", help="save the derivation of the best")
+
+
+def tune_file(options: argparse.Namespace) -> None:
+    """Run the command `rise tune`."""
+    from riselang.tools.calls import kernel_inputs
+    from riselang.tools.source_files import KernelFile, read_source
+    from riselang.tools.strategies import load_strategy
+    from riselang.tuning.tune import tune_program
+
+    source = read_source(options.file, compiler_choices(options))
+    if not isinstance(source, KernelFile):
+        raise UserError("rise tune accepts .rise and .py files, but not MLIR")
+    kernel = source.kernel(options.function)
+    arrays, _ = kernel_inputs(kernel, options.inputs, options.size)
+    lowered = kernel.lower(*arrays)
+    client = _dask_client(options.dask) if options.dask else None
+    try:
+        result = tune_program(
+            lowered, arrays, space=None if options.space is None else load_strategy(options.space),
+            budget=options.budget, search=options.search, seed=options.seed, db=options.db,
+            executor=client, limit=options.limit,
+        )  # fmt: skip
+    finally:
+        if client is not None:
+            client.close()
+    print(result)
+    for reason, count in result.failures().most_common(5):
+        print(f"{count} without a time, {reason}")
+    if options.save is not None and result.derivation is not None:
+        write_file(options.save, result.derivation.to_json())
+
+
+def _dask_client(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UserError('--dask needs Dask: pip install "riselang[tuning]"') from None
+    return Client(address)
