@@ -130,6 +130,9 @@ CASES: dict[str, Case] = {
     "scatterWith": (
         lambda x, v: sines(rl.scatter_with(rl.add, squares(4), x, v)), ((4,), (5,))
     ),
+    "scatterWith maximum": (
+        lambda x, v: sines(rl.scatter_with(rl.max, squares(4), x, v)), ((4,), (5,))
+    ),
     "sliceAt": (lambda x: sines(rl.slice_at(2, rl.clamp_idx(4, 1), x)), ((5,),)),
     "updateAt": (
         lambda x, v: sines(rl.update_at(rl.clamp_idx(4, 1), v, x)), ((5,), (2,))

@@ -46,11 +46,20 @@ def extremal_element(function: Closure) -> Evaluate | None:
 
 def is_addition(function: Closure) -> bool:
     """Return whether a function adds two scalars."""
+    return _is_operation(function, ("arith.addf",))
+
+
+def is_extremum(function: Closure) -> bool:
+    """Return whether a function is the maximum or minimum of two scalars."""
+    return _is_operation(function, EXTREMA)
+
+
+def _is_operation(function: Closure, ops: Sequence[str]) -> bool:
     outer = function.term
     if not isinstance(outer, Lambda) or not isinstance(outer.body, Lambda):
         return False
     body = outer.body.body
-    if not isinstance(body, Scalar) or body.op != "arith.addf":
+    if not isinstance(body, Scalar) or body.op not in ops:
         return False
     return {each.index for each in body.operands if isinstance(each, Bound)} == {0, 1}
 

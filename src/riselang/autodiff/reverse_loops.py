@@ -11,6 +11,7 @@ from riselang.autodiff.accumulations import (
     extremal_element,
     float_nests,
     is_addition,
+    is_extremum,
 )
 from riselang.autodiff.building import scalar_of
 from riselang.autodiff.contributions import Contribution, Nest, nest_of, relabel
@@ -121,21 +122,21 @@ def _reduce_to_extremum(
         return
     one = builder.number(1, scalar_of(start.type))
 
-    def is_extremum(x: Node, chosen: Node) -> Node:
+    def select_extremum(x: Node, chosen: Node) -> Node:
         condition = builder.compare("eq", x, entry.node)
         return builder.select(condition, chosen, builder.zeros(start.type))
 
     def count(x: Node) -> Node:
         value = element(Record(builder), [Entry(x)])
         assert isinstance(value, Entry)
-        return is_extremum(value.node, one)
+        return select_extremum(value.node, one)
 
-    total = builder.add(builder.sum(builder.map(count, xs.node)), is_extremum(start.node, one))
+    total = builder.add(builder.sum(builder.map(count, xs.node)), select_extremum(start.node, one))
     share = builder.divide(reverse.nests.dense(leaf), total)
-    cotangents.add(start, [nest_of(builder, is_extremum(start.node, share))])
+    cotangents.add(start, [nest_of(builder, select_extremum(start.node, share))])
     reverse.loop(
         cotangents, size(entry, "n"), [xs], element,
-        lambda result: [nest_of(builder, is_extremum(result.node, share))],
+        lambda result: [nest_of(builder, select_extremum(result.node, share))],
     )  # fmt: skip
 
 
@@ -178,10 +179,13 @@ def _scatter_with(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves
     function, indices, start, values = entry.operands
     assert isinstance(function, Closure)
     assert isinstance(indices, Entry)
+    if is_extremum(function):
+        _scatter_extrema(reverse, cotangents, entry, leaves)
+        return
     if not is_addition(function):
         raise LimitationError(
-            "'scatterWith' has a derivative in reverse mode only if its function is an addition; "
-            "use rl.add, or rl.jvp",
+            "'scatterWith' has a derivative in reverse mode only if its function is an addition, a "
+            "maximum or a minimum; use rl.add, rl.max or rl.min, or forward mode (rl.jvp)",
             entry.location,
         )
     cotangents.add(start, leaves)
@@ -190,6 +194,51 @@ def _scatter_with(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves
             leaves, lambda node: reverse.builder.gather(indices.node, node)
         )
         cotangents.add(values, gathered)
+
+
+def _scatter_extrema(
+    reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
+) -> None:
+    """Divide the cotangent of each element among all values that are equal to it."""
+    builder = reverse.builder
+    _, indices, start, values = entry.operands
+    assert isinstance(indices, Entry)
+    assert isinstance(start, Entry)
+    assert isinstance(values, Entry)
+    (leaf,) = leaves
+    if leaf is None:
+        return
+    one = builder.number(1, scalar_of(start.type))
+
+    def select_equal(xs: Node, results: Node, parts: Node | None) -> Node:
+        """Return the parts, or ones, where two arrays are equal, and zeros elsewhere."""
+        arrays = [xs, results] if parts is None else [xs, results, parts]
+
+        def select(elements: Node) -> Node:
+            x, result, *part = builder.unpack(elements, len(arrays))
+            is_equal = builder.compare("eq", x, result)
+            chosen = part[0] if part else one
+            return builder.select(is_equal, chosen, builder.zeros(x.type))
+
+        return builder.map(select, builder.zip_all(arrays))
+
+    own = builder.gather(indices.node, entry.node)
+    counts = builder.scatter_add(
+        indices.node, select_equal(start.node, entry.node, None),
+        select_equal(values.node, own, None),
+    )  # fmt: skip
+    shares = builder.store(
+        builder.map(
+            lambda both: builder.divide(builder.first(both), builder.second(both)),
+            builder.zip_all([reverse.nests.dense(leaf), counts]),
+        )
+    )
+    if start.is_active:
+        part = select_equal(start.node, entry.node, shares)
+        cotangents.add(start, [nest_of(builder, part)])
+    if values.is_active:
+        part = select_equal(values.node, own, builder.gather(indices.node, shares))
+        cotangents.add(values, [nest_of(builder, part)])
 
 
 @rule(patterns.IF_AT_LEAST)
