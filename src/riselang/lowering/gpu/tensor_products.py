@@ -185,7 +185,7 @@ def shared_sizes(product: TensorProduct) -> list[tuple[int, int]]:
 
 
 REGISTERS, OTHER_REGISTERS = 65536, 48
-"""The registers of a multiprocessor, and those of a thread beside its sums."""
+"""The registers of a multiprocessor, and those of a thread besides its sums."""
 
 
 def resident_blocks(product: TensorProduct, shared_bytes: int) -> int:
