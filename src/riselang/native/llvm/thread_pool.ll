@@ -5,10 +5,6 @@
 ; of iterations until none is left. No thread waits for another one to arrive: a worker that wakes
 ; up late finds fewer iterations, or none, and the caller waits only for the workers that joined.
 ;
-; The iterations are divided into ranges, one for each thread. A thread takes chunks of its own range
-; first, and then of the ranges of others: so a thread accesses the same parts of arrays in the next
-; loop, which are in its cache, and a thread whose core is busy takes fewer iterations.
-;
 ; A job describes one loop. There are a few jobs that several callers can share with the workers; if
 ; all of them are in use, a caller executes its loop alone. A worker joins the first job that is open,
 ; by one atomic operation on its state: a lock would let the workers arrive one after another. The
@@ -26,23 +22,18 @@
 %job = type {
   i64,                                       ; 0: the state
   [7 x i64],                                 ; the next fields are in another cache line
-  ptr,                                       ; 2: the function
-  ptr,                                       ; 3: its argument
-  i64,                                       ; 4: the number of iterations
-  i64,                                       ; 5: the first iteration
-  i64,                                       ; 6: the number of ranges
-  ptr,                                       ; 7: for each range, a cache line with the number of iterations that were taken
-  i64,                                       ; 8: the reason why the body ended early, or 0
-  i64
-}
-%thread = type {
-  ptr,                                       ; 0: the job that the thread executes
-  i64,                                       ; 1: the range from which it takes iterations
-  i64                                        ; 2: the number of ranges that may still have some
+  i64,                                       ; 2: the number of iterations that were taken
+  [7 x i64],
+  ptr,                                       ; 4: the function
+  ptr,                                       ; 5: its argument
+  i64,                                       ; 6: the number of iterations
+  i64,                                       ; 7: the first iteration
+  i64,                                       ; 8: how many threads may execute it, its caller included
+  i64,                                       ; 9: the reason why the body ended early, or 0
+  [2 x i64]
 }
 
 @rise_pool_jobs = LINKAGE global [JOBS x %job] zeroinitializer, align 64
-@rise_pool_ranges = LINKAGE global [JOBS x [RANGES x %line]] zeroinitializer, align 64
 @rise_pool_published = LINKAGE global %line zeroinitializer, align 64    ; the number of jobs that were ever open
 @rise_pool_sleeping = LINKAGE global %line zeroinitializer, align 64     ; workers that wait for a job
 @rise_pool_waiting = LINKAGE global i64 0              ; callers that wait for workers
@@ -79,7 +70,6 @@ declare i32 @atoi(ptr)
 declare i64 @sysconf(i32)
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
 declare void @llvm.x86.sse2.pause()
 
 ; Start the pool in this process, unless it was. The first thread of a process or of a forked child
@@ -176,15 +166,14 @@ prepare:
   call i32 @pthread_attr_setdetachstate(ptr %attributes, i32 DETACHED)
   br label %start
 start:
-  %previous = load i64, ptr @rise_pool_worker_count
-  %number = add i64 %previous, 1
-  %number_pointer = inttoptr i64 %number to ptr
-  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @rise_pool_work, ptr %number_pointer)
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @rise_pool_work, ptr null)
   %is_started = icmp eq i32 %failed, 0
   br i1 %is_started, label %count, label %finish
 count:
-  store atomic i64 %number, ptr @rise_pool_worker_count monotonic, align 8
-  %more = icmp slt i64 %number, %wanted
+  %before = load i64, ptr @rise_pool_worker_count
+  %after = add i64 %before, 1
+  store atomic i64 %after, ptr @rise_pool_worker_count monotonic, align 8
+  %more = icmp slt i64 %after, %wanted
   br i1 %more, label %start, label %finish
 finish:
   call i32 @pthread_attr_destroy(ptr %attributes)
@@ -233,10 +222,9 @@ no:
   ret i1 false
 }
 
-; The main function of a worker, given its number; that of a caller is 0.
-define LINKAGE ptr @rise_pool_work(ptr %number_pointer) {
+; The main function of a worker.
+define LINKAGE ptr @rise_pool_work(ptr %unused) {
 begin:
-  %number = ptrtoint ptr %number_pointer to i64
   br label %look
 look:
   %seen = load atomic i64, ptr @rise_pool_published acquire, align 8
@@ -244,7 +232,7 @@ look:
   %nothing = icmp eq ptr %job, null
   br i1 %nothing, label %poll, label %run
 run:
-  call void @rise_pool_execute(ptr %job, i64 %number)
+  call void @rise_pool_execute(ptr %job)
   call void @rise_pool_leave(ptr %job)
   br label %look
 poll:
@@ -310,33 +298,25 @@ done:
 }
 
 ; Call the function of a job, which becomes the job of this thread.
-define LINKAGE void @rise_pool_execute(ptr %job, i64 %thread_number) {
-begin:
+define LINKAGE void @rise_pool_execute(ptr %job) {
   %number = alloca i32
   store i32 0, ptr %number
-  %count_place = getelementptr %job, ptr %job, i32 0, i32 6
-  %count = load i64, ptr %count_place
-  %range = urem i64 %thread_number, %count
-  %thread = alloca %thread
-  store ptr %job, ptr %thread
-  %range_place = getelementptr %thread, ptr %thread, i32 0, i32 1
-  store i64 %range, ptr %range_place
-  %left_place = getelementptr %thread, ptr %thread, i32 0, i32 2
-  store i64 %count, ptr %left_place
   %key = load i32, ptr @rise_pool_key
   %outer = call ptr @pthread_getspecific(i32 %key)
-  call i32 @pthread_setspecific(i32 %key, ptr %thread)
-  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
+  call i32 @pthread_setspecific(i32 %key, ptr %job)
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 4
   %function = load ptr, ptr %function_place
-  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 5
   %argument = load ptr, ptr %argument_place
   %reason = call i64 @rise_run_body(ptr %function, ptr %number, ptr %argument)
   call i32 @pthread_setspecific(i32 %key, ptr %outer)
   %returned = icmp eq i64 %reason, 0
   br i1 %returned, label %done, label %end
 end:
-  %reason_place = getelementptr %job, ptr %job, i32 0, i32 8
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
   store atomic i64 %reason, ptr %reason_place monotonic, align 8
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
+  store atomic i64 ALL_TAKEN, ptr %taken_place monotonic, align 8
   br label %done
 done:
   ret void
@@ -429,33 +409,23 @@ done:
 }
 
 ; Set the fields of a job except its state.
-define LINKAGE void @rise_pool_describe(ptr %job, ptr %function, ptr %argument, i64 %count, ptr %ranges) {
-begin:
-  %function_place = getelementptr %job, ptr %job, i32 0, i32 2
+define LINKAGE void @rise_pool_describe(ptr %job, ptr %function, ptr %argument, i64 %threads) {
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
+  store atomic i64 0, ptr %taken_place monotonic, align 8
+  %function_place = getelementptr %job, ptr %job, i32 0, i32 4
   store ptr %function, ptr %function_place
-  %argument_place = getelementptr %job, ptr %job, i32 0, i32 3
+  %argument_place = getelementptr %job, ptr %job, i32 0, i32 5
   store ptr %argument, ptr %argument_place
-  %count_place = getelementptr %job, ptr %job, i32 0, i32 6
-  store i64 %count, ptr %count_place
-  %ranges_place = getelementptr %job, ptr %job, i32 0, i32 7
-  store ptr %ranges, ptr %ranges_place
-  %reason_place = getelementptr %job, ptr %job, i32 0, i32 8
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 8
+  store i64 %threads, ptr %threads_place
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
   store atomic i64 0, ptr %reason_place monotonic, align 8
-  br label %next
-next:
-  %number = phi i64 [ 0, %begin ], [ %following, %next ]
-  %range = getelementptr %line, ptr %ranges, i64 %number
-  store atomic i64 0, ptr %range monotonic, align 8
-  %following = add i64 %number, 1
-  %more = icmp ult i64 %following, %count
-  br i1 %more, label %next, label %done
-done:
   ret void
 }
 
 ; Return the reason why the body of a job ended early, or 0.
 define LINKAGE i64 @rise_pool_reason(ptr %job) {
-  %reason_place = getelementptr %job, ptr %job, i32 0, i32 8
+  %reason_place = getelementptr %job, ptr %job, i32 0, i32 9
   %reason = load atomic i64, ptr %reason_place monotonic, align 8
   ret i64 %reason
 }
@@ -465,7 +435,6 @@ define VISIBLE void @rise_parallel(ptr %function, ptr %argument) {
 begin:
   call void @rise_pool_prepare()
   %own_job = alloca %job
-  %own_range = alloca %line
   %key = load i32, ptr @rise_pool_key
   %outer = call ptr @pthread_getspecific(i32 %key)
   %is_outermost = icmp eq ptr %outer, null
@@ -479,24 +448,16 @@ acquire:
   br i1 %none, label %alone, label %share
 alone:
   store i64 OWNED, ptr %own_job
-  call void @rise_pool_describe(ptr %own_job, ptr %function, ptr %argument, i64 1, ptr %own_range)
-  call void @rise_pool_execute(ptr %own_job, i64 0)
+  call void @rise_pool_describe(ptr %own_job, ptr %function, ptr %argument, i64 1)
+  call void @rise_pool_execute(ptr %own_job)
   %own_reason = call i64 @rise_pool_reason(ptr %own_job)
   br label %check
 share:
   %wanted = sub i64 %count, 1
   %workers = call i64 @llvm.umin.i64(i64 %wanted, i64 MAX_WORKERS)
-  %offset = ptrtoint ptr %shared_job to i64
-  %start = ptrtoint ptr @rise_pool_jobs to i64
-  %distance = sub i64 %offset, %start
-  %size_pointer = getelementptr %job, ptr null, i64 1
-  %size = ptrtoint ptr %size_pointer to i64
-  %job_number = udiv i64 %distance, %size
-  %ranges = getelementptr [JOBS x [RANGES x %line]], ptr @rise_pool_ranges, i64 0, i64 %job_number
-  %range_count = call i64 @llvm.umin.i64(i64 %count, i64 RANGES)
-  call void @rise_pool_describe(ptr %shared_job, ptr %function, ptr %argument, i64 %range_count, ptr %ranges)
+  call void @rise_pool_describe(ptr %shared_job, ptr %function, ptr %argument, i64 %count)
   call void @rise_pool_publish(ptr %shared_job, i64 %workers)
-  call void @rise_pool_execute(ptr %shared_job, i64 0)
+  call void @rise_pool_execute(ptr %shared_job)
   call void @rise_pool_finish(ptr %shared_job)
   %shared_reason = call i64 @rise_pool_reason(ptr %shared_job)
   store atomic i64 0, ptr %shared_job release, align 8
@@ -512,18 +473,17 @@ done:
   ret void
 }
 
-define LINKAGE ptr @rise_pool_current_thread() {
+define LINKAGE ptr @rise_pool_current_job() {
   %key = load i32, ptr @rise_pool_key
-  %thread = call ptr @pthread_getspecific(i32 %key)
-  ret ptr %thread
+  %job = call ptr @pthread_getspecific(i32 %key)
+  ret ptr %job
 }
 
 ; Start the loop in this thread. All threads of a job have the same bounds; one of them stores them.
 define VISIBLE void @rise_dispatch_init_8u(ptr %location, i32 %thread, i32 %schedule, i64 %first, i64 %last, i64 %step, i64 %chunk) {
-  %current = call ptr @rise_pool_current_thread()
-  %job = load ptr, ptr %current
-  %total_place = getelementptr %job, ptr %job, i32 0, i32 4
-  %first_place = getelementptr %job, ptr %job, i32 0, i32 5
+  %job = call ptr @rise_pool_current_job()
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 7
   %length = sub i64 %last, %first
   %total = add i64 %length, 1
   %known_total = load atomic i64, ptr %total_place monotonic, align 8
@@ -540,76 +500,40 @@ done:
   ret void
 }
 
-; Return the first iteration of a range, of so many.
-define LINKAGE i64 @rise_pool_range_start(i64 %total, i64 %count, i64 %range) {
-  %quotient = udiv i64 %total, %count
-  %remainder = urem i64 %total, %count
-  %full = mul i64 %quotient, %range
-  %part = mul i64 %remainder, %range
-  %extra = udiv i64 %part, %count
-  %start = add i64 %full, %extra
-  ret i64 %start
-}
-
-; Take the next chunk of iterations: half of those that remain in a range, or all of them if the
-; thread is alone. Return whether there is one, and store its bounds.
+; Take the next chunk of iterations: a part of those that remain, so that a thread whose core is
+; busy takes fewer. Return whether there is one, and store its bounds.
 define VISIBLE i32 @rise_dispatch_next_8u(ptr %location, i32 %thread, ptr %is_last, ptr %lower, ptr %upper, ptr %stride) {
 begin:
-  %current = call ptr @rise_pool_current_thread()
-  %job = load ptr, ptr %current
-  %range_place = getelementptr %thread, ptr %current, i32 0, i32 1
-  %left_place = getelementptr %thread, ptr %current, i32 0, i32 2
-  %total_place = getelementptr %job, ptr %job, i32 0, i32 4
-  %first_place = getelementptr %job, ptr %job, i32 0, i32 5
-  %count_place = getelementptr %job, ptr %job, i32 0, i32 6
-  %ranges_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %job = call ptr @rise_pool_current_job()
+  %taken_place = getelementptr %job, ptr %job, i32 0, i32 2
+  %total_place = getelementptr %job, ptr %job, i32 0, i32 6
+  %first_place = getelementptr %job, ptr %job, i32 0, i32 7
+  %threads_place = getelementptr %job, ptr %job, i32 0, i32 8
   %total = load atomic i64, ptr %total_place monotonic, align 8
   %first = load atomic i64, ptr %first_place monotonic, align 8
-  %count = load i64, ptr %count_place
-  %ranges = load ptr, ptr %ranges_place
-  %alone = icmp eq i64 %count, 1
-  %shift = select i1 %alone, i64 0, i64 1
-  %reason = call i64 @rise_pool_reason(ptr %job)
-  %continues = icmp eq i64 %reason, 0
-  br i1 %continues, label %look, label %end
-look:
-  %left_ranges = load i64, ptr %left_place
-  %finished = icmp eq i64 %left_ranges, 0
-  br i1 %finished, label %end, label %search
-search:
-  %range = load i64, ptr %range_place
-  %following_range = add i64 %range, 1
-  %start = call i64 @rise_pool_range_start(i64 %total, i64 %count, i64 %range)
-  %stop = call i64 @rise_pool_range_start(i64 %total, i64 %count, i64 %following_range)
-  %size = sub i64 %stop, %start
-  %taken_place = getelementptr %line, ptr %ranges, i64 %range
+  %threads = load i64, ptr %threads_place
+  %alone = icmp eq i64 %threads, 1
+  %twice = shl i64 %threads, 1
+  %parts = select i1 %alone, i64 1, i64 %twice
   br label %try
 try:
   %taken = load atomic i64, ptr %taken_place monotonic, align 8
-  %left = sub i64 %size, %taken
+  %left = sub i64 %total, %taken
   %none = icmp sle i64 %left, 0
-  br i1 %none, label %advance, label %take
-advance:
-  %wraps = icmp eq i64 %following_range, %count
-  %next_range = select i1 %wraps, i64 0, i64 %following_range
-  store i64 %next_range, ptr %range_place
-  %less_ranges = sub i64 %left_ranges, 1
-  store i64 %less_ranges, ptr %left_place
-  br label %look
+  br i1 %none, label %end, label %take
 take:
-  %part = lshr i64 %left, %shift
-  %chunk = call i64 @llvm.umax.i64(i64 %part, i64 1)
+  %part = sdiv i64 %left, %parts
+  %several = icmp sgt i64 %part, 1
+  %chunk = select i1 %several, i64 %part, i64 1
   %next = add i64 %taken, %chunk
   %tried = cmpxchg ptr %taken_place, i64 %taken, i64 %next monotonic monotonic
   %won = extractvalue { i64, i1 } %tried, 1
   br i1 %won, label %store, label %try
 store:
-  %offset = add i64 %first, %start
-  %from = add i64 %offset, %taken
-  %after = add i64 %offset, %next
+  %from = add i64 %first, %taken
+  %after = add i64 %first, %next
   %to = sub i64 %after, 1
-  %end_iteration = add i64 %first, %total
-  %complete = icmp eq i64 %after, %end_iteration
+  %complete = icmp eq i64 %next, %total
   %flag = zext i1 %complete to i32
   store i32 %flag, ptr %is_last
   store i64 %from, ptr %lower

@@ -32,8 +32,6 @@ POLLING_NANOSECONDS = 200_000
 """How long a thread polls before it sleeps: longer than the time between two calls from Python."""
 MAX_JOBS = 8
 """The number of parallel loops that share the workers at a time."""
-MAX_RANGES = 128
-"""The maximum number of ranges into which the iterations of a loop are divided."""
 MAX_WORKERS = (1 << 16) - 1
 """The maximum number of workers of a loop, which is a part of the state of its job."""
 ONE_PLACE = 1 << 16
@@ -49,8 +47,8 @@ _CONSTANTS: dict[str, int | str] = {
     "CORES": 58 if _IS_DARWIN else 84,  # _SC_NPROCESSORS_ONLN
     "SET_MASK": 3 if _IS_DARWIN else 2,  # SIG_SETMASK
     "DETACHED": 2 if _IS_DARWIN else 1,  # PTHREAD_CREATE_DETACHED
+    "ALL_TAKEN": (1 << 63) - 1,
     "JOBS": MAX_JOBS,
-    "RANGES": MAX_RANGES,
     "MAX_WORKERS": MAX_WORKERS,
     "ONE_PLACE": ONE_PLACE,
     "ONE_JOINS": ONE_PLACE - 1,
