@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from riselang.native.llvm import codegen
 from riselang.native.llvm.array_calls import (
     FIXED,
     FLOAT32,
@@ -184,6 +183,9 @@ def _function_maker() -> Callable[[_CallTable], NativeCall] | None:
     """Return a function that makes the native function of a call table."""
     if not _has_array_layout():
         return None
+    # Imported only here, since a function that is not called needs no compiler.
+    from riselang.native.llvm import codegen
+
     code = codegen.array_call_functions(_new_array_address())
     definition = _MethodDefinition(b"call", code.address("rise_call_arrays"), _FASTCALL, None)
     new = ctypes.pythonapi["PyCFunction_NewEx"]

@@ -1,7 +1,7 @@
 """The choice of register tiles for the shape of a matrix multiplication and for a machine.
 
 Every tile that fits the registers is a candidate, in up to two orders of the loops around it, and
-with several divisions of the work among threads. The cost model chooses: see `tile_costs`.
+with several divisions of the work into parallel parts. The cost model chooses: see `tile_costs`.
 """
 
 from __future__ import annotations
