@@ -109,6 +109,16 @@ def test_slices_of_a_volume_in_pairs(
     assert np.array_equal(made(input), kernel(name, backend="interpret")(input))
 
 
+def test_slices_that_stay_in_the_second_cache_are_not_paired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    large = replace(SMALL, caches=((1, 64), (2, 1 << 20), (3, 1 << 22)))
+    monkeypatch.setattr(stencils, "MIN_PARALLEL_ELEMENTS", 1)
+    for machine, count in ((SMALL, 2), (large, 4)):
+        monkeypatch.setattr(stencils, "this_machine", lambda machine=machine: machine)
+        assert f"(0) to ({count})" in lowered("jacobi_3d", "stencils.vectors", random(6, 6, 66))
+
+
 @pytest.mark.parametrize(("width", "rows", "columns"), each_once([4, 9], [8, 11], [24, 31]))
 @pytest.mark.sampled(1)
 def test_a_convolution_by_lines_in_bands(

@@ -54,6 +54,8 @@ MAX_SEPARATE_VECTORS = 4
 SLICES = 2
 """The number of slices of a volume, and of vectors in each slice, that are computed together; a
 larger number would be slower."""
+WINDOW_SLICES = 3
+"""The number of slices that a window typically reads."""
 MAX_LIGHT_FLOPS, LIGHT_VECTOR_BYTES = 32, 32
 """Windows with at most so many operations per element wait for loads, most of which are not
 aligned. A load of 64 bytes that is not aligned accesses two cache lines, so their vectors have at
@@ -234,14 +236,16 @@ def _schedule_nest(
 
 
 def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
-    """Whether slices of a volume can be paired, and are too large for the L1 cache."""
+    """Whether slices of a volume can be paired, and those that a window reads do not stay in half
+    of the L2 cache. Otherwise each slice is read from memory once, and a second stream of results
+    only takes longer."""
     if nest.depth != 3 or not all(length.is_constant for length in nest.lengths):
         return False
     count, rows, columns = (length.constant for length in nest.lengths)
     if count % SLICES or columns % (lanes * SLICES):
         return False
     slice_bytes = rows * columns * bytes_of(nest.element)
-    return slice_bytes > this_machine().cache_bytes(1)
+    return WINDOW_SLICES * slice_bytes > this_machine().cache_bytes(2) // 2
 
 
 def _two_slices(lanes: int) -> Strategy:
