@@ -268,10 +268,12 @@ class _Resolver(Stores):
                 if source is None:
                     return None
                 value, path = source
-            elif not is_direct_step(op):
+            elif isinstance(op, EmbedOp) or not is_direct_step(op):
                 return None
             else:
                 value, path = self.follow_op(op, path)
+        if not all(isinstance(each.type, MemRefType) for each in value.owner.sources):
+            return None
         return value.owner, path
 
     def read_scalar(self, value: SSAValue, path: Path, builder: Builder) -> SSAValue:

@@ -96,7 +96,7 @@ class Driver:
     @cached_property
     def host_functions(self) -> dict[str, int]:
         """The addresses of `HOST_FUNCTIONS`; the memory functions may ignore their stream."""
-        functions = {
+        functions: dict[str, Any] = {
             name: getattr(self._library, function, None)  # old drivers do not have all of them
             for name, function in self._host_functions.items()
         }

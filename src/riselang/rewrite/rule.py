@@ -95,8 +95,8 @@ class Rule(Strategy):
     head: str | None = field(default=None, compare=False)
     """The head pattern of the terms it applies to, "" for none, if the law does not say."""
 
-    def __call__(self, *values: Value, **named: Value) -> Strategy:
-        """Return the rule with arguments for its parameters."""
+    def __call__(self, *values: Value, **named: Value) -> Any:
+        """Return the rule with arguments for its parameters; it is open if one is a `param`."""
         if (open_strategy := open_call(self.name, values, named)) is not None:
             return open_strategy
         if len(values) > len(self.parameters):

@@ -96,3 +96,13 @@ def test_a_strategy_asks_for_it() -> None:
     assert "prefetch(4) |> map" in str(rows.trace().lower().as_text("notation"))
     x = np.ones((16, 64), np.float32)
     assert np.array_equal(rows(x), x.sum(1))
+
+
+def test_a_scalar_in_a_register_is_not_fetched() -> None:
+    program = loaded(
+        "fun((x : 8.f32, y : 4.f32), y |> mapSeq(fun(e, (fun(s,"
+        " x |> map(fun(a, s)) |> prefetch(1) |> reduceSeq(add, 0.0)))(e * e))))"
+    )
+    assert not fetches(program)
+    y = np.arange(4, dtype=np.float32)
+    assert np.array_equal(program(np.ones(8, np.float32), y), 8 * y * y)
