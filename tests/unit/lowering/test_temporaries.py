@@ -23,10 +23,14 @@ from riselang.support.errors import UserError
 def many_temporaries(count: int, length: int) -> Any:
     @rl.jit
     def program(xs: rl.Array[length, rl.f32]):
-        values: Value = xs
+        steps: list[Value] = [xs]
         for _ in range(count):
-            values = rl.zip(values, values | rl.slide(1, 1) | rl.join) | rl.map(rl.mult)
-        return values
+            values = steps[-1]
+            steps.append(rl.zip(values, values | rl.slide(1, 1) | rl.join) | rl.map(rl.mult))
+        result = steps[-1]
+        for values in steps:  # all of them are needed at the end
+            result = rl.zip(result, values) | rl.map(rl.add)
+        return result
 
     return program
 
