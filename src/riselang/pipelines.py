@@ -228,14 +228,18 @@ TAKE_KERNELS_OUT = "take-kernels-out"
 """Not an MLIR pass: `native.mlir` does it. Only a plain module can be translated to LLVM IR."""
 
 
-def gpu_pipeline(*, bf16: bool = True) -> tuple[str, ...]:
+NVIDIA, AMD = "nvvm", "rocdl"
+"""The dialects with the instructions of NVIDIA's and AMD's GPUs."""
+
+
+def gpu_pipeline(*, bf16: bool = True, dialect: str = NVIDIA) -> tuple[str, ...]:
     """Lower kernels in scf and memref to the LLVM dialect; no host code remains."""
     inside = (
         "convert-scf-to-cf",
         "expand-strided-metadata",
         "convert-math-to-llvm",
         "convert-vector-to-llvm",
-        "convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1}",
+        f"convert-gpu-to-{dialect}{{use-bare-ptr-memref-call-conv=1}}",
     )
     return (
         "canonicalize",

@@ -88,6 +88,7 @@ def jit(
     debug_info: bool | None = None,
     library: str | None = None,
     effort: str | None = None,
+    device: str | None = None,
     strategy: Strategy | str | None = None,
     static: str | Sequence[str] = (),
 ) -> Any:
@@ -102,7 +103,7 @@ def jit(
     refer to them by name. With `sizes="auto"`, the first four combinations of sizes are
     specialized, and one kernel for all sizes serves the others.
     `loops` selects the code that patterns become unless they specify it: "affine", "scf" or
-    "polyhedral" loops, or "gpu" kernels.
+    "polyhedral" loops, or "gpu" kernels. `device="cuda"` is the same as `loops="gpu"`.
     With `debug_info`, debuggers and profilers show the lines of the function inside the kernel.
     With `library="blas"`, matrix multiplications and similar loops become calls to BLAS routines.
     These choose their own order of summation, so `float` is then "relaxed".
@@ -116,8 +117,9 @@ def jit(
     if sizes not in SIZES:
         raise UserError(f"sizes must be one of {', '.join(SIZES)}, but is {sizes!r}")
     options = default_options(DEFAULT_LOOPS).with_changes(
-        loops=loops, float=float, debug_info=debug_info, library=library, effort=effort
-    )
+        loops=loops, float=float, debug_info=debug_info, library=library, effort=effort,
+        device=device,
+    )  # fmt: skip
 
     names = (static,) if isinstance(static, str) else tuple(static)
     settings = JitSettings(backend, sizes, options, resolve_strategy(strategy, DEFAULT), names)

@@ -24,6 +24,7 @@ class CompileOptions(TypedDict, total=False):
     debug_info: bool | None
     library: str | None
     effort: str | None
+    device: str | None
     strategy: Strategy | str | None
 
 

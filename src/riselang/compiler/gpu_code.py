@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
 
 from riselang import pipelines
 from riselang.compiler.dynamic_shared_memory import (
@@ -49,16 +53,24 @@ class GpuCode:
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the kernels."""
+        return self._lower_kernels(pipelines.NVIDIA, {"llvm.data_layout": StringAttr(DATA_LAYOUT)})
+
+    def _lower_kernels(self, dialect: str, attributes: Mapping[str, Attribute]) -> str:
         kernels = kernel_module(self.module).clone()
-        text = native_text(ModuleOp([kernels], {"llvm.data_layout": StringAttr(DATA_LAYOUT)}))
-        ir = mlir.to_llvm_ir(text, pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16))
-        ir = add_tensor_functions(ir, kernels)
+        text = native_text(ModuleOp([kernels], dict(attributes)))
+        pipeline = pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16, dialect=dialect)
+        ir = add_tensor_functions(mlir.to_llvm_ir(text, pipeline), kernels)
         return mark_short_loops(place_buffers(ir, self.dynamic_memory), for_gpu=True)
 
     @cached_property
     def ptx(self) -> str:
         target = gpu_target()
         return llvm.ptx(self.llvm_ir, target.chip, target.ptx_version, self.lowered.options.effort)
+
+    def amd_assembly(self, chip: str) -> str:
+        """Return the kernels for an AMD GPU, such as gfx90a; there is no runtime for them."""
+        ir = _in_private_memory(self._lower_kernels(pipelines.AMD, {}))
+        return llvm.amd_assembly(ir, chip, self.lowered.options.effort)
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -70,6 +82,16 @@ class GpuCode:
             if is_public(each)
         ]
         return Kernels(self.ptx, tuple(plans))
+
+
+def _in_private_memory(ir: str) -> str:
+    """Allocate local variables in the address space of AMD GPUs for private memory."""
+    return re.sub(
+        r"(?m)^( *)%(\S+) = alloca (.*)$",
+        r"\1%private\2 = alloca \3, addrspace(5)\n"
+        r"\1%\2 = addrspacecast ptr addrspace(5) %private\2 to ptr",
+        ir,
+    )
 
 
 def _refuse_library_functions(module: ModuleOp) -> None:

@@ -16,7 +16,9 @@ from riselang.support.lazy import cached_property
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LOG_BYTES = 1 << 14
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
-OUT_OF_MEMORY = 2
+OUT_OF_MEMORY, NO_DEVICE = 2, 100
+OLDEST_CAPABILITY = (7, 0)
+"""The compute capability of the oldest GPUs that kernels are compiled for."""
 MEMORY_TYPE, DEVICE_MEMORY = 2, 2
 POOLS_SUPPORTED, RELEASE_THRESHOLD = 115, 4
 COMPUTE_CAPABILITY = 75, 76
@@ -73,6 +75,11 @@ class Driver:
 
     def __init__(self, library: Any):
         self._library = library
+        if library.cuInit(0) == NO_DEVICE:
+            raise LimitationError(
+                "there is no NVIDIA GPU here, or none is visible (see CUDA_VISIBLE_DEVICES); "
+                "'ptx' shows the code, and backend=\"interpret\" runs the program"
+            )
         self._call("cuInit", 0)
         device = ctypes.c_int()
         self._call("cuDeviceGet", ctypes.byref(device), 0)
@@ -82,6 +89,7 @@ class Driver:
         if self._has_pool:
             self._keep_memory(device)
         self.name = self._device_name(device)
+        self._check_capability(device)
         memory = ("AllocAsync", "FreeAsync") if self._has_pool else ("Alloc_v2", "Free_v2")
         contexts = ("GetCurrent", "PushCurrent_v2", "PopCurrent_v2")
         names = (*(f"cuCtx{each}" for each in contexts), *(f"cuMem{each}" for each in memory))
@@ -110,6 +118,15 @@ class Driver:
         name = self._host_functions[HOST_FUNCTIONS[result >> 32]]
         raise self._error(name, result & 0xFFFFFFFF)
 
+    def _check_capability(self, device: ctypes.c_int) -> None:
+        major, minor = (self._device_attribute(device, each) for each in COMPUTE_CAPABILITY)
+        if (major, minor) < OLDEST_CAPABILITY:
+            oldest = ".".join(map(str, OLDEST_CAPABILITY))
+            raise LimitationError(
+                f"{self.name} has compute capability {major}.{minor}, but kernels need "
+                f"{oldest} or later; run the program on the CPU, with another setting of loops"
+            )
+
     def _device_attribute(self, device: ctypes.c_int, attribute: int) -> int:
         value = ctypes.c_int()
         self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
@@ -135,8 +152,13 @@ class Driver:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
         reason = (text.value or b"unknown error").decode()
-        kind = LimitationError if code == OUT_OF_MEMORY else UserError
-        return kind(f"{function} of the GPU driver failed: {reason} ({code})")
+        message = f"{function} of the GPU driver failed: {reason} ({code})"
+        if code != OUT_OF_MEMORY:
+            return UserError(message)
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        if self._library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0:
+            message += f"; {free.value >> 20} of {total.value >> 20} MiB are free"
+        return LimitationError(f"{message}; use smaller arrays, or free others")
 
     @contextmanager
     def make_current(self) -> Generator[None]:

@@ -221,12 +221,16 @@ class Options:
         library: str | None = None,
         contracted: bool | None = None,
         effort: str | None = None,
+        device: str | None = None,
     ) -> Options:
         """Return options with the values that are not None replaced.
 
-        A library chooses its own order of summation, so requesting one permits reassociation; and
-        only affine loops become library calls.
+        A device is another way to select loops: "cuda" or "cuda:0" is a GPU. A library chooses its
+        own order of summation, so requesting one permits reassociation; and only affine loops
+        become library calls.
         """
+        if device is not None:
+            loops = loops_of_device(device, loops)
         if library == "blas":
             float = float or "relaxed"
             loops = loops or ("affine" if self.loops == "scf" else None)
@@ -262,6 +266,23 @@ class Options:
                 f'library="blas" needs float="relaxed", but it is {self.float!r}: BLAS routines '
                 "choose their own order of summation"
             )
+
+
+def loops_of_device(device: str, loops: str | None) -> str | None:
+    """Return the loops for a device."""
+    if device not in DEVICES:
+        known = ", ".join(DEVICES)
+        hint = ""
+        if device.startswith("cuda:"):
+            hint = "; to use another GPU, set CUDA_VISIBLE_DEVICES to its number"
+        raise UserError(f"device must be one of {known}, but is {device!r}{hint}")
+    is_gpu = device != "cpu"
+    if loops is not None and (loops == GPU) != is_gpu:
+        raise UserError(f"device={device!r} and loops={loops!r} exclude each other; pass one")
+    return GPU if is_gpu else loops
+
+
+DEVICES = ("cpu", "cuda", "cuda:0")
 
 
 def default_options(loops: str) -> Options:

@@ -7,7 +7,15 @@ import math
 from typing import Any
 
 from riselang import pipelines
-from riselang.support.config import DEBUG_INFO, EFFORT, EFFORTS, FLOAT, LIBRARIES
+from riselang.support.config import (
+    DEBUG_INFO,
+    DEVICES,
+    EFFORT,
+    EFFORTS,
+    FLOAT,
+    LIBRARIES,
+    loops_of_device,
+)
 
 STAGES = (
     "notation", "rise", "imperative", "affine", "kernels", "library", "llvm", "ptx", "asm",
@@ -18,11 +26,27 @@ def add_file_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="a .mlir, .rise or .py file, or - for MLIR on stdin")
 
 
+class _SelectDevice(argparse.Action):
+    """Selects the loops of a device."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.loops = loops_of_device(values, namespace.loops)
+
+
 def add_compiler_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--loops",
         choices=pipelines.LOOPS,
         help="the loops to generate; default: scf for MLIR files, else affine",
+    )
+    command.add_argument(
+        "--device", choices=DEVICES, action=_SelectDevice, help="cuda: the same as --loops gpu"
     )
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument(

@@ -33,6 +33,7 @@ def test_a_misspelled_option_is_named(name: str) -> None:
 
 def test_every_entry_point_has_the_options_of_jit() -> None:
     shared = CompileOptions.__optional_keys__
-    assert shared == {"backend", "float", "loops", "debug_info", "library", "effort", "strategy"}
+    names = ("backend", "float", "loops", "debug_info", "library", "effort", "device", "strategy")
+    assert shared == set(names)
     assert LoadOptions.__optional_keys__ - shared == {"contracted"}
     assert ModelOptions.__optional_keys__ - shared == {"fallback"}

@@ -15,9 +15,10 @@ from riselang.support.errors import LimitationError, UserError
 class Library:
     """A driver that does nothing; `codes` are what calls of a name return."""
 
-    def __init__(self, pools: int = 1, **codes: int):
+    def __init__(self, pools: int = 1, capability: int = 9, **codes: int):
         self.codes = codes
         self.pools = pools
+        self.capability = capability
         self.calls: list[str] = []
         self.arguments: dict[str, tuple[Any, ...]] = {}
 
@@ -26,7 +27,10 @@ class Library:
             self.calls.append(name)
             self.arguments[name] = arguments
             if name == "cuDeviceGetAttribute":
-                arguments[0]._obj.value = self.pools
+                is_capability = arguments[1] in cuda.COMPUTE_CAPABILITY
+                arguments[0]._obj.value = self.capability if is_capability else self.pools
+            if name == "cuMemGetInfo_v2":
+                arguments[0]._obj.value, arguments[1]._obj.value = 3 << 20, 8 << 20
             if name in ("cuMemAllocAsync", "cuMemAlloc_v2"):
                 arguments[0]._obj.value = 4096
             if name == "cuPointerGetAttribute":
@@ -50,8 +54,15 @@ def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_no_gpu() -> None:
-    with pytest.raises(UserError, match=r"cuInit of the GPU driver failed: a reason \(100\)"):
+    with pytest.raises(LimitationError, match=r"there is no NVIDIA GPU here"):
         cuda.Driver(Library(cuInit=100))
+    with pytest.raises(UserError, match=r"cuInit of the GPU driver failed: a reason \(999\)"):
+        cuda.Driver(Library(cuInit=999))
+
+
+def test_a_gpu_may_be_too_old() -> None:
+    with pytest.raises(LimitationError, match=r"has compute capability 6.6, but kernels need 7.0"):
+        cuda.Driver(Library(capability=6))
 
 
 @pytest.mark.parametrize(("pools", "suffix"), [(1, "Async"), (0, "_v2")])
@@ -77,7 +88,7 @@ def test_the_driver_says_why_it_does_not_take_code() -> None:
 
 def test_too_little_memory_is_a_limit() -> None:
     driver = cuda.Driver(Library(cuMemAllocAsync=2))
-    with pytest.raises(LimitationError, match="cuMemAllocAsync of the GPU driver failed"):
+    with pytest.raises(LimitationError, match="; 3 of 8 MiB are free; use smaller"):
         driver.allocate(1 << 60)
 
 

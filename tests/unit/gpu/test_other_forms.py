@@ -137,3 +137,13 @@ def test_a_file(tmp_path: Path) -> None:
 def test_libraries_of_processors_are_none_of_a_gpu() -> None:
     with pytest.raises(rl.UserError, match='needs loops="affine" or "polyhedral", but it is "gpu"'):
         rl.jit(lambda x: x, loops="gpu", library="blas")
+
+
+def test_a_device_selects_kernels() -> None:
+    doubled: Any = rl.jit(lambda x: x * 2.0, device="cuda:0")
+    assert doubled.options.loops == "gpu"
+    assert rl.jit(lambda x: x * 2.0, device="cpu").options.loops == "affine"
+    with pytest.raises(rl.UserError, match=r"is 'cuda:1'; to use another GPU, set CUDA_VISIBLE"):
+        rl.jit(lambda x: x, device="cuda:1")
+    with pytest.raises(rl.UserError, match="exclude each other"):
+        rl.jit(lambda x: x, device="cuda", loops="scf")

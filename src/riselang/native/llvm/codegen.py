@@ -24,6 +24,7 @@ from riselang.support.profiling import time_span
 DEBUG_LINE_SECTION = b".debug_line"
 """The section that every object with debug info has."""
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
+AMD_TRIPLE = "amdgcn-amd-amdhsa"
 _LOCK = threading.Lock()
 """llvmlite's global state (targets, symbols) is not thread-safe."""
 
@@ -200,10 +201,18 @@ def object_code(ir: str, effort: str = "default", target: Target | None = None) 
 
 def ptx(ir: str, chip: str, version: str, effort: str = "default") -> str:
     """Compile kernels to a version of PTX, which the NVIDIA driver compiles to machine code."""
+    return _kernel_assembly(ir, Target(PTX_TRIPLE, chip, version), effort)
+
+
+def amd_assembly(ir: str, chip: str, effort: str = "default") -> str:
+    """Compile kernels to assembly for an AMD GPU."""
+    return _kernel_assembly(ir, Target(AMD_TRIPLE, chip, ""), effort)
+
+
+def _kernel_assembly(ir: str, target: Target, effort: str) -> str:
     with _exclusive_access():
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
-        target = Target(PTX_TRIPLE, chip, version)
         module, machine = _compile_module(ir, target, effort, jit=False)
         with time_span("LLVM"), time_span("emit"):
             return str(machine.emit_assembly(module))

@@ -205,9 +205,14 @@ def _parse(text: str) -> Any:
         raise _user_error(error) from None
 
 
+TRANSLATED_DIALECTS = ("llvm.", "omp.", "nvvm.", "rocdl.")
+
+
 def _check_translatable(module: Any) -> None:
     """Report ops of other dialects, whose translation would crash the process."""
-    for inner in _find_ops(module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm."))):
+    for inner in _find_ops(
+        module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm.", "rocdl."))
+    ):
         if inner.name != "builtin.module":
             raise LimitationError(f"{inner.name} cannot be compiled")
 
