@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import ScalarType, is_float, wrap_integer
+from riselang.nat import Nat
 from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet
@@ -148,3 +149,13 @@ def scalar(name: str) -> Condition:
             raise Unmet(f"vector elements must be scalars, but {format_type(type)} is not one")
 
     return Condition(f"{name} is a scalar type", check, (name,))
+
+
+def not_empty(name: str) -> Condition:
+    """A condition: a chosen size is not zero, so that the other sizes are determined."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if match.size(name) == Nat.const(0):
+            raise Unmet(f"the size {name} must not be zero")
+
+    return Condition(f"{name} is not zero", check)

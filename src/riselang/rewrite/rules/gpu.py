@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from riselang.rewrite.rule import Permission, law
-from riselang.rewrite.side_conditions import neutral, regroups, scalar
+from riselang.rewrite.side_conditions import neutral, not_empty, regroups, scalar
 
 
 @law("f : s -> t -> u, x : (n * m).s, y : (p * k).t", choose="m k")
@@ -118,6 +118,7 @@ def reduce_columns_by_blocks() -> None:
 
 @law(
     "f : t -> t -> t, a : t, x : (n * q * m).t", regroups("f"), neutral("a", "f"),
+    not_empty("q"), not_empty("m"),
     choose="q m", permission=Permission.RELAXED,
 )  # fmt: skip
 def scan_by_threads() -> None:
@@ -144,6 +145,7 @@ def scan_by_one_block() -> None:
 
 @law(
     "f : t -> t -> t, a : t, x : (n * p * q * m).t", regroups("f"), neutral("a", "f"),
+    not_empty("p"), not_empty("q"), not_empty("m"),
     choose="p q m", permission=Permission.RELAXED,
 )  # fmt: skip
 def scan_by_blocks() -> None:
@@ -167,6 +169,7 @@ def scan_by_blocks() -> None:
 
 @law(
     "f : t -> t -> t, a : t, x : (n * q).(m * k).t", regroups("f"), neutral("a", "f"),
+    not_empty("q"), not_empty("k"),
     choose="q k", permission=Permission.RELAXED,
 )  # fmt: skip
 def scan_columns_by_blocks() -> None:
