@@ -50,9 +50,9 @@ class OpenStrategy(Strategy):
 
 
 def param(name: str, values: Sequence[int]) -> Any:
-    """Return a parameter, for use in place of a number: `tile(param("rows", [4, 8]), 32)`.
+    """Return a parameter, which replaces a number in a strategy: `tile(param("rows", [4, 8]), 32)`.
 
-    It is a `Parameter`; schedules are annotated with the numbers in whose place it stands.
+    It is a `Parameter`, but annotated as any value, since schedules are annotated with numbers.
     """
     _check_name(name)
     choices = tuple(dict.fromkeys(values))

@@ -131,7 +131,7 @@ class _PlanWriter:
         yield f"{following}:"
 
     def _describe(self, step: TensorMap) -> None:
-        """Describe a part of a buffer; the description takes the place of a slot."""
+        """Describe a part of a buffer; its slot contains the description."""
         slot = self._slots[step.value] = f"%v{step.value}"
         self._entry.insert(
             0, f"{slot} = alloca [{cuda.MAP_BYTES} x i8], align {cuda.MAP_ALIGNMENT}"

@@ -348,7 +348,7 @@ class _Tuning:
         return self.default_seconds / (self.best.seconds or self.default_seconds)
 
     def choose_best(self) -> BestStrategy:
-        """Measure the fastest strategies again beside the default one, and store the best."""
+        """Measure the fastest strategies again next to the default one, and store the best."""
         measured = [trial for trial in self.trials if trial.seconds is not None]
         finalists = sorted(measured, key=lambda trial: trial.seconds or 0.0)[:FINALISTS]
         best, best_ratio = "default", MIN_GAIN
