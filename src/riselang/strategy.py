@@ -17,9 +17,9 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.derivation import Derivation, derive, replay
 from riselang.rewrite.derivation_checks import check, law_status
 from riselang.rewrite.normal_forms import beta_eta_normal_form, data_flow_normal_form
+from riselang.rewrite.parameter_binding import bind
 from riselang.rewrite.parameters import (
     alternatives,
-    bind,
     multiples,
     param,
     parameters_of,

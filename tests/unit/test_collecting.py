@@ -11,6 +11,10 @@ import pytest
 from riselang.support import garbage_collection
 from riselang.support.garbage_collection import INFREQUENT_THRESHOLDS, infrequent_gc
 
+UNFROZEN = pytest.mark.skipif(
+    gc.get_freeze_count() > 0, reason="something else has frozen objects in this process"
+)
+
 
 class Cycle:
     """An object that only the collector frees."""
@@ -76,6 +80,7 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> garbage_collection._OldGeneration:
     return generation
 
 
+@UNFROZEN
 def test_objects_of_a_compilation_are_moved_and_garbage_is_freed_later(
     moved: garbage_collection._OldGeneration,
 ) -> None:
@@ -89,6 +94,7 @@ def test_objects_of_a_compilation_are_moved_and_garbage_is_freed_later(
     assert not any(reference() for reference in references)
 
 
+@UNFROZEN
 def test_few_objects_are_moved_between_full_collections(
     moved: garbage_collection._OldGeneration, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from support.values import random_values, same
 
 LAWS = [(name, law) for name, entry in REFERENCE.items() for law in entry.laws]
 EXAMPLES = {name: entry.example for name, entry in REFERENCE.items()}
-SIZES = ("g", "h", "k", "l", "m", "n", "r", "sz")
+SIZES = ("g", "h", "k", "l", "m", "n", "p", "q", "r", "sz", "tm", "tn", "wr")
 """The sizes that laws speak of."""
 LARGEST_SIZE = 4
 ROUNDS = 12

@@ -2,25 +2,34 @@
 
     tile(param('rows', powers_of_two(4, 64)), 32) @ outermost('map', nest=2)
 
-`bind` returns the strategy for chosen values. It works on the text form, in which a parameter is a
-call to `param` or `alternatives`, so parameters may occur wherever the text form permits values.
+In the text form, a parameter is a call to `param` or `alternatives`, so it may occur wherever the
+text form permits values. `parameter_binding.bind` returns the strategy for chosen values.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from riselang.rewrite.core import Failure, Result, Setting, Strategy
 from riselang.support.errors import UserError
-from riselang.support.spelling import closest_name
 from riselang.term.nodes import Term
 
 Choice = int | str
 """The value of a parameter: a number, or the text of a strategy."""
 MAX_VALUES = 10_000
+
+
+_KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
+"""Python keywords that are names in strategies."""
+
+
+def escape_keywords(text: str) -> str:
+    """Append an underscore to names that are keywords in Python, so that Python can parse them."""
+    return _KEYWORDS.sub(lambda match: f"{match[1]}_", text)
 
 
 @dataclass(frozen=True)
@@ -104,71 +113,32 @@ def parameters_of(strategy: Strategy) -> dict[str, tuple[Choice, ...]]:
     if "param(" not in text and "alternatives(" not in text:
         return {}
     parameters: dict[str, tuple[Choice, ...]] = {}
-    for call in _parameter_calls(_parse(text)):
-        name, values = _read_parameter(call)
+    for call in _parameter_calls(parse_text(text)):
+        name, values = read_parameter(call)
         if parameters.setdefault(name, values) != values:
             raise UserError(
-                f"the parameter {name!r} occurs with different values: {_list(parameters[name])} "
-                f"and {_list(values)}; use one name for each"
+                f"the parameter {name!r} occurs with different values: "
+                f"{format_values(parameters[name])} and {format_values(values)}; use one name for each"
             )
     return parameters
 
 
-def bind(strategy: Strategy, **values: Choice) -> Strategy:
-    """Return a strategy with these values for its parameters; others stay open."""
-    from riselang.rewrite.strategy_text import parse_strategy
-
-    parameters = parameters_of(strategy)
-    for name, value in values.items():
-        if name not in parameters:
-            hint = closest_name(name, parameters)
-            known = ", ".join(parameters) or "none"
-            raise UserError(
-                f"the strategy has no parameter {name!r}; it has: {known}"
-                + (f"; did you mean {hint!r}?" if hint else "")
-            )
-        if value not in parameters[name]:
-            raise UserError(
-                f"{value!r} is not a value of the parameter {name!r}, which has the values "
-                f"{_list(parameters[name])}"
-            )
-    module = _Binder(values).visit(_parse(str(strategy)))
-    return parse_strategy(ast.unparse(module))
-
-
-class _Binder(ast.NodeTransformer):
-    """Replaces parameters with their values."""
-
-    def __init__(self, values: Mapping[str, Choice]):
-        self.values = values
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if _is_parameter(node):
-            name, choices = _read_parameter(node)
-            if name in self.values and isinstance(self.values[name], int):
-                return ast.Constant(self.values[name])
-            if name in self.values:
-                node = node.args[1 + choices.index(self.values[name])]  # type: ignore
-                return self.visit(node)
-        return self.generic_visit(node)
-
-
-def _parse(text: str) -> ast.Module:
-    from riselang.rewrite.strategy_text import escape_keywords
-
+def parse_text(text: str) -> ast.Module:
+    """Parse the text of a strategy as Python."""
     return ast.parse(escape_keywords(text))
 
 
 def _parameter_calls(module: ast.Module) -> Iterator[ast.Call]:
     calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
-    yield from sorted(filter(_is_parameter, calls), key=lambda call: (call.lineno, call.col_offset))
+    yield from sorted(filter(is_parameter, calls), key=lambda call: (call.lineno, call.col_offset))
 
 
-def _is_parameter(node: ast.Call) -> bool:
+def is_parameter(node: ast.Call) -> bool:
+    """Return whether a call in the text of a strategy is a parameter."""
     return isinstance(node.func, ast.Name) and node.func.id in ("param", "alternatives")
 
 
-def _read_parameter(call: ast.Call) -> tuple[str, tuple[Choice, ...]]:
+def read_parameter(call: ast.Call) -> tuple[str, tuple[Choice, ...]]:
     """Return the name and the values of a parameter; strategies as their text."""
     assert isinstance(call.func, ast.Name)
     name: str = ast.literal_eval(call.args[0])
@@ -182,5 +152,6 @@ def _check_name(name: str) -> None:
         raise UserError(f"the name of a parameter must be an identifier, but is {name!r}")
 
 
-def _list(values: Sequence[Choice]) -> str:
+def format_values(values: Sequence[Choice]) -> str:
+    """List the values of a parameter."""
     return ", ".join(map(str, values))

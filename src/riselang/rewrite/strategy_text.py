@@ -15,14 +15,12 @@ from typing import Any
 
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import Strategy
-from riselang.rewrite.parameters import Parameter
+from riselang.rewrite.parameters import Parameter, escape_keywords
 from riselang.rewrite.registry import vocabulary
 from riselang.rewrite.selectors import Selector
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.spelling import closest_name
 
-_KEYWORDS = re.compile(r"\b(try|not)\b(?=\s*\()")
-"""Python keywords that are names here: they are parsed with an underscore appended."""
 _READ_KEYWORDS = re.compile(r"\b(try|not)_(?=\s*\()")
 MAX_CHARACTERS = 100_000
 MAX_DEPTH = 200
@@ -54,11 +52,6 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
         raise reader.error_at(line, column, f"this is not a strategy: {detail}") from None
     reader.check_depth(module)
     return reader.read_module(module)
-
-
-def escape_keywords(text: str) -> str:
-    """Append an underscore to names that are keywords in Python, so that Python can parse them."""
-    return _KEYWORDS.sub(lambda match: f"{match[1]}_", text)
 
 
 class _Reader:

@@ -10,9 +10,10 @@ from typing import Any
 
 from riselang.rewrite.core import Setting, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
-from riselang.rewrite.parameters import Choice, OpenStrategy, bind, parameters_of
+from riselang.rewrite.parameter_binding import bind
+from riselang.rewrite.parameters import Choice, OpenStrategy, escape_keywords, parameters_of
 from riselang.rewrite.selectors import Position
-from riselang.rewrite.strategy_text import escape_keywords, parse_strategy
+from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from riselang.pipelines import GPU
+from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.runtime.arrays import Array
 from riselang.runtime.device_arrays import (
     DeviceArray,
@@ -16,23 +16,24 @@ from riselang.runtime.device_arrays import (
 )
 from riselang.runtime.torch_calls import NO_RESULT, TensorCall, tensor_key
 
-if TYPE_CHECKING:
-    from riselang.frontends.stablehlo.model.model import Model
-
-
-def runs_on_gpu(model: Model) -> bool:
-    return model.options.loops == GPU and model.body.backend == "compile"
-
 
 class GpuCalls:
     """The calls of a model on a GPU."""
 
-    def __init__(self, model: Model):
-        self._model = model
-        signature = model.body.signature
-        bound = [model.bound.get(name) for name in signature.argument_names]
+    def __init__(
+        self,
+        body: ModelBody,
+        bound: Mapping[str, Array],
+        names: Sequence[str],
+        to_array: Callable[[str, Any], Array],
+    ):
+        """`names` are those of the arguments of a call, which `to_array` checks and converts."""
+        self._body, self._names, self._to_array = body, names, to_array
+        signature = body.signature
+        bound_arrays = [bound.get(name) for name in signature.argument_names]
         self._fixed: list[DeviceArray | None] = [
-            None if array is None else to_gpu(array) for array in (*bound, *signature.constants)
+            None if array is None else to_gpu(array)
+            for array in (*bound_arrays, *signature.constants)
         ]
         """The constants and bound arguments, and None for the arguments of a call."""
         self._latest: TensorCall | None = None
@@ -43,20 +44,19 @@ class GpuCalls:
 
     def __call__(self, given: Mapping[str, Any]) -> Any:
         """Return the results for arrays by name; on the GPU if one of them is."""
-        model = self._model
-        arguments = [given[name] for name in model.names]
+        arguments = [given[name] for name in self._names]
         passed = iter(
-            device_view(value, name) if is_on_gpu(value) else model.to_array(name, value)
-            for name, value in zip(model.names, arguments, strict=True)
+            device_view(value, name) if is_on_gpu(value) else self._to_array(name, value)
+            for name, value in zip(self._names, arguments, strict=True)
         )
         arrays: list[Array] = [
             next(passed) if each is None else device_view(each, "constant") for each in self._fixed
         ]
-        result = model.body.compiled.run(arrays)
+        result = self._body.compiled.run(arrays)
         if not any(map(is_on_gpu, arguments)):
             return _to_host(result)
         if tensor_key(arguments) is not None:
-            self._latest = model.body.compiled.prepare_tensor_call(arguments, self._fixed)
+            self._latest = self._body.compiled.prepare_tensor_call(arguments, self._fixed)
         return to_argument_library(arguments, result)
 
 

@@ -17,10 +17,11 @@ from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
 from riselang.frontends.stablehlo.model.body import ModelBody
-from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls, runs_on_gpu
+from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.tensors import array_type
 from riselang.native.mlir.stablehlo import dtype_of
+from riselang.pipelines import GPU
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array, check_layout, exact_scalar
@@ -146,7 +147,7 @@ class Model:
 
     def _checked_call(self, arguments: Sequence[Any], out: Any, named: Mapping[str, Any]) -> Any:
         given = self.check_arguments(arguments, named)
-        if out is None and runs_on_gpu(self):
+        if out is None and self.options.loops == GPU and self.body.backend == "compile":
             return self._gpu_calls(given)
         arrays = self._all_arrays(given)
         if out is not None:
@@ -168,7 +169,7 @@ class Model:
 
     @cached_property
     def _gpu_calls(self) -> GpuCalls:
-        return GpuCalls(self)
+        return GpuCalls(self.body, self.bound, self.names, self.to_array)
 
     def _run(self, arrays: Sequence[Any]) -> Any:
         if self._bound_code is None:
