@@ -118,7 +118,8 @@ def parameters_of(strategy: Strategy) -> dict[str, tuple[Choice, ...]]:
         if parameters.setdefault(name, values) != values:
             raise UserError(
                 f"the parameter {name!r} occurs with different values: "
-                f"{format_values(parameters[name])} and {format_values(values)}; use one name for each"
+                f"{format_values(parameters[name])} and {format_values(values)}; use one name "
+                "for each"
             )
     return parameters
 

@@ -30,10 +30,9 @@ class GpuCalls:
         """`names` are those of the arguments of a call, which `to_array` checks and converts."""
         self._body, self._names, self._to_array = body, names, to_array
         signature = body.signature
-        bound_arrays = [bound.get(name) for name in signature.argument_names]
+        known = [*(bound.get(name) for name in signature.argument_names), *signature.constants]
         self._fixed: list[DeviceArray | None] = [
-            None if array is None else to_gpu(array)
-            for array in (*bound_arrays, *signature.constants)
+            None if array is None else to_gpu(array) for array in known
         ]
         """The constants and bound arguments, and None for the arguments of a call."""
         self._latest: TensorCall | None = None
