@@ -17,7 +17,7 @@ from support.pairwise import each_once
 
 pytestmark = [
     pytest.mark.skipif(not guard.IS_SUPPORTED, reason="needs POSIX signals"),
-    pytest.mark.rotating(3),
+    pytest.mark.rotating(6),
 ]
 
 LOOPS = {

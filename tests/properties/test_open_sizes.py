@@ -24,6 +24,8 @@ from support.programs import Program, seeded_program
 from support.shrinking import holds
 from support.values import same
 
+pytestmark = pytest.mark.rotating(2)
+
 RUNNER = Runner({"RISE_NUM_THREADS": "2"})
 
 

@@ -33,6 +33,8 @@ from support.round_trips import through_notation, through_the_dialect
 from support.shrinking import all_hold, holds
 from support.values import same
 
+pytestmark = pytest.mark.rotating(2)
+
 MIN_FRACTION = 0.5
 """The share of many programs that must have something to outline."""
 

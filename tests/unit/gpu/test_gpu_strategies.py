@@ -16,6 +16,8 @@ from riselang.support.errors import UserError
 from support.emulated_gpu import Emulate
 from support.gpu_kernels import values
 
+pytestmark = pytest.mark.rotating(2)
+
 ELEMENT = "zip(row, column) |> map(fun(p, fst(p) * snd(p))) |> reduce(add, 0.0)"
 
 FUSED = "zip(row, column) |> reduce(fun((s, p), fma(fst(p), snd(p), s)), 0.0)"

@@ -13,7 +13,7 @@ from riselang.lowering.sorting.networks import odd_even_merge_sort
 from riselang.support.machine import Machine, assume_machine
 from support.values import same
 
-pytestmark = pytest.mark.rotating(4)
+pytestmark = pytest.mark.rotating(8)
 
 TYPES = {
     np.float32: rl.f32, np.float64: rl.f64, np.float16: rl.f16,

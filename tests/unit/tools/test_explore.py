@@ -107,6 +107,7 @@ def test_a_model_and_its_module(folder: Path) -> None:
     assert "w1 : 784.128.f32" in data["lines"][0][0]
 
 
+@pytest.mark.rotating(8)
 def test_a_statement_of_c(folder: Path) -> None:
     pytest.importorskip("islpy")
     data = explored(str(ROOT / "examples/c/kernels/gemm.c"))
