@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT, TUNED
+from riselang.support import config
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
@@ -13,9 +14,12 @@ def choose_strategy(strategy: Strategy | None, term: Term, options: Options) -> 
     """Return the tuned strategy in place of the default one; other strategies are unchanged."""
     if strategy is not DEFAULT and strategy is not TUNED:
         return strategy
-    from riselang.runtime.tuning_database import find_best
+    best = None
+    if config.tuning_database().exists():
+        # Imported only here, since most programs are never tuned.
+        from riselang.runtime.tuning_database import find_best
 
-    best = find_best(term, options)
+        best = find_best(term, options)
     if best is None and strategy is TUNED:
         raise UserError(
             'strategy="tuned" needs an entry in the tuning database for this program, these sizes, '

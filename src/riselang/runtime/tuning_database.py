@@ -64,10 +64,7 @@ def program_key(term: Term, options: Options) -> str:
 
 def find_best(term: Term, options: Options) -> BestStrategy | None:
     """Return the fastest known strategy of a program; None if it has not been tuned."""
-    path = config.tuning_database()
-    if not path.exists():
-        return None
-    return Database(path).best(program_key(term, options))
+    return Database(config.tuning_database()).best(program_key(term, options))
 
 
 @dataclass(frozen=True)

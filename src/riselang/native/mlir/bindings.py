@@ -104,14 +104,18 @@ def load_wheel() -> None:
     _wheel()
 
 
-def new_context(dialects: Sequence[str] | None = None) -> Any:
+def new_context(types: Sequence[str] | None = None) -> Any:
     """Create a single-threaded context: the threads of a pool would not survive a fork.
 
-    All dialects are loaded, or only `dialects`; the others are loaded when an op is parsed or a
-    pass that depends on them runs.
+    All dialects are loaded, or only those of `types`; the others are loaded when an op is parsed or
+    a pass that depends on them runs. Parsing a module with a type loads its dialect without
+    importing the Python classes of all its ops.
     """
-    context = _wheel().ir.Context(load_on_create_dialects=dialects)
+    ir = _wheel().ir
+    context = ir.Context(load_on_create_dialects=None if types is None else ())
     context.enable_multithreading(False)
+    for type in types or ():
+        ir.Module.parse(f"module attributes {{builtin.type = {type}}} {{}}", context)
     return context
 
 
@@ -151,8 +155,8 @@ def to_llvm_ir(text: str, pipeline: Sequence[str]) -> str:
     return str(_run_in_context(text, pipeline, translate))
 
 
-_CREATED = ("llvm",)
-"""The dialects whose ops the steps implemented here create without parsing any text."""
+_CREATED = ("!llvm.ptr",)
+"""Types of the dialects whose ops the steps implemented here create without parsing any text."""
 
 
 def _run_in_context(text: str, pipeline: Sequence[str], extract: Any = str) -> Any:
