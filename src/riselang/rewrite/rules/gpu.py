@@ -103,6 +103,7 @@ def reduce_by_threads() -> None:
 
 @law(
     "f : t -> t -> t, a : t, x : (n * q).(m * k).t", regroups("f"), neutral("a", "f"),
+    not_empty("q"), not_empty("k"),
     choose="q k", permission=Permission.RELAXED,
 )  # fmt: skip
 def reduce_columns_by_blocks() -> None:
