@@ -175,7 +175,8 @@ def waiting(rounds: int) -> None:
         _cold(code)  # stores the bytecode of the modules, which an installed package has
     for _ in range(rounds):
         for who, code in COLD.items():
-            cold.setdefault(who, []).append(_cold(code))
+            answer = _cold(code)
+            cold.setdefault(who, []).extend([answer] if answer else [])
     _tell("matmul 512 from the start of the process", cold)
 
 
@@ -185,11 +186,13 @@ def _case(who: str, kind: str, count: int) -> dict[str, float] | None:
     return json.loads(run.stdout) if run.returncode == 0 and run.stdout else None
 
 
-def _cold(code: str) -> dict[str, float]:
+def _cold(code: str) -> dict[str, float] | None:
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = {**os.environ, "RISE_CACHE": "0"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    subprocess.run([sys.executable, "-c", code], check=False, env=environment)
+    run = subprocess.run([sys.executable, "-c", code], check=False, env=environment)
+    if run.returncode:
+        return None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"cpu": cpu, "clock": time.perf_counter() - start}

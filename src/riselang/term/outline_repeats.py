@@ -249,6 +249,9 @@ def _is_fused_outside(number: int, run: range, values: Sequence[ProgramValue], u
     value = values[number]
     if value.kind != "stored" or not has_pattern(value.term, "reduce"):
         return False
+    if has_pattern(value.term, "slide"):
+        # The default strategy stores the result of a convolution before it computes with it.
+        return False
     users = [values[each].term for each in uses.users[number] if each not in run]
     return any(not has_pattern(user, "reduce") and _has_arithmetic(user) for user in users)
 

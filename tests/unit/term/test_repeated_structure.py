@@ -54,6 +54,25 @@ def test_layers_become_one_function(layers: int):
     assert run_term(outlined, values(layers)) == run_term(program, values(layers))
 
 
+CONVOLUTION = """map(fun(row, row |> padConst(1, 1, 0.0) |> slide(3, 1)))
+  |> map(fun(windows, {w} |> map(fun(kernel, windows |> map(fun(window,
+    zip(window, kernel) |> map(mult) |> reduce(add, 0.0))))))) |> map(join) |> toMem(heap)"""
+
+
+def test_convolutions_before_different_additions_become_one_function():
+    """No later loop is fused with a convolution; one that follows a product may be."""
+    first, second = CONVOLUTION.format(w="v"), CONVOLUTION.format(w="w")
+    program = parse_term(
+        f"fun((x : 2.4.f32, v : 1.3.f32, w : 1.3.f32), x |> {first}"
+        f"|> map(fun(row, row |> map(fun(e, max(e + 1.0, 0.0))))) |> toMem(heap) |> {second}"
+        "|> map(fun(row, row |> map(fun(e, e * 3.0)))))"
+    )
+    outlined = outline(program)
+    assert len(functions_of(outlined)) == 1
+    arrays: list[object] = [[[1.0, 2.0, 3.0, 4.0]] * 2, [[0.5, -1.0, 2.0]], [[1.0, 0.25, -1.0]]]
+    assert run_term(outlined, arrays) == run_term(program, arrays)
+
+
 def test_what_occurs_once_stays_as_it_is():
     program = dense(1)
     assert outline(program) is program
