@@ -248,6 +248,11 @@ _describe(
     "x : 4.i32", "x |> prefetch(2) |> map(fun(e, e + 1))", "[1, 2, 3, 4]", "[2, 3, 4, 5]",
 )  # fmt: skip
 _describe(
+    "nontemporal",
+    [Law(_X, "x |> nontemporal", "x")],
+    "x : 4.i32", "x |> map(fun(e, e + 1)) |> nontemporal", "[1, 2, 3, 4]", "[2, 3, 4, 5]",
+)  # fmt: skip
+_describe(
     "take",
     [Law("x : k.i32, y : n.i32", "concat(x, y) |> take(k)", "x")],
     "x : 4.i32", "x |> take(3)", "[1, 2, 3, 4]", "[1, 2, 3]",

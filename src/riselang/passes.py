@@ -78,6 +78,10 @@ PASSES = _index_by_name(
             "skip-unchanged-chunks", LOWERING,
             "Skips the chunks of a loop in which no iteration changes the values that it carries.",
         ),
+        PassSpec(
+            "align-nontemporal-stores", LOWERING,
+            "Makes nontemporal stores check their alignment, and adds the fences that they need.",
+        ),
         PassSpec("poll-signals", LOWERING, "Makes long loops poll for signals."),
         PassSpec(
             "outline-gpu-kernels", "lowering.gpu",

@@ -38,6 +38,9 @@ PLAN_POLYHEDRAL = ("plan-polyhedral",)
 SKIP_CHUNKS = ("skip-unchanged-chunks",)
 """A riselang pass for CPUs, before the last one; it splits loops that seldom change a value."""
 
+ALIGN_STORES = ("align-nontemporal-stores",)
+"""A riselang pass for CPUs, which can store vectors past their caches only if they are aligned."""
+
 POLL_SIGNALS = ("poll-signals",)
 """riselang's last pass for CPUs; it makes long loops interruptible."""
 

@@ -15,8 +15,10 @@ from riselang.support.machine import Machine
 CACHES = ((1, 32 << 10), (2, 1 << 20), (3, 8 << 20))
 MACHINES: Mapping[str, Machine] = {
     "Neoverse N1": Machine(16, 32, multiplies_by_lanes=True, caches=((1, 64 << 10), *CACHES[1:])),
-    "AVX2": Machine(32, 16, caches=CACHES),
-    "AVX-512": Machine(64, 32, caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20))),
+    "AVX2": Machine(32, 16, caches=CACHES, reads_stored_lines=True),
+    "AVX-512": Machine(
+        64, 32, caches=((1, 48 << 10), (2, 2 << 20), (3, 8 << 20)), reads_stored_lines=True
+    ),
 }
 X86, ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 TARGETS: Mapping[str, Target] = {

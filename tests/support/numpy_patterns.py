@@ -397,6 +397,7 @@ PATTERNS: dict[str, Meaning] = {
     "padWrap": _view(_pad("wrap")),
     "padReflect": _view(_pad("reflect")),
     "prefetch": _same,
+    "nontemporal": _same,
     "take": _view(lambda array, axis, sizes: np.take(array, range(sizes["k"]), axis)),
     "drop": _view(lambda array, axis, sizes: np.delete(array, slice(0, sizes["k"]), axis)),
     "concat": _concat,

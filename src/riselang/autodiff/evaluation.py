@@ -19,6 +19,7 @@ from riselang.dialects.rise.pattern_registry import (
     GATHER,
     JOIN,
     LET,
+    NONTEMPORAL,
     PAD,
     PAD_REFLECT,
     PAD_WRAP,
@@ -360,7 +361,7 @@ def check_no_vectors(type: RiseType, location: SourceLocation | None) -> None:
 
 SAME_SCALARS = frozenset({
     UNZIP, TRANSPOSE, SPLIT, JOIN, SLIDE, REVERSE, TAKE, DROP, PAD, PAD_WRAP, PAD_REFLECT, PREFETCH,
-    TO_MEM, REORDER, AT, SLICE_AT, GATHER, SORT,
+    NONTEMPORAL, TO_MEM, REORDER, AT, SLICE_AT, GATHER, SORT,
 })  # fmt: skip
 """The patterns whose result has the scalars of their last argument, in the same order."""
 

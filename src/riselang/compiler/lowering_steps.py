@@ -13,6 +13,7 @@ from riselang.compiler.signatures import Signature
 from riselang.dialects.module import functions, make_context
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import called_functions, mark_noalias
+from riselang.lowering.passes.align_nontemporal_stores import AlignNontemporalStoresPass
 from riselang.lowering.passes.check_floats import FLOAT_CHECKS
 from riselang.lowering.passes.check_floats import float_checks as float_checks
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
@@ -85,7 +86,7 @@ def loop_passes(options: Options) -> list[ModulePass]:
 def last_passes(options: Options) -> list[ModulePass]:
     """Return the passes that prepare plain MLIR for its CPU or GPU."""
     is_for_gpu = options.loops == pipelines.GPU
-    cpu_passes = (*pipelines.SKIP_CHUNKS, *pipelines.POLL_SIGNALS)
+    cpu_passes = (*pipelines.SKIP_CHUNKS, *pipelines.ALIGN_STORES, *pipelines.POLL_SIGNALS)
     names = pipelines.OUTLINE_KERNELS if is_for_gpu else cpu_passes
     return [_make_pass(name, options) for name in names]
 
@@ -102,6 +103,8 @@ def _make_pass(name: str, options: Options) -> ModulePass:
         return ConvertMathToCallsPass()
     if name in pipelines.SKIP_CHUNKS:
         return SkipUnchangedChunksPass()
+    if name in pipelines.ALIGN_STORES:
+        return AlignNontemporalStoresPass()
     if name in pipelines.POLL_SIGNALS:
         return PollSignalsPass()
     if name == pipelines.APPROXIMATE_MATH:

@@ -70,9 +70,15 @@ def _load_tile() -> Dialect:
     return Tile
 
 
+def _load_llvm() -> Dialect:
+    from riselang.dialects.llvm import LLVM
+
+    return LLVM
+
+
 OUR_DIALECTS: Mapping[str, Callable[[], Dialect]] = {
     "rise": lambda: Rise, "arith": lambda: Arith, "memref": _load_memref, "affine": _load_affine,
-    "vector": _load_vector, "tile": _load_tile,
+    "vector": _load_vector, "tile": _load_tile, "llvm": _load_llvm,
 }  # fmt: skip
 """The dialects that are defined here; all but the first replace xDSL's."""
 

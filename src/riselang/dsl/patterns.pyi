@@ -32,6 +32,7 @@ map_seq_unroll: PatternFunction
 map_thread: PatternFunction
 map_warp: PatternFunction
 mma: PatternFunction
+nontemporal: PatternFunction
 pad: PatternFunction
 pad_const: PatternFunction
 pad_reflect: PatternFunction
@@ -91,6 +92,7 @@ __all__ = [
     "map_thread",
     "map_warp",
     "mma",
+    "nontemporal",
     "pad",
     "pad_const",
     "pad_reflect",

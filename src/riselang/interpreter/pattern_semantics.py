@@ -281,6 +281,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "padWrap": _pad_wrap,
     "padReflect": _pad_reflect,
     "prefetch": lambda pattern, xs: xs,
+    "nontemporal": lambda pattern, xs: xs,
     "take": lambda pattern, xs: xs[: _size_argument(pattern, "k")],
     "drop": lambda pattern, xs: xs[_size_argument(pattern, "k") :],
     "concat": lambda pattern, xs, ys: xs + ys,

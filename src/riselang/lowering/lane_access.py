@@ -15,6 +15,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
@@ -169,9 +170,19 @@ class LaneAccess(Memory):
         return extract_column(parts, number, builder)
 
     def store_contiguous_vector(
-        self, value: SSAValue, buffer: SSAValue, start: Sequence[Nat], builder: Builder
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        start: Sequence[Nat],
+        builder: Builder,
+        *,
+        is_nontemporal: bool = False,
     ) -> None:
         """Store a vector to consecutive elements of a buffer, beginning at index `start`."""
+        if is_nontemporal:
+            indices = self.emit_indices(start, builder)
+            builder.insert(vector.StoreOp(value, buffer, indices, BoolAttr.from_bool(True)))
+            return
         if self.is_single_affine_map(start):
             map, operands = self.affine_map(start)
             store = affine.VectorStoreOp.create(

@@ -66,6 +66,8 @@ class PathSteps(LaneAccess):
         super().__init__()
         self.guards: list[Nat] = []
         """Conditions of the current store: it happens only if none of these is negative."""
+        self.is_nontemporal = False
+        """Whether the vector of the current store is not to be kept in a cache."""
         self.bodies: dict[Operation, Body] = {}
         """The computations of ops that were copied without their regions."""
 
@@ -105,6 +107,7 @@ class PathSteps(LaneAccess):
         if isinstance(op, ViewOp):
             if op.HEADROOM is not None:
                 self.guards.append(op.headroom(path))
+            self.is_nontemporal |= isinstance(op, codegen.NontemporalAccOp)
             return op.source, op.map_path(path)
         match op:
             case codegen.IdxOp():

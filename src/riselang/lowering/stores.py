@@ -43,6 +43,7 @@ class _Column:
     """The last index does not depend on the lane; others do."""
     lane: Nat
     builder: Builder
+    is_nontemporal: bool = False
 
     def follows(self, previous: _Column) -> bool:
         """Whether each lane is stored right after the same lane of the other vector."""
@@ -97,7 +98,7 @@ class Stores(GuardedStores):
     ) -> None:
         lane = self.lane_variable(type.length)
         address, path = target, (lane,)
-        self.guards = []
+        self.guards, self.is_nontemporal = [], False
         while not isinstance(op := address.owner, codegen.CastOp):
             assert isinstance(op, Operation)
             if self.can_fail and has_computed_index(op):
@@ -124,12 +125,12 @@ class Stores(GuardedStores):
         if self.has_addressable_lanes(buffer):
             start = self.contiguous_start(indices, lane)
         if not unproven and start is None and not depends_on_lane((indices[-1],), lane):
-            self.defer_column(_Column(value, buffer, indices, lane, builder))
+            self.defer_column(_Column(value, buffer, indices, lane, builder, self.is_nontemporal))
             return
         self.store_columns()
         shared = tuple(guard for guard in unproven if not depends_on_lane((guard,), lane))
         ends = tuple(guard for guard in unproven if guard not in shared)
-        column = _Column(value, buffer, indices, lane, builder)
+        column = _Column(value, buffer, indices, lane, builder, self.is_nontemporal)
         if start is None or len(ends) > 1:
 
             def store_each_lane(builder: Builder) -> None:
@@ -151,7 +152,9 @@ class Stores(GuardedStores):
         value, buffer, lane = column.value, column.buffer, column.lane
 
         def store_all(builder: Builder) -> None:
-            self.store_contiguous_vector(value, buffer, start, builder)
+            self.store_contiguous_vector(
+                value, buffer, start, builder, is_nontemporal=column.is_nontemporal
+            )
 
         def store_some(builder: Builder) -> None:
             (end,) = ends
@@ -200,7 +203,9 @@ class Stores(GuardedStores):
                 continue
             rows = transpose_columns([column.value for column in tile], builder)
             for row, start in zip(rows, starts, strict=True):
-                self.store_contiguous_vector(row, first.buffer, start, builder)
+                self.store_contiguous_vector(
+                    row, first.buffer, start, builder, is_nontemporal=first.is_nontemporal
+                )
 
     def store_scalar(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[Nat], builder: Builder

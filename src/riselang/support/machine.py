@@ -51,6 +51,9 @@ class Machine:
     """Whether multiplying a vector by one lane of another needs no extra instruction."""
     caches: tuple[tuple[int, int], ...] = field(default=tuple(DEFAULT_CACHE_SIZES.items()))
     """Cache levels, with the bytes per core of each."""
+    reads_stored_lines: bool = False
+    """Whether a store reads its cache line first even if all of it is stored, unless the store is
+    nontemporal, as on x86-64."""
     cores: int = 1
     """The number of threads of a parallel loop, each of which has a core."""
     dot_instructions: frozenset[str] = frozenset()
@@ -106,6 +109,8 @@ def _detect_machine(cores: int) -> Machine:
         machine = Machine(64, 32, cores=cores, dot_instructions=dot_instructions)
     else:
         machine = Machine(32 if _has_cpu_feature("AVX2") else 16, cores=cores)
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    machine = replace(machine, reads_stored_lines=is_x86)
     machine = replace(machine, caches=cache_sizes())
     if (measured := read_measurement()) is None:
         return machine

@@ -450,6 +450,7 @@ FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
     for name in ("fst", "snd", "split", "slide", "take", "drop", "padWrap", "prefetch")
 )
 """The steps generated from the registry that lowering refers to by name."""
+NontemporalAccOp = STORE_OPS["nontemporal"]
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     ListOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,

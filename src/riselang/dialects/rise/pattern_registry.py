@@ -236,6 +236,14 @@ PREFETCH = pattern(
         size_attribute=SizeAttribute("d", "distance", "by"),
     ),
 )  # fmt: skip
+NONTEMPORAL = pattern(
+    "nontemporal", "n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
+    "the array itself; its vectors are stored in memory without being kept in a cache",
+    view=View(
+        lambda: (), "An array; only its stores differ.",
+        lambda: (), "An array whose vectors are stored without being kept in a cache.",
+    ),
+)  # fmt: skip
 TAKE = pattern(
     "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
     explicit="k",

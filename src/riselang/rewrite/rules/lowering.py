@@ -102,6 +102,13 @@ def fetch_ahead() -> None:
     """x ~> x |> prefetch(d)"""
 
 
+@law("x : n.t")
+def store_nontemporal() -> None:
+    """x ~> x |> nontemporal
+
+    For arrays that are much larger than the caches, and are not read soon."""
+
+
 @law("x : t")
 def store_on_heap() -> None:
     """x ~> x |> toMem(heap)"""

@@ -52,6 +52,7 @@ from riselang.rewrite.rules.lowering import (
     reduce_as_loop,
     reduce_unrolled,
     store_in_registers,
+    store_nontemporal,
     store_on_heap,
     store_on_stack,
 )
@@ -185,6 +186,12 @@ def vectorize(length: int) -> Strategy:
 def prefetch(distance: int) -> Strategy:
     """Prefetches the elements of a map or a reduction this many iterations before they are read."""
     return argument(fetch_ahead(distance))
+
+
+@schedule
+def nontemporal() -> Strategy:
+    """Stores the vectors of an array without keeping them in a cache."""
+    return store_nontemporal
 
 
 @schedule

@@ -14,6 +14,7 @@ from riselang.rewrite.rules.lowering import (
     map_as_loop,
     map_in_parallel,
     map_unrolled,
+    store_nontemporal,
     store_on_stack,
 )
 from riselang.rewrite.strategies.matmul_shapes import bytes_of
@@ -25,6 +26,11 @@ from riselang.term.nodes import DepLambda, Lambda, Term
 
 READ_BYTES, WRITE_BYTES = 1024, 256
 """Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
+NONTEMPORAL_READ_BYTES = 256
+"""The same with nontemporal stores, which need no cache lines of the result."""
+NONTEMPORAL_FACTOR = 8
+"""Nontemporal stores are used for results that are at least so many times larger than the L2
+cache. What a core gets of the last cache depends on the other cores."""
 PREFETCH_FACTOR = 4
 """The prefetch distance, as a multiple of the rows that are transposed together."""
 MAX_VECTOR_BYTES = 32
@@ -34,17 +40,22 @@ MIN_ELEMENTS = 1 << 16
 
 
 @schedule
-def tiled_transpose(rows: int, columns: int, lanes: int) -> Strategy:
+def tiled_transpose(
+    rows: int, columns: int, lanes: int, copied_lanes: int = 0, nontemporal: bool = False
+) -> Strategy:
     """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
-    far apart that a cache holds few of them. The buffer is then copied row by row.
+    far apart that a cache holds few of them. The buffer is then copied row by row, in vectors of
+    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     transpose_strip = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
     transpose_block = tile_transpose(lanes, line, map_as_loop, transpose_strip)
     transpose_rows = argument(argument(map_as_loop >> inside(transpose_block)))
-    copy_rows = copy_rows_in_vectors(lanes)
+    copy_rows = copy_rows_in_vectors(copied_lanes or lanes)
+    if nontemporal:
+        copy_rows = copy_rows >> store_nontemporal
     transpose_tile = transpose_by_rows(lanes) >> transpose_rows >> store_on_stack >> copy_rows
     tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(transpose_tile))
     return argument(fetch_ahead(PREFETCH_FACTOR * lanes)) >> tiles
@@ -57,12 +68,18 @@ class TransposeTiles:
     rows: int
     columns: int
     lanes: int
+    copied_lanes: int = 0
+    nontemporal: bool = False
 
     def __str__(self) -> str:
-        return f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
+        text = f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
+        return f"{text}, nontemporal stores" if self.nontemporal else text
 
     def strategy(self) -> Strategy:
-        return tiled_transpose(self.rows, self.columns, self.lanes)
+        sizes = self.rows, self.columns, self.lanes
+        if not self.nontemporal:
+            return tiled_transpose(*sizes)
+        return tiled_transpose(*sizes, self.copied_lanes, nontemporal=True)
 
 
 def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
@@ -78,11 +95,20 @@ def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | Non
     columns, rows = type.length.constant, inner.length.constant
     bytes = bytes_of(inner.element)
     lanes = max(1, min(machine.vector_bytes, MAX_VECTOR_BYTES) // bytes)
-    height = _largest_divisor(rows, range(lanes, WRITE_BYTES // bytes + 1, lanes))
-    width = _largest_divisor(columns, range(lanes, READ_BYTES // bytes + 1, lanes))
+    copied = machine.lanes(bytes)
+    nontemporal = should_bypass_caches(rows * columns * bytes, machine) and rows % copied == 0
+    read_bytes = NONTEMPORAL_READ_BYTES if nontemporal else READ_BYTES
+    step = copied if nontemporal else lanes
+    height = _largest_divisor(rows, range(step, WRITE_BYTES // bytes + 1, step))
+    width = _largest_divisor(columns, range(lanes, read_bytes // bytes + 1, lanes))
     if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
         return None
-    return TransposeTiles(height, width, lanes)
+    return TransposeTiles(height, width, lanes, copied, nontemporal)
+
+
+def should_bypass_caches(bytes: int, machine: Machine) -> bool:
+    """Whether nontemporal stores of so many bytes, each stored once, are faster than others."""
+    return machine.reads_stored_lines and bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
 
 
 def _largest_divisor(size: int, candidates: range) -> int:
