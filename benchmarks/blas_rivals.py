@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from reporting import report
+from rivals import has
 from timing import samples
 
 from riselang.tools.figures import Rival
@@ -29,8 +31,8 @@ class Library:
 
 @cache
 def libraries() -> tuple[Library, ...]:
-    """numpy's, which is OpenBLAS, and MKL where its wheel is installed."""
-    mkl = _mkl()
+    """numpy's, which is OpenBLAS, and MKL where its wheel is installed, or a torch that has it."""
+    mkl = _mkl() or _mkl_in_torch()
     ours = Library("numpy's OpenBLAS", np.matmul)
     return (ours,) if mkl is None else (ours, mkl)
 
@@ -57,6 +59,16 @@ def _mkl() -> Library | None:
         return out
 
     return Library("MKL", matmul)
+
+
+def _mkl_in_torch() -> Library | None:
+    if not has("torch") or not (torch := import_module("torch")).backends.mkl.is_available():
+        return None
+
+    def matmul(a: Array, b: Array) -> Array:
+        return torch.mm(torch.from_numpy(a), torch.from_numpy(b))
+
+    return Library("MKL in torch", matmul)
 
 
 def compare(
