@@ -188,6 +188,8 @@ class Kernel(ABC):
         key = argument_types(arguments)
         if self._call_prepared(arguments, out, key) is None:
             arrays = self._argument_arrays(arguments)
+            if self._call_prepared(tuple(arrays), out, argument_types(arrays)) is not None:
+                return out
             self._lowered_for_arrays(arrays, {})[0].compile().run_into(arrays, out)
             self._prepare_call(arrays, key)
         return out
