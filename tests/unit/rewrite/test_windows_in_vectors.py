@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,13 @@ def test_windows_with_little_arithmetic_use_short_vectors(
     assert f"vector<{2 * lanes}xf32>" not in text
     with assume_machine(MACHINES["Neoverse N1"]):
         assert "vector<4xf32>" in lowered(name, "stencils.vectors", random(*shape))
+
+
+def test_iterations_load_few_enough_vectors_for_their_addresses_to_be_simplified() -> None:
+    with assume_machine(MACHINES["Neoverse N1"]):
+        text = lowered("stencil_3d", "stencils.vectors", random(12, 12, 130))
+    loops = re.split(r"affine\.for", text)
+    assert 27 < max(each.count("vector_load") for each in loops) <= 200
 
 
 def test_windows_with_much_arithmetic_use_long_vectors() -> None:

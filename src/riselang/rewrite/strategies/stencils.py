@@ -49,6 +49,10 @@ from riselang.term.nodes import Lambda, Scalar, Term, subterms
 
 MAX_UNROLLED = 32
 """The maximum number of iterations of nested reductions that are unrolled."""
+MAX_UNROLLED_LOADS = 192
+"""The maximum number of vectors that an iteration loads for reductions. LLVM does not simplify the
+addresses of loops that compute more than 200; the loop of 27 elements in 8 vectors took twice as
+long as in 4."""
 MAX_SEPARATE_VECTORS = 4
 """The maximum number of vectors in a block whose elements are not reductions."""
 SLICES = 2
@@ -106,11 +110,7 @@ class _InVectors(Strategy):
             return Failure(self, reason, term, closeness=CONDITION)
         if calls_library(term, setting.float):
             return self._vectors_one_by_one(length).run(term, setting)
-        is_reduction = _reduction_of_elements(term) is not None
-        vectors = self.vectors_per_block(
-            length,
-            self.max_vectors if is_reduction else min(self.max_vectors, MAX_SEPARATE_VECTORS),
-        )
+        vectors = self.vectors_per_block(length, min(self.max_vectors, _vectors_to_unroll(term)))
         if vectors == 0:
             return sequential().run(term, setting)
         vectorized_length = length // (vectors * self.lanes) * (vectors * self.lanes)
@@ -142,7 +142,7 @@ class _InVectors(Strategy):
     def vectors_per_block(self, length: Nat, max_vectors: int) -> int:
         """The number of vectors in a block: the one that leaves the fewest elements over."""
         if not length.is_constant:
-            return max_vectors
+            return 1 << (max_vectors.bit_length() - 1)
         max_vectors = min(max_vectors, length.constant // self.lanes)
         sizes = range(max(1, (max_vectors + 1) // 2), max_vectors + 1)
         return min(
@@ -348,6 +348,18 @@ def _reduction_of_elements(term: Term | None) -> list[Term] | None:
     if arguments is None or not isinstance(arguments[0], Lambda):
         return None
     return pattern_arguments(arguments[0].body, "reduce")
+
+
+def _vectors_to_unroll(term: Term) -> int:
+    """The maximum number of vectors in a block of the elements of a map."""
+    if _reduction_of_elements(term) is None:
+        return MAX_SEPARATE_VECTORS
+    unrolled_loads = 1
+    for length in reversed(_reduction_lengths(term)):
+        if unrolled_loads * length > MAX_UNROLLED:
+            break
+        unrolled_loads *= length
+    return max(1, MAX_UNROLLED_LOADS // unrolled_loads)
 
 
 def _reduction_lengths(term: Term) -> list[int]:
