@@ -320,6 +320,10 @@ class _Resolver(Stores):
                 value = op.source
             elif isinstance(op, PaddedOp) and not is_uniform and not self.can_fail:
                 return self.read_padded_lanes(op, path, lane, type, builder)
+            elif isinstance(op, codegen.ConcatOp) and is_uniform:
+                return self.read_concat_lanes(op, path, lane, type, builder)
+            elif isinstance(op, codegen.PadConstOp) and is_uniform:
+                return self.read_padding_lanes(op, path, lane, type, builder)
             elif isinstance(op, codegen.ListOp) and not is_uniform:
                 return self.gather_lanes(path, lane, builtin_type, read, builder)
             elif isinstance(op, codegen.ListOp) and not as_index(path[0]).is_constant:
@@ -393,6 +397,40 @@ class _Resolver(Stores):
             read_lane_by_lane,
             builder,
         )
+
+    def read_concat_lanes(
+        self, op: codegen.ConcatOp, path: Path, lane: Nat, type: VectorType, builder: Builder
+    ) -> SSAValue:
+        """Read a vector that is an element, or in an element, of one of two arrays."""
+        index, length = as_index(path[0]), array_type_of(op.first).length
+        inner_path = (index - length, *path[1:])
+        return self.emit_choice(
+            length - 1 - index,
+            builtin_vector_type(type),
+            lambda block, inner: self.follow_lanes(op.first, path, lane, type, inner, block),
+            lambda block, inner: self.follow_lanes(op.second, inner_path, lane, type, inner, block),
+            builder,
+        )
+
+    def read_padding_lanes(
+        self, op: codegen.PadConstOp, path: Path, lane: Nat, type: VectorType, builder: Builder
+    ) -> SSAValue:
+        """Read a vector that is an element, or in an element, of an array or of its padding."""
+        index, builtin_type = as_index(path[0]) - op.left.data, builtin_vector_type(type)
+
+        def read_padding(block: Block, inner: Builder) -> SSAValue:
+            if not contains_array(rise_type_of(op.value)):
+                return self.read_lanes(op.value, path[1:], lane, builtin_type, inner)
+            return self.follow_lanes(op.value, path[1:], lane, type, inner, block)
+
+        def read_element(block: Block, inner: Builder) -> SSAValue:
+            return self.follow_lanes(op.source, (index, *path[1:]), lane, type, inner, block)
+
+        def read_before_end(block: Block, inner: Builder) -> SSAValue:
+            gap_to_end = array_type_of(op.source).length - 1 - index
+            return self.emit_choice(gap_to_end, builtin_type, read_element, read_padding, inner)
+
+        return self.emit_choice(index, builtin_type, read_before_end, read_padding, builder)
 
     def contiguous_address(
         self, value: SSAValue, path: Path, lane: Nat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.dialects.rise.pattern_registry import FST, GENERATE, SND, TUPLE
+from riselang.dialects.rise.pattern_registry import FST, GENERATE, SND, TUPLE, UNZIP, ZIP
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import ArrayType, uncurry
 from riselang.term.cost import byte_size
@@ -16,7 +16,9 @@ BUFFERED_PATTERNS = frozenset((
     "toMem", "circularBuffer", "rotateValues",
 ))  # fmt: skip
 """Patterns whose arrays are in buffers of their own when they are read."""
-LOOPS = frozenset(("mapSeq", "mapSeqUnroll", "mapPar"))
+COPIES = frozenset(("updateAt", "scatter", "scatterWith", "sort", "toMem"))
+"""Patterns that copy an array to a buffer, and change the copy."""
+LOOPS = frozenset(("mapSeq", "mapSeqUnroll", "mapPar", *COPIES))
 """Patterns whose arrays are stored in buffers by loops, also where they are read."""
 COPIED_VIEWS = ("slide", "drop")
 """Views that select elements of stored arrays at fixed distances; a loop cannot store its results
@@ -62,9 +64,19 @@ def _has_views(head: Pattern, arguments: Sequence[Term]) -> bool:
 
 def _selected_part(projection: Pattern, pair: Term) -> Term:
     """The component that fst or snd selects, or the pair if its components are not known."""
+    part = known_part(projection, pair)
+    return pair if part is None else part
+
+
+def known_part(projection: Pattern, pair: Term) -> Term | None:
+    """The component of a pair, or of the arrays of an unzip, that fst or snd selects, if known."""
     head, parts = spine(pair)
-    is_tuple = isinstance(head, Pattern) and head.spec is TUPLE and len(parts) == 2
-    return parts[0 if projection.spec is FST else 1] if is_tuple else pair
+    made_by = TUPLE
+    if isinstance(head, Pattern) and head.spec is UNZIP and len(parts) == 1:
+        head, parts = spine(parts[0])
+        made_by = ZIP
+    is_known = isinstance(head, Pattern) and head.spec is made_by and len(parts) == 2
+    return parts[0 if projection.spec is FST else 1] if is_known else None
 
 
 def repeats_elements(view: Pattern, arguments: Sequence[Term]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -42,6 +42,8 @@ MIN_GAIN = 1.05
 
 ElementsOp = codegen.MapReadOp | codegen.GenerateOp
 """The ops whose elements are computed where they are read."""
+IndirectOp = ElementsOp | codegen.GatherOp
+"""The ops whose elements cost more to read than those of a buffer."""
 Positions = tuple[int, ...]
 """The positions in pairs that a read selects, the innermost first."""
 
@@ -71,7 +73,7 @@ class _Reads:
 class Recomputed:
     """An array that should be stored, and the work to compute it once."""
 
-    op: ElementsOp
+    op: IndirectOp
     work: float
     in_parallel: bool
     """Whether a parallel loop reads it, and no parallel loop contains it."""
@@ -103,6 +105,8 @@ class _Counter:
         match op:
             case codegen.MapReadOp() | codegen.GenerateOp():
                 return self._count_elements(op, times)[0]
+            case codegen.GatherOp() if op in self._candidates:
+                return self._count_gather(op, times)
             case EmbedOp():
                 for operand in op.arguments:
                     self._read(operand, (), times)
@@ -183,8 +187,9 @@ class _Counter:
         stored_work = once + stores
         reloads = _read_bytes(type, reads)
         work = loop_work + nested_work
-        # A body with loops loads all that an element needs, even if only a part of it is read.
-        scale = elements if loop_work else fraction
+        # A body with loops loads all that an element needs, even if only a part of it is read, and
+        # so do the loops in the arrays that it reads.
+        scale = once / work if work else fraction
         pays_off = work + loads > MIN_GAIN * (stored_work + loads * scale + reloads)
         is_stored = op in self._candidates and pays_off
         self._read_outside(op, inner_reads, scale if is_stored else 1)
@@ -193,6 +198,30 @@ class _Counter:
         in_parallel = reads.in_parallel and not self._parallel_loops
         self.recomputed.append(Recomputed(op, stored_work, in_parallel))
         return stored_work + reloads, stored_work + reloads
+
+    def _count_gather(self, op: codegen.GatherOp, times: float) -> float:
+        """Count the reads of elements at indices, and return the work of storing them, if any.
+
+        The index of a row is loaded once for all of its elements.
+        """
+        reads = self._reads.get(op.result)
+        type = op.result.type
+        if reads is None or not reads.total or not isinstance(type, ArrayType):
+            return self._count_view(op, times)
+        size = sum(_component_size(type, positions) for positions in reads.counts)
+        stores = sum(_component_bytes(type, positions) for positions in reads.counts) * times
+        index_bytes = _length(type) * times * scalar_bytes(IndexType())
+        repetitions = reads.total / max(size * times, 1)
+        # The elements are loaded from the source and stored, and their indices are loaded once.
+        if index_bytes * repetitions <= MIN_GAIN * (index_bytes + 2 * stores):
+            return self._count_view(op, times)
+        del self._reads[op.result]
+        for positions in reads.counts:
+            self._read(op.source, positions, _component_size(type, positions) * times)
+        self._read(op.indices, (), _length(type) * times)
+        in_parallel = reads.in_parallel and not self._parallel_loops
+        self.recomputed.append(Recomputed(op, index_bytes + 2 * stores, in_parallel))
+        return index_bytes + 2 * stores
 
     def _outside_loads(self, op: ElementsOp, reads: dict[SSAValue, _Reads]) -> float:
         """Return the bytes that the body reads from arrays outside of it."""

@@ -38,7 +38,7 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
-from riselang.lowering.binding import is_in_buffer, repeats_elements
+from riselang.lowering.binding import COPIES, is_in_buffer, repeats_elements
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.loop_emitter import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.lowering.runtime_checks import CheckLocations, Checks
@@ -397,7 +397,11 @@ class Translation:
             first = self.store_value(self.component(codegen.FstOp, value))
             second = self.store_value(self.component(codegen.SndOp, value))
             return self.add(codegen.TupleOp(first, second))
-        return self.materialize(type, lambda target: self.copy(value, target))
+        return self.store_copy(value)
+
+    def store_copy(self, value: SSAValue) -> SSAValue:
+        """Copy a value to a new buffer."""
+        return self.materialize(data_type(value), lambda target: self.copy(value, target))
 
     def allocate_buffers(self, type: RiseType) -> list[SSAValue]:
         values: list[SSAValue] = []
@@ -454,9 +458,13 @@ def _buffer_type(leaf: ScalarType, shape: tuple[int, ...]) -> MemRefType:
 
 
 def _is_loop(term: Term) -> bool:
-    """Whether a pattern of a term becomes a loop."""
-    patterns = (part.spec.role for part in subterms(term) if isinstance(part, Pattern))
-    return any(role in (Role.LOOP, Role.PARALLEL) for role in patterns)
+    """Whether a pattern of a term becomes a loop, possibly one that copies an array."""
+    patterns = [part for part in subterms(term) if isinstance(part, Pattern)]
+    return any(
+        part.spec.role in (Role.LOOP, Role.PARALLEL)
+        or (part.spec.name in COPIES and contains_array(result_type(part)))
+        for part in patterns
+    )
 
 
 def is_in_memory(value: SSAValue) -> bool:
@@ -486,6 +494,18 @@ def is_in_memory(value: SSAValue) -> bool:
             path = path[:-1]
         stack.extend((operand, path) for operand in operands)
     return True
+
+
+def reads_indices(value: SSAValue) -> bool:
+    """Whether reading an array loads the indices of its elements."""
+    stack = [value]
+    while stack:
+        op = stack.pop().owner
+        if isinstance(op, codegen.GatherOp):
+            return True
+        if isinstance(op, Operation) and not isinstance(op, codegen.CastOp):
+            stack += [operand for operand in op.operands if isinstance(operand.type, RiseType)]
+    return False
 
 
 def _is_rearrangement(op: codegen.MapReadOp | codegen.GenerateOp) -> bool:

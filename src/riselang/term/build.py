@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.pattern_registry import MAP
+from riselang.dialects.rise.pattern_registry import GATHER, MAP
 from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import (
     DepFunType,
@@ -193,7 +193,7 @@ def describe_scalar(node: Node) -> tuple[str, str]:
 def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:
     """Whether reading the node costs nothing: layout patterns over variables and let-bound nodes.
 
-    A map of such patterns is a view, too.
+    A map of such patterns is a view, too. Reading a gather loads indices.
     """
     stack = [node]
     while stack:
@@ -209,7 +209,7 @@ def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:
             function, *xs = arguments
             stack += [function.body if isinstance(function, Function) else function, *xs]
             continue
-        if spec.role is not Role.VIEW:
+        if spec.role is not Role.VIEW or spec is GATHER:
             return False
         stack.extend(arguments)
     return True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from riselang.dialects.rise.pattern_registry import GATHER, GENERATE, MAP, TUPLE
+from riselang.dialects.rise.pattern_registry import GATHER, GENERATE, MAP, REORDER, TUPLE
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import FunType, RiseType, contains_array, uncurry
 from riselang.nat import Nat
@@ -235,7 +235,7 @@ def _view_location(view: Pattern, arguments: Sequence[Value]) -> Data:
     is_stored_pair = view.spec is TUPLE and Data.REGISTER in locations
     if Data.BUFFER in locations or is_stored_pair:
         return Data.BUFFER
-    is_gathered = view.spec is GATHER or Data.GATHERED in locations
+    is_gathered = view.spec in (GATHER, REORDER) or Data.GATHERED in locations
     return Data.GATHERED if is_gathered else Data.MEMORY
 
 

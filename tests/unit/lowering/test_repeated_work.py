@@ -82,6 +82,37 @@ PROGRAMS: Mapping[str, str] = {
     "a branch that the sizes decide": """
         fun((x : 8.f32) => x |> map(fun(a =>
           a * ifAtLeast(2, 3, fun(n => cast[f32](cast[i64](n))), fun(n => a)))))""",
+    "vectors of one of two arrays": """
+        fun((x : 14.4.f32, y : 4.4.f32, z : 4.f32) =>
+          x |> map(asVector(4)) |> join
+          |> concat(y |> map(asVector(4)) |> join
+            |> map(fun(v => v * (z |> asVector(4) |> at(clampIdx(1, 0))))))
+          |> drop(1) |> asScalar)""",
+    "one of two zipped arrays": """
+        fun((x : 13.f32, y : 3.f32, z : 4.f16) =>
+          fst(zip(
+            generate(fun((i : idx[13]) => y |> map(fun(a =>
+              z |> mapSeq(fun(b => b)) |> split(4) |> at(clampIdx(1, 0)))))), x)
+          |> unzip))""",
+    "a gather that a nested function reads": """
+        fun((x : 32.f32, y : 4.2.f16, i : 26.idx[4]) =>
+          let rows = y |> gather(i);
+          x |> map(fun(a => a * cast[f32](rows |> map(reduce(add, 0.0)) |> reduce(max, 0.0)))))""",
+    "an element of an array that is updated, which a let binds": """
+        fun((x : 1.12.f64, y : 4.12.f64, i : 1.idx[4], k : idx[4]) =>
+          let row = x |> scatter(i, y) |> at(k);
+          (row, row |> map(fun(a => a + 1.0))))""",
+    "loops in an array that is read by element": """
+        fun((x : 5.2.i32, y : 8.2.i32) =>
+          x |> map(fun(row =>
+            y |> map(mapSeqUnroll(fun(a => a ^ (row |> reduce(bitor, 3)))))))
+          |> transpose |> reduce(fun((s, rows) => rows |> reduce(reduce(add), s)), 0))""",
+    "the start of a parallel reduction at computed indices": """
+        fun((x : 2.11.6.f16, y : 6.11.f16, i : 6.idx[6]) =>
+          x |> reducePar(fun(a => reverse), y |> gather(i) |> transpose))""",
+    "the start of a partially applied reduction, which is copied": """
+        fun((x : 13.2.i32, y : 40.i32, z : i32) =>
+          x |> map(reduce(add, snd((y, z) |> toMem(heap)))))""",
     "tiles of products without instructions": """
         fun((a : 2.3.4.f64, b : 4.10.f64) =>
           mma(2, 2, fun(s => fun(p => s + fst(p) * snd(p))), 0.0, a, b))""",

@@ -58,9 +58,15 @@ class IndexRules(MapRules):
 
     @reads("gather")
     def read_gather(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        """Return elements that are read at their indices, unless they are read too often."""
+        key = array_key(pattern, arguments)
         indices = self.read_data(arguments[0])
         source = self.read_data(arguments[1])
-        return self.add(codegen.GatherOp(indices, source, result_type(pattern)))
+        op = codegen.GatherOp(indices, source, result_type(pattern))
+        if key in self.stored_arrays:
+            return self.store_copy(self.add(op))
+        self.recorded_arrays[op] = key
+        return self.add(op)
 
     @reads("reorder")
     def read_reorder(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:

@@ -29,6 +29,7 @@ from riselang.lowering.translation import (
     Step,
     Value,
     data_type,
+    reads_indices,
     result_type,
     size_argument,
 )
@@ -155,6 +156,8 @@ class ReductionRules(MapRules):
     def read_reduce_par(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Reduce chunks of a fixed length in parallel, each from `init`, then their results."""
         function, init = self.force(arguments[0]), self.store_if_computed(arguments[1])
+        if reads_indices(init):
+            init = self.store_copy(init)
         source = self.read_data(arguments[2])
         type, length = data_type(init), size_argument(pattern, "n")
         full, remainder = length // CHUNK_LENGTH, length % CHUNK_LENGTH

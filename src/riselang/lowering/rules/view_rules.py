@@ -12,16 +12,19 @@ from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import builtin_vector_type
+from riselang.dialects.rise.pattern_registry import CHECK_IDX
 from riselang.dialects.rise.types import (
     NatAttr,
     ScalarType,
     VectorType,
     uncurry,
 )
+from riselang.lowering.binding import known_part
 from riselang.lowering.layouts import size_attribute
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import is_argument_computed_whole
 from riselang.lowering.translation import (
+    Delayed,
     Lazy,
     Partial,
     ReadRule,
@@ -33,6 +36,7 @@ from riselang.lowering.translation import (
 )
 from riselang.term.nodes import (
     Pattern,
+    has_pattern,
 )
 
 
@@ -101,6 +105,17 @@ class ViewRules(Translation):
         source = self.read_data(arguments[1])
         left = NatAttr(size_argument(pattern, "l"))
         return self.add(codegen.PadConstOp(value, source, result_type(pattern), left))
+
+    @stores("fst", "snd")
+    def store_part(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Store one part of a pair; if it is known, without the other one."""
+        pair = arguments[0]
+        if isinstance(pair, Delayed) and not has_pattern(pair.term, CHECK_IDX.name):
+            part = known_part(pattern, pair.term)
+            if part is not None:
+                self.store(Delayed(part, pair.environment), target)
+                return
+        self.copy(self.read_application(Partial(pattern, ()), [pair]), target)
 
     @stores("zip")
     def store_zip(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
