@@ -48,6 +48,19 @@ def axpy(x: rl.Array["N", rl.f32], y: rl.Array["N", rl.f32]) -> Any:
     return rl.zip(x, y) | rl.map(lambda a, b: 2.0 * a + b)
 
 
+@rl.jit
+def selected(x: rl.Array["N", rl.f32], indices: rl.Array["M", rl.i32]) -> Any:
+    return x[indices]
+
+
+def checked_call_cost(rounds: int, inner: int) -> None:
+    """The rival is a call without run-time checks; the bound allows for the checks themselves."""
+    x, indices = np.ones(16, np.float32), np.arange(16, dtype=np.int32)
+    calls = [lambda: selected(x, indices), lambda: axpy(x, x)]
+    ours, theirs = samples(calls, rounds=rounds, calls=inner)
+    report("one call with checks, 16 elements", ours, Rival("without", theirs), bound=1.1)
+
+
 def call_cost(rounds: int, inner: int) -> None:
     x, y = np.ones(16, np.float32), np.arange(16, dtype=np.float32)
     calls = [lambda: axpy(x, y)]
@@ -85,7 +98,9 @@ def started(program: str, folder: str) -> float:
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
         call_cost(3, 10)
+        checked_call_cost(3, 10)
         first_result(1)
     else:
         call_cost(15, 2000)
+        checked_call_cost(15, 2000)
         first_result(9)

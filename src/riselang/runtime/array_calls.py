@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -98,6 +98,7 @@ def native_call(
     inputs: Sequence[ArrayType | Array],
     lengths: Sequence[int] = (),
     pack: Callable[[tuple[Array, ...]], Any] | None = None,
+    fail: Callable[[tuple[int, int, int]], NoReturn] | None = None,
 ) -> NativeCall | None:
     """Return a function that calls the machine code at an address; None if this Python has another
     layout of objects.
@@ -105,7 +106,8 @@ def native_call(
     The code takes the address of an array that contains the addresses of the results, the
     addresses of the inputs, and the lengths. Inputs that are arrays are fixed; they must be
     C-contiguous. `pack` takes the tuple of results; without it, a call returns this tuple, or the
-    only result.
+    only result. If there is a function `fail`, the code takes the address of a failure buffer after
+    those of the inputs, and `fail` raises an error for the check, the index and the bound in it.
     """
     if not has_object_layout:
         return None
@@ -120,6 +122,8 @@ def native_call(
             table.add_fixed(address(each), each.nbytes, each)
         else:
             table.add_passed(each)
+    if fail is not None:
+        table.add_failure_buffer(fail)
     for length in lengths:
         table.add_fixed(length, 0, None)
     return make_function(table.finish(function, len(results), pack))
@@ -132,6 +136,13 @@ class _Table:
         self._slots: list[list[int]] = []
         self._referents: list[Any] = []
         self._passed = 0
+        self._failure = (0, 0)
+
+    def add_failure_buffer(self, fail: Callable[[tuple[int, int, int]], NoReturn]) -> None:
+        """Add a slot for the failure buffer, which each call has on its stack."""
+        self._failure = (id(fail), len(self._slots))
+        self.add_fixed(0, 0, None)
+        self._referents.append(fail)
 
     def add_fixed(self, number: int, size: int, owner: Array | None) -> None:
         self._slots.append([FIXED, 0, 0, 0, size, number, 0, 0])
@@ -168,7 +179,7 @@ class _Table:
         self._referents.append(pack)
         header = [
             function, len(self._slots), results, self._passed, 0 if pack is None else id(pack),
-            id(np.ndarray), id(float), id(int), id(None), id(raise_call_error),
+            id(np.ndarray), id(float), id(int), id(None), id(raise_call_error), *self._failure,
         ]  # fmt: skip
         header += [0] * (HEADER_WORDS - len(header))
         numbers = np.array([*header, *(n for slot in self._slots for n in slot)], np.int64)

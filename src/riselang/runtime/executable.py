@@ -179,10 +179,11 @@ class Executable:
         ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
         self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
-        takes_arrays = not checks and not self._has_bounds and len(self._buffers) == len(parameters)
+        takes_arrays = not self._has_bounds and len(self._buffers) == len(parameters)
         self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
-        self.device_function = device_function if takes_arrays and shapes is None else None
+        on_device = takes_arrays and not checks and shapes is None
+        self.device_function = device_function if on_device else None
         """The function of a GPU without checks; None if calls need more of them."""
         argument_ctypes: list[Any] = [
             scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
@@ -323,16 +324,22 @@ class Executable:
             type if each is None else each
             for type, each in zip(types[results:], inputs, strict=True)
         ]
-        return native_call(self._array_code, types[:results], input_types, lengths, pack)
+        fail = self._fail if self._checks else None
+        return native_call(self._array_code, types[:results], input_types, lengths, pack, fail)
 
     def _call_checked(self, call_arguments: Sequence[Any], length_address: Sequence[int]) -> None:
         """Call the function with a failure buffer, and raise an error if a check failed."""
         failure = np.zeros(FAILURE_SHAPE, np.int64)
         if reason := self._function(*call_arguments, failure.ctypes.data, *length_address):
             raise_call_error(reason)
-        count, check, index, bound = failure.tolist()
+        count, *reported = failure.tolist()
         if count:
-            raise OutOfRangeError(index, bound, self._checks[check - 1])
+            self._fail(reported)
+
+    def _fail(self, reported: Sequence[int]) -> NoReturn:
+        """Raise an error for a failed check: its number, the index and the bound."""
+        check, index, bound = reported
+        raise OutOfRangeError(index, bound, self._checks[check - 1])
 
     def _check_sizes(self, arrays: Sequence[Array]) -> None:
         """Raise an error for inconsistent shapes and for indices out of range."""

@@ -170,6 +170,41 @@ def test_an_early_end_raises() -> None:
         call((), None)
 
 
+def test_a_failed_check_raises_an_error_in_every_call() -> None:
+    @rl.jit
+    def selected(x: rl.Array["N", rl.f32], indices: rl.Array["M", rl.i32]) -> Any:
+        return x[indices]
+
+    x, inside = np.arange(8, dtype=np.float32), np.array([1, -1, 0], np.int32)
+    for _ in range(3):
+        assert selected(x, inside).tolist() == [1, 7, 0]
+        with pytest.raises(rl.RiseError, match="the index 30 is not in") as error:
+            selected(x, np.array([1, 30, 40], np.int32))
+        assert "return x[indices]" in str(error.value)
+    result = np.zeros(3, np.float32)
+    assert selected(x, inside, out=result) is result
+    assert result.tolist() == [1, 7, 0]
+
+
+def test_the_failure_buffer_follows_the_inputs() -> None:
+    def function(slots: Any) -> int:
+        failure = (ctypes.c_int64 * 4).from_address(slots[2])
+        assert list(failure) == [0, 0, 0, 0]
+        if Row.from_address(slots[1])[0] > 0:
+            failure[:] = [2, 1, slots[3], 5]
+        return 0
+
+    def fail(reported: tuple[int, int, int]) -> Any:
+        raise IndexError(reported)
+
+    call = native_call(entry_point(function), [ROW], [ROW], (7,), fail=fail)
+    assert call is not None
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"\(1, 7, 5\)"):
+            call((np.ones(3, np.float32),), None)
+        assert call((np.zeros(3, np.float32),), None) is not None
+
+
 def test_kernels_take_numbers_and_outputs_in_every_call() -> None:
     @rl.jit
     def scaled(factor, x):

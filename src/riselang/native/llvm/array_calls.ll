@@ -19,7 +19,9 @@
   ptr,                                       ; 6: the type of Python floats
   ptr,                                       ; 7: the type of Python integers
   ptr,                                       ; 8: None
-  ptr                                        ; 9: a Python function that raises the error of a call
+  ptr,                                       ; 9: a Python function that raises the error of a call
+  ptr,                                       ; 10: a Python function that raises the error of a failed check, or null
+  i64                                        ; 11: the slot of the failure buffer, if there are checks
 }
 %slot = type {
   i64,                                       ; 0: the kind
@@ -408,6 +410,35 @@ done:
   ret ptr null
 }
 
+; Raise the error of a failed check: the buffer contains how many failed, and the number, the index and
+; the bound of the first of them.
+define internal void @raise_failed_check(ptr %table, ptr %failure) {
+begin:
+  %function_place = getelementptr %table, ptr %table, i32 0, i32 10
+  %function = load ptr, ptr %function_place
+  %check_place = getelementptr i64, ptr %failure, i64 1
+  %check = load i64, ptr %check_place
+  %index_place = getelementptr i64, ptr %failure, i64 2
+  %index = load i64, ptr %index_place
+  %bound_place = getelementptr i64, ptr %failure, i64 3
+  %bound = load i64, ptr %bound_place
+  %arguments = call ptr @PyTuple_New(i64 3)
+  %failed = icmp eq ptr %arguments, null
+  br i1 %failed, label %done, label %call
+call:
+  %check_object = call ptr @PyLong_FromLongLong(i64 %check)
+  %set_check = call i32 @PyTuple_SetItem(ptr %arguments, i64 0, ptr %check_object)
+  %index_object = call ptr @PyLong_FromLongLong(i64 %index)
+  %set_index = call i32 @PyTuple_SetItem(ptr %arguments, i64 1, ptr %index_object)
+  %bound_object = call ptr @PyLong_FromLongLong(i64 %bound)
+  %set_bound = call i32 @PyTuple_SetItem(ptr %arguments, i64 2, ptr %bound_object)
+  %nothing = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %function, ptr %arguments, ptr null)
+  call void @Py_DecRef(ptr %arguments)
+  br label %done
+done:
+  ret void
+}
+
 ; Return one result, or a tuple of several, which may be packed.
 define internal ptr @pack(ptr %table, ptr %objects, i64 %count) {
 begin:
@@ -464,6 +495,7 @@ begin:
   %numbers = alloca i64, i64 %count
   %scalars = alloca i64, i64 %count
   %objects = alloca ptr, i64 %results
+  %failure = alloca [4 x i64]
   %expected_place = getelementptr %table, ptr %table, i32 0, i32 3
   %expected = load i64, ptr %expected_place
   %passed = call i64 @PyTuple_Size(ptr %arguments)
@@ -471,7 +503,19 @@ begin:
   br i1 %is_complete, label %inputs, label %otherwise
 inputs:
   %fits = call i1 @store_inputs(ptr %table, ptr %arguments, ptr %numbers, ptr %scalars)
-  br i1 %fits, label %outputs, label %otherwise
+  br i1 %fits, label %checks, label %otherwise
+checks:
+  store [4 x i64] zeroinitializer, ptr %failure
+  %checker_place = getelementptr %table, ptr %table, i32 0, i32 10
+  %checker = load ptr, ptr %checker_place
+  %has_checks = icmp ne ptr %checker, null
+  br i1 %has_checks, label %pass, label %outputs
+pass:
+  %slot_number_place = getelementptr %table, ptr %table, i32 0, i32 11
+  %slot_number = load i64, ptr %slot_number_place
+  %failure_place = getelementptr i64, ptr %numbers, i64 %slot_number
+  store ptr %failure, ptr %failure_place
+  br label %outputs
 outputs:
   %is_new = icmp eq ptr %output, %none
   br i1 %is_new, label %allocate, label %use
@@ -487,7 +531,15 @@ run:
   %reason = call i64 %function(ptr %numbers)
   call void @PyEval_RestoreThread(ptr %thread)
   %returned = icmp eq i64 %reason, 0
-  br i1 %returned, label %finish, label %end
+  br i1 %returned, label %look, label %end
+look:
+  %failed_checks = load i64, ptr %failure
+  %passed_checks = icmp eq i64 %failed_checks, 0
+  br i1 %passed_checks, label %finish, label %refuse
+refuse:
+  call void @release(ptr %objects, i64 %results)
+  call void @raise_failed_check(ptr %table, ptr %failure)
+  br label %error
 finish:
   %result = call ptr @pack(ptr %table, ptr %objects, i64 %results)
   ret ptr %result
