@@ -126,29 +126,36 @@ class ArrayMethods:
 
         return matmul(other, self)
 
-    def __mod__(self, other: Any) -> Value:
-        # Deferred: derived operators are composed of those of values.
-        from riselang.dsl.derived_operators import remainder
+    def __truediv__(self, other: Any) -> Value:
+        return _operators().quotient(self, other)
 
-        return remainder(self, other)
+    def __rtruediv__(self, other: Any) -> Value:
+        return _operators().quotient(other, self)
+
+    def __floordiv__(self, other: Any) -> Value:
+        return _operators().floor_division(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Value:
+        return _operators().floor_division(other, self)
+
+    def __mod__(self, other: Any) -> Value:
+        return _operators().remainder(self, other)
 
     def __rmod__(self, other: Any) -> Value:
-        # Deferred: derived operators are composed of those of values.
-        from riselang.dsl.derived_operators import remainder
-
-        return remainder(other, self)
+        return _operators().remainder(other, self)
 
     def __pow__(self, other: Any) -> Value:
-        # Deferred: derived operators are composed of those of values.
-        from riselang.dsl.derived_operators import power
-
-        return power(self, other)
+        return _operators().power(self, other)
 
     def __rpow__(self, other: Any) -> Value:
-        # Deferred: derived operators are composed of those of values.
-        from riselang.dsl.derived_operators import power
+        return _operators().power(other, self)
 
-        return power(other, self)
+
+def _operators() -> Any:
+    # Deferred: derived operators are composed of those of values.
+    from riselang.dsl import derived_operators
+
+    return derived_operators
 
 
 def _shapes() -> Any:

@@ -35,8 +35,9 @@ from riselang.dsl.patterns import (
     unzip,
     zip,
 )
+from riselang.dsl.selection import select
 from riselang.dsl.size_arguments import as_size
-from riselang.dsl.symbolic_values import Value, as_node, convert, select
+from riselang.dsl.symbolic_values import Value, as_node, convert
 from riselang.dsl.tracing import current_trace, type_text, value_text
 
 Precedes = Callable[[Value, Value], Value]

@@ -10,7 +10,8 @@ import numpy as np
 from riselang.dialects.rise.types import ArrayType, RiseType, TupleType, i1
 from riselang.dsl.captures import is_array_like
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, as_node, build_operation, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, as_node, build_operation
 from riselang.dsl.tracing import current_trace, type_text
 from riselang.support.structures import flatten
 

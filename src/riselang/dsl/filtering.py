@@ -20,7 +20,8 @@ from riselang.dialects.rise.types import ArrayType, ScalarType, i64
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.pattern_functions import helper
-from riselang.dsl.symbolic_values import Value, as_node, build_operation, convert, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, as_node, build_operation, convert
 from riselang.dsl.tracing import type_text
 from riselang.nat import Nat
 

@@ -39,7 +39,8 @@ from riselang.dsl.arrays.shapes import (
 from riselang.dsl.arrays.slices import FULL, is_full, resolve_slice, take_slice
 from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, project, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, as_node, convert, is_integer, project
 from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.nat import Nat
 

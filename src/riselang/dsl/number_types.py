@@ -53,6 +53,13 @@ def resolve_numbers(inference: Inference, numbers: Numbers, root: build.Node | N
             _choose(inference, unknown, NUMBER_TYPES[classes.get(unknown, number)])
 
 
+def widest_class(inference: Inference, numbers: Numbers, unknown: TypeVariable) -> type | None:
+    """Return the widest class of the numbers that have this open type; None if there are none."""
+    classes = [number for type, number in numbers if inference.resolve(type) == unknown]
+    known = [number for number in classes if number in NUMBER_TYPES]
+    return max(known, key=_CLASSES.index, default=None)
+
+
 def _choose(inference: Inference, unknown: TypeVariable, type: ScalarType) -> None:
     try:
         inference.unify(unknown, type)

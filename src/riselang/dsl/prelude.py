@@ -10,6 +10,7 @@ from typing import Any
 from riselang.dsl.dtypes import as_scalar_type
 from riselang.dsl.pattern_functions import ScalarFunctions, helper, scalar_function
 from riselang.dsl.patterns import map, map_seq, pad, slide, transpose, zip
+from riselang.dsl.selection import select
 from riselang.dsl.symbolic_values import (
     Value,
     as_node,
@@ -17,7 +18,6 @@ from riselang.dsl.symbolic_values import (
     convert,
     make_complex,
     reinterpret,
-    select,
 )
 from riselang.term.scalar_ops import OVERLOADS
 

@@ -15,7 +15,8 @@ from riselang.dialects.rise.pattern_registry import (
 from riselang.dialects.rise.types import ArrayType, IdxType, TupleType, VectorType, i32, index
 from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.pattern_application import apply_pattern
-from riselang.dsl.symbolic_values import Value, as_node, compare, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, as_node, compare
 from riselang.dsl.tracing import current_trace, make_pair
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat

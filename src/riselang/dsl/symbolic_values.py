@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.pattern_registry import CLAMP_IDX, FROM_IDX, FST, SND
+from riselang.dialects.rise.pattern_registry import FST, SND
 from riselang.dialects.rise.types import (
-    COMPLEX_TYPES,
     ArrayType,
     IdxType,
     RiseType,
@@ -21,7 +20,6 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     i1,
-    index,
     integer_range,
     is_float,
 )
@@ -38,6 +36,7 @@ from riselang.dsl.tracing import (
     type_text,
     value_text,
 )
+from riselang.dsl.type_promotion import promote_nodes
 from riselang.dsl.unpacking import requested_components
 from riselang.dsl.user_locations import user_location
 from riselang.support.counts import format_count
@@ -147,18 +146,6 @@ class Value(ArrayMethods, UnsupportedOperations):
 
     def __rmul__(self, other: Operand) -> Value:
         return build_binary("mult", "*", other, self)
-
-    def __truediv__(self, other: Operand) -> Value:
-        return build_binary("div", "/", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Value:
-        return build_binary("div", "/", other, self)
-
-    def __floordiv__(self, other: Operand) -> Value:
-        return build_binary("floordiv", "//", self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Value:
-        return build_binary("floordiv", "//", other, self)
 
     def __and__(self, other: Operand) -> Value:
         return build_binary("bitand", "&", self, other)
@@ -278,10 +265,9 @@ def build_operation(name: str, *operands: Operand, symbol: str | None = None) ->
     """Build an operation whose operands and result have the same type."""
     trace = current_trace()
     symbol = symbol or name
-    operands = with_complex_numbers(operands)
     if has_arrays(operands):
         return map_arrays(symbol, partial(build_operation, name, symbol=symbol), operands)
-    nodes = _convert_operands(symbol, operands)
+    nodes = convert_operands(symbol, operands)
     for node in nodes[1:]:
         trace.unify(nodes[0].type, node.type, f"operands of '{symbol}'")
     type = trace.inference.resolve(nodes[0].type)
@@ -319,11 +305,11 @@ def capture_arrays(operands: Sequence[Operand]) -> list[Operand]:
 
 
 def map_arrays(symbol: str, function: Callable[..., Value], operands: Sequence[Operand]) -> Value:
-    """Apply a function on scalars of one type to the elements of arrays."""
+    """Apply a function on scalars to the elements of arrays."""
     # Deferred: broadcasting applies patterns to values.
-    from riselang.dsl.arrays.broadcasting import map_equal_types
+    from riselang.dsl.arrays.broadcasting import map_elements
 
-    return map_equal_types(symbol, function, capture_arrays(operands))
+    return map_elements(symbol, function, capture_arrays(operands))
 
 
 def _check_defined(name: str, symbol: str, type: RiseType) -> None:
@@ -334,6 +320,11 @@ def _check_defined(name: str, symbol: str, type: RiseType) -> None:
         return
     instead = f"; {OPERATOR_ALTERNATIVES[name]}" if name in OPERATOR_ALTERNATIVES else ""
     raise UserError(f"'{symbol}' is not defined on {type_text(type)}{instead}", user_location())
+
+
+def promote_operands(symbol: str, *operands: Operand) -> list[Value]:
+    """Return scalars or vectors as values; scalars of different types have their common type."""
+    return [Value(node) for node in promote_nodes(convert_operands(symbol, operands))]
 
 
 def is_integer(type: ScalarType) -> bool:
@@ -356,7 +347,10 @@ OPERATOR_ALTERNATIVES = {
 
 
 def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value:
-    return build_operation(name, left, right, symbol=symbol)
+    """Build the operation of an operator, which promotes types, unlike a function of scalars."""
+    if has_arrays((left, right)):
+        return map_arrays(symbol, partial(build_binary, name, symbol), (left, right))
+    return build_operation(name, *promote_operands(symbol, left, right), symbol=symbol)
 
 
 def complex_part(name: str, value: Operand) -> Value:
@@ -364,21 +358,6 @@ def complex_part(name: str, value: Operand) -> Value:
     if has_arrays((value,)):
         return map_arrays(name, partial(complex_part, name), (value,))
     return Value(part_node(name, as_node(value)))
-
-
-def with_complex_numbers(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """Convert floats that are combined with a complex number of Python, as in `x * 1j`."""
-    if not any(isinstance(each, complex) for each in operands):
-        return operands
-    return tuple(_as_complex(each) if isinstance(each, Value) else each for each in operands)
-
-
-def _as_complex(value: Value) -> Value:
-    type = value.type
-    while isinstance(type, ArrayType):
-        type = type.element
-    is_part = isinstance(type, ScalarType) and type in COMPLEX_TYPES
-    return convert(value, COMPLEX_TYPES[type]) if is_part else value
 
 
 def make_complex(real: Operand, imaginary: Operand) -> Value:
@@ -390,71 +369,15 @@ def make_complex(real: Operand, imaginary: Operand) -> Value:
 
 def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value:
     trace = current_trace()
-    left, right = with_complex_numbers((left, right))
     if has_arrays((left, right)):
         return map_arrays(symbol, partial(compare, predicate, symbol), (left, right))
-    nodes = _convert_operands(symbol, (left, right))
+    nodes = promote_nodes(convert_operands(symbol, (left, right)))
     trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
     type = trace.inference.with_lane(nodes[0].type, i1)
     position = user_location()
     return Value(
         build.Operation(type, "compare", nodes, predicate, scope=trace.scope, location=position)
     )
-
-
-def select(condition: Operand, chosen: Operand, other: Operand) -> Value:
-    """Return `chosen` where the condition holds, else `other`; by element, and by component."""
-    trace = current_trace()
-    if _is_pair(chosen) and _is_pair(other):
-        return _select_components(condition, chosen, other)
-    if has_arrays((condition, chosen, other)):
-        # Deferred: broadcasting applies patterns to values.
-        from riselang.dsl.arrays.broadcasting import check_equal_types, map_elements
-
-        operands = capture_arrays((condition, chosen, other))
-        check_equal_types("where", operands[1:])
-        return map_elements("where", select, operands)
-    if _is_index(chosen) and _is_index(other):
-        return _select_index(condition, chosen, other)
-    if _is_pair(chosen) or _is_pair(other):
-        refuse("'where': the branches have different types, because only one of them is a pair")
-    test, first, second = _convert_operands("where", (condition, chosen, other))
-    wanted = trace.inference.with_lane(first.type, i1)
-    trace.unify(wanted, test.type, "condition of 'where'")
-    trace.unify(first.type, second.type, "branches of 'where'")
-    type = trace.inference.resolve(first.type)
-    nodes = [test, first, second]
-    return Value(
-        build.Operation(type, "arith.select", nodes, scope=trace.scope, location=user_location())
-    )
-
-
-def _is_pair(value: Operand) -> bool:
-    is_pair_value = isinstance(value, Value) and isinstance(value.type, TupleType)
-    return is_pair_value or (isinstance(value, tuple) and len(value) >= 2)
-
-
-def _is_index(value: Operand) -> bool:
-    return isinstance(value, Value) and isinstance(value.type, IdxType)
-
-
-def _select_index(condition: Operand, chosen: Value, other: Value) -> Value:
-    current_trace().unify(chosen.node.type, other.node.type, "branches of 'where'")
-    numbers = [Value(apply_pattern(FROM_IDX, {}, [each], None)) for each in (chosen, other)]
-    arguments = {"n": chosen.type.bound, "t": index}  # pyright: ignore
-    return Value(apply_pattern(CLAMP_IDX, arguments, [select(condition, *numbers)], None))
-
-
-def _select_components(condition: Operand, chosen: Operand, other: Operand) -> Value:
-    pairs = zip(_components(chosen), _components(other), strict=True)
-    return Value(as_node(tuple(select(condition, first, second) for first, second in pairs)))
-
-
-def _components(pair: Operand) -> tuple[Operand, Operand]:
-    if isinstance(pair, Value):
-        return pair.fst, pair.snd
-    first, *remaining = pair
-    return first, remaining[0] if len(remaining) == 1 else tuple(remaining)
 
 
 def convert(value: Operand, type: ScalarType) -> Value:
@@ -464,7 +387,7 @@ def convert(value: Operand, type: ScalarType) -> Value:
         return map_arrays("cast", partial(convert, type=type), (value,))
     if _is_literal_of(value, type):
         return Value(as_node(value, type))
-    (node,) = _convert_operands("cast", (value,))
+    (node,) = convert_operands("cast", (value,))
     target = trace.inference.with_lane(node.type, type) if isinstance(value, Value) else type
     return Value(build.Conversion(target, node, scope=trace.scope, location=user_location()))
 
@@ -483,7 +406,7 @@ def _is_literal_of(value: Operand, type: ScalarType) -> bool:
 
 def reinterpret(value: Operand, type: ScalarType) -> Value:
     trace = current_trace()
-    (node,) = _convert_operands("bitcast", (value,))
+    (node,) = convert_operands("bitcast", (value,))
     target = trace.inference.with_lane(node.type, type)
     operation = build.Operation(
         target, "arith.bitcast", [node], scope=trace.scope, location=user_location()
@@ -491,7 +414,7 @@ def reinterpret(value: Operand, type: ScalarType) -> Value:
     return Value(operation)
 
 
-def _convert_operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
+def convert_operands(name: str, operands: tuple[Operand, ...]) -> list[build.Node]:
     """Return the operands of an operation as nodes: scalars, or vectors of one length."""
     trace = current_trace()
     nodes = [as_node(operand) for operand in operands]

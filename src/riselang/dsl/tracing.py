@@ -29,7 +29,7 @@ from riselang.dialects.rise.types import (
     pair,
 )
 from riselang.dsl.captures import CapturedArrays, Captures, is_array_like
-from riselang.dsl.number_types import Numbers, resolve_numbers
+from riselang.dsl.number_types import Numbers, resolve_numbers, widest_class
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
@@ -71,7 +71,7 @@ class Trace:
         numbers: Numbers = (),
     ) -> None:
         self.sizes = sizes or {}
-        self._numbers = numbers
+        self._numbers = list(numbers)
         self.inference = Inference()
         self.scope = build.Scope()
         self.scope_checks: dict[build.Scope, list[Any]] = {}
@@ -102,6 +102,15 @@ class Trace:
     def resolve_numbers(self, root: build.Node | None = None) -> None:
         """Choose types for the Python numbers that are passed or captured, if they are open."""
         resolve_numbers(self.inference, [*self._numbers, *self.captured.numbers()], root)
+
+    def add_number(self, unknown: RiseType, number: type) -> None:
+        """Give values of an open type NumPy's type for a class of numbers by default."""
+        self._numbers.append((unknown, number))
+
+    def number_class(self, unknown: TypeVariable) -> type | None:
+        """Return the class of the Python numbers that have an open type; None if there are none."""
+        numbers = [*self._numbers, *self.captured.numbers()]
+        return widest_class(self.inference, numbers, unknown)
 
     def settle_number(self, unknown: RiseType) -> RiseType:
         """Choose a type for a number that is passed or captured if its type is needed now."""

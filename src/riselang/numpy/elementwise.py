@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from riselang.dialects.rise.types import (
     ScalarType,
-    bf16,
-    f16,
-    f32,
     i1,
     i8,
     is_float,
@@ -21,14 +18,8 @@ from riselang.dsl.arrays.selections import clip as clip_elements
 from riselang.dsl.arrays.shapes import literal_of
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import scalar_function
-from riselang.dsl.symbolic_values import (
-    Value,
-    build_operation,
-    compare,
-    complex_part,
-    convert,
-    select,
-)
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, build_operation, compare, complex_part, convert
 from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import as_value, promote, promote_to_floats, type_of
 from riselang.term.conversion import bit_width
@@ -159,48 +150,13 @@ def divide(x: Any, y: Any) -> Value:
 def floor_divide(x: Any, y: Any) -> Value:
     """Return the quotient, rounded down."""
     x, y = promote(x, y)
-    if not _is_float(x):
-        return x // y
-    return _map_wide("floor_divide", lambda a, b: _divide_with_remainder(a, b)[0], (x, y))
+    return x // y
 
 
 def remainder(x: Any, y: Any) -> Value:
     """Return the remainder of a division that rounds down; it has the sign of `y`."""
     x, y = promote(x, y)
-    if not _is_float(x):
-        return x % y
-    return _map_wide("remainder", lambda a, b: _divide_with_remainder(a, b)[1], (x, y))
-
-
-def _map_wide(name: str, function: Function, operands: Sequence[Value]) -> Value:
-    """Apply a function to floats of at least 32 bits, and convert the result back."""
-    type = type_of(operands[0])
-    assert isinstance(type, ScalarType)
-    if type not in (f16, bf16):
-        return map_elements(name, function, operands)
-    wide = [convert(operand, f32) for operand in operands]
-    return convert(map_elements(name, function, wide), type)
-
-
-def _divide_with_remainder(a: Value, b: Value) -> tuple[Value, Value]:
-    """Divide as Python does: the remainder is exact if the quotient is an exact integer."""
-    quotient = build_operation("trunc", a / b)
-    exact = build_operation("fma", -quotient, b, a)
-    step = build_operation("copysign", b, a)
-    is_too_large = (exact != 0) & ((exact < 0) != (a < 0))
-    rest = select(is_too_large, exact + step, exact)
-    rest = select(ABS(rest) >= ABS(b), rest - step, rest)
-    rest = select((ABS(b) == INFINITY) & (ABS(a) != INFINITY), a, rest)
-    differs = (rest != 0) & ((rest < 0) != (b < 0))
-    no_rest = select(b < 0, -(0 - rest), rest + 0)  # has the sign of b, the derivatives of rest
-    modulus = select(rest == 0, no_rest, select(differs, rest + b, rest))
-    floored = (a - rest) / b - select(differs, one_of(a), one_of(a) * 0)
-    nearest = build_operation("floor", floored)
-    nearest = select(floored - nearest > 0.5, nearest + 1, nearest)
-    is_plain = (b != 0) & (ABS(a) != INFINITY)
-    zero = build_operation("copysign", a * 0, a / b)
-    whole = select(floored == 0, zero, nearest)
-    return select(is_plain, whole, a / b), select(is_plain, modulus, (a - a) / (b * 0))
+    return x % y
 
 
 def one_of(value: Value) -> Value:

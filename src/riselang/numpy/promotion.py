@@ -7,18 +7,14 @@ a float to any float or complex type, and a complex number to any complex type.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from riselang.dialects.rise.types import (
-    SCALARS,
     RiseType,
     ScalarType,
     TypeVariable,
-    complex64,
-    complex128,
     f64,
     i1,
     i64,
@@ -31,13 +27,8 @@ from riselang.dsl.arrays.shapes import element_type, literal_of
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
 from riselang.dsl.tracing import current_trace, type_text, value_text
+from riselang.dsl.type_promotion import common_type, scalar_types
 from riselang.interpreter.scalar_semantics import numpy_dtype
-
-
-@cache
-def _types() -> dict[np.dtype[Any], ScalarType]:
-    types = (*SCALARS.values(), complex64, complex128)
-    return {numpy_dtype(type): type for type in types if type != index_type}
 
 
 def as_type(dtype: Any) -> ScalarType:
@@ -45,7 +36,7 @@ def as_type(dtype: Any) -> ScalarType:
     if isinstance(dtype, ScalarType):
         return dtype
     try:
-        return _types()[np.dtype(dtype)]
+        return scalar_types()[np.dtype(dtype)]
     except (TypeError, ValueError, KeyError):
         refuse(f"expected a type such as rl.f32 or numpy.float32, but found {value_text(dtype)}")
 
@@ -65,11 +56,7 @@ def result_type(*operands: Any) -> ScalarType:
         dtypes = _promotable_types(operands)
     if not dtypes:
         refuse("expected numbers or arrays of numbers; the types of these are not known")
-    try:
-        return _types()[np.result_type(*dtypes)]
-    except (TypeError, KeyError):
-        names = ", ".join(str(dtype) for dtype in dtypes)
-        refuse(f"the types {names} have no common type; convert the arrays with .astype(...)")
+    return common_type(dtypes)
 
 
 def _promotable_types(operands: Sequence[Any]) -> list[Any]:

@@ -20,7 +20,8 @@ from riselang.dsl.arrays.shapes import (
     shape_of,
 )
 from riselang.dsl.diagnostics import refuse
-from riselang.dsl.symbolic_values import Value, build_operation, convert, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, build_operation, convert
 from riselang.dsl.tracing import value_text
 from riselang.numpy.promotion import (
     as_type,

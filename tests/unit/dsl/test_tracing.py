@@ -257,9 +257,9 @@ def a_value_that_escapes(x: rl.Array[3, rl.f32]):
     return y | rl.map(lambda b: b + kept[0])
 
 
-@mistake("'/' is not defined on i32")
+@mistake("'div' is not defined on i32")
 def dividing_integers(x: rl.Array[3, rl.i32]):
-    return x | rl.map(lambda a: a / 2)
+    return x | rl.map(lambda a: rl.div(a, 2))
 
 
 @mistake("300 cannot be a literal of type i8: it does not fit into 8 bits")

@@ -20,8 +20,9 @@ from riselang.dsl.arrays.shapes import (
 )
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import Helper
-from riselang.dsl.symbolic_values import Value
+from riselang.dsl.symbolic_values import Value, convert
 from riselang.dsl.tracing import type_text
+from riselang.dsl.type_promotion import promoted_type
 from riselang.nat import Nat
 
 ScalarFunction = Callable[..., Any]
@@ -41,12 +42,6 @@ def map_elements(
     return _map_axes(function, broadcast_lengths(name, shapes), operands, depths)
 
 
-def map_equal_types(name: str, function: ScalarFunction, operands: Sequence[Any]) -> Value:
-    """Apply a function whose operands have one type to the elements of the operands."""
-    check_equal_types(name, operands)
-    return map_elements(name, function, operands)
-
-
 def check_equal_types(name: str, operands: Sequence[Any]) -> None:
     """Reject operands whose elements are scalars of different types."""
     values = [operand for operand in operands if isinstance(operand, Value)]
@@ -56,8 +51,22 @@ def check_equal_types(name: str, operands: Sequence[Any]) -> None:
             refuse(
                 f"'{name}' cannot be applied to {type_text(scalars[0].type)} and "
                 f"{type_text(value.type)}; convert one of them, as in "
-                f"x.astype(rl.{type_text(type)}), or use rl.numpy, which promotes types"
+                f"x.astype(rl.{type_text(type)})"
             )
+
+
+def promote_arrays(operands: Sequence[Any]) -> list[Any]:
+    """Convert arrays and scalars whose elements are of different types to their common type."""
+    values = [operand for operand in operands if isinstance(operand, Value)]
+    types = {element_type(value) for value in values}
+    scalars = [type for type in types if isinstance(type, ScalarType)]
+    if len(types) < 2 or len(scalars) < len(types):
+        return list(operands)
+    common = promoted_type(scalars)
+    return [
+        convert(each, common) if isinstance(each, Value) and element_type(each) != common else each
+        for each in operands
+    ]
 
 
 def broadcast_to(name: str, value: Any, shape: Shape) -> Value:

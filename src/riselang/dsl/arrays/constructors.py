@@ -1,6 +1,7 @@
 """New arrays: constants, ranges and identity matrices.
 
-If the type of the elements is not given, it is inferred from the context, as that of a literal.
+If the type of the elements is not given, it is inferred from the context. If nothing determines it,
+it is NumPy's: f64, or the type of the number in `full`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from riselang.dsl.arrays.broadcasting import broadcast_to
 from riselang.dsl.arrays.shapes import as_shape, length_value, literal_of
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.dtypes import as_scalar_type
+from riselang.dsl.number_types import NUMBER_TYPES
+from riselang.dsl.selection import select
 from riselang.dsl.size_arguments import as_size
-from riselang.dsl.symbolic_values import Value, as_node, convert, select
+from riselang.dsl.symbolic_values import Value, as_node, convert
 from riselang.dsl.tracing import current_trace, value_text
 from riselang.nat import Nat
 
@@ -24,22 +27,36 @@ MAX_OFFSET = 1 << 62
 
 
 def zeros(shape: Any, dtype: Any = None) -> Value:
-    """Return an array of zeros."""
-    return full(shape, 0, dtype)
+    """Return an array of zeros; of type f64 if neither `dtype` nor a use determines the type."""
+    zero = literal_of(0, _number_type("zeros", dtype, float))
+    return broadcast_to("zeros", zero, as_shape("zeros", shape))
 
 
 def ones(shape: Any, dtype: Any = None) -> Value:
-    """Return an array of ones."""
-    return full(shape, 1, dtype)
+    """Return an array of ones; of type f64 if neither `dtype` nor a use determines the type."""
+    one = literal_of(1, _number_type("ones", dtype, float))
+    return broadcast_to("ones", one, as_shape("ones", shape))
 
 
 def full(shape: Any, value: Any, dtype: Any = None) -> Value:
     """Return an array whose elements are all this value; `shape` is a size or several."""
-    dtype = None if dtype is None else as_scalar_type("full", dtype)
-    element = Value(as_node(value, None if isinstance(value, Value) else dtype))
-    if dtype is not None and element.type != dtype:
-        element = convert(element, dtype)
+    type = None
+    if dtype is not None or value.__class__ in NUMBER_TYPES:
+        type = _number_type("full", dtype, value.__class__)
+    element = Value(as_node(value, None if isinstance(value, Value) else type))
+    if dtype is not None and element.type != type:
+        element = convert(element, as_scalar_type("full", dtype))
     return broadcast_to("full", element, as_shape("full", shape))
+
+
+def _number_type(name: str, dtype: Any, number: type) -> RiseType:
+    """Return the type that is given, or an open one; it has NumPy's default for a class."""
+    if dtype is not None:
+        return as_scalar_type(name, dtype)
+    trace = current_trace()
+    unknown = trace.inference.fresh_type()
+    trace.add_number(unknown, number)
+    return unknown
 
 
 def eye(rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Value:
@@ -47,7 +64,7 @@ def eye(rows: Any, columns: Any = None, k: int = 0, dtype: Any = None) -> Value:
     height = as_size(rows, "eye")
     k = max(-MAX_OFFSET, min(k, MAX_OFFSET))
     width = height if columns is None else as_size(columns, "eye")
-    type: RiseType = current_trace().inference.fresh_type() if dtype is None else dtype
+    type = _number_type("eye", dtype, float)
     one, zero = literal_of(1, type), literal_of(0, type)
 
     def row(i: Value) -> Value:

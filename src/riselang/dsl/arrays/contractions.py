@@ -12,7 +12,7 @@ from typing import Any
 
 from riselang.dsl import patterns
 from riselang.dsl.arrays import reductions
-from riselang.dsl.arrays.broadcasting import check_equal_types, map_zipped
+from riselang.dsl.arrays.broadcasting import map_zipped, promote_arrays
 from riselang.dsl.arrays.layout import permute_axes
 from riselang.dsl.arrays.products import dot_product, matmul
 from riselang.dsl.arrays.shapes import (
@@ -122,7 +122,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Value:
 
 def contract(name: str, operands: Sequence[Operand], kept: tuple[Label, ...]) -> Value:
     """Multiply arrays, and add the products over all labels but those that are kept."""
-    check_equal_types(name, [array for array, _ in operands])
+    arrays = promote_arrays([array for array, _ in operands])
+    operands = [(array, labels) for array, (_, labels) in zip(arrays, operands, strict=True)]
     _check_lengths(name, operands)
     needed = [set(kept).union(*(labels for _, labels in operands[number + 1 :]))
               for number in range(len(operands))]  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from riselang.dsl import patterns
-from riselang.dsl.arrays.broadcasting import check_equal_types, map_zipped
+from riselang.dsl.arrays.broadcasting import map_zipped, promote_arrays
 from riselang.dsl.arrays.shapes import (
     Shape,
     as_array,
@@ -178,14 +178,12 @@ def as_sequence(name: str, arrays: Any) -> list[Value]:
     """Return the arrays to be joined, which users pass as one tuple or list."""
     if not isinstance(arrays, tuple | list) or not arrays:
         refuse(f"{name}: expected a tuple or list of arrays, but found {value_text(arrays)}")
-    parts: list[Value] = list(arrays)
-    check_equal_types(name, parts)
-    return parts
+    return promote_arrays(capture_arrays(arrays))
 
 
 def stack(arrays: Any, axis: int = 0) -> Value:
     """Return the array of these arrays, or scalars; `axis` is the position of the new axis."""
-    parts = capture_arrays(as_sequence("stack", arrays))
+    parts = as_sequence("stack", arrays)
     rank = rank_of(parts[0])
     for part in parts[1:]:
         if shape_of(part) != shape_of(parts[0]):

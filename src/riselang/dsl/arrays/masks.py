@@ -26,7 +26,8 @@ from riselang.dsl.arrays.shapes import (
 from riselang.dsl.arrays.slices import is_full
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import ScalarFunction, scalar_function
-from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, select
+from riselang.dsl.selection import select
+from riselang.dsl.symbolic_values import Value, as_node, capture_arrays
 from riselang.nat import Nat
 
 ADD, MULT, MAX, MIN = (scalar_function(name) for name in ("add", "mult", "max", "min"))

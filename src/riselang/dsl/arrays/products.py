@@ -6,7 +6,7 @@ from typing import Any
 
 from riselang.dialects.rise.types import i1
 from riselang.dsl import patterns
-from riselang.dsl.arrays.broadcasting import check_equal_types, map_elements
+from riselang.dsl.arrays.broadcasting import map_elements, promote_arrays
 from riselang.dsl.arrays.shapes import (
     as_array,
     element_type,
@@ -41,7 +41,7 @@ def matmul(a: Any, b: Any) -> Value:
     """Multiply vectors, matrices, or arrays of matrices: `a @ b`."""
     a, b = capture_arrays((a, b))
     a, b = as_array("'@'", a), as_array("'@'", b)
-    check_equal_types("@", (a, b))
+    a, b = promote_arrays((a, b))
     ranks = min(rank_of(a), 2), min(rank_of(b), 2)
     columns, rows = shape_of(a)[-1], shape_of(b)[-ranks[1]]
     if columns != rows:

@@ -8,7 +8,7 @@ from typing import Any
 
 from riselang.dialects.rise.types import i1, i64, is_float
 from riselang.dsl import array_prelude, patterns
-from riselang.dsl.arrays.broadcasting import broadcast_to, map_elements, map_equal_types
+from riselang.dsl.arrays.broadcasting import broadcast_to, map_elements
 from riselang.dsl.arrays.layout import flatten, move_axis
 from riselang.dsl.arrays.shapes import (
     as_array,
@@ -23,7 +23,7 @@ from riselang.dsl.diagnostics import refuse
 from riselang.dsl.indexing import as_indices
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.size_arguments import as_size
-from riselang.dsl.symbolic_values import Value, as_node, convert
+from riselang.dsl.symbolic_values import Value, as_node, convert, map_arrays, promote_operands
 from riselang.nat import Nat
 
 MAX, MIN = scalar_function("max"), scalar_function("min")
@@ -44,8 +44,12 @@ def along_axis(name: str, function: Callable[[Any], Any], x: Any, axis: Any) -> 
 def clip(x: Any, low: Any = None, high: Any = None) -> Value:
     """Limit the elements to the range from `low` to `high`; None does not limit them."""
     if low is not None:
-        x = map_equal_types("clip", MAX, (x, low))
-    return x if high is None else map_equal_types("clip", MIN, (x, high))
+        x = map_arrays("clip", partial(_limit, MAX), (x, low))
+    return x if high is None else map_arrays("clip", partial(_limit, MIN), (x, high))
+
+
+def _limit(function: Callable[..., Value], x: Any, limit: Any) -> Value:
+    return function(*promote_operands("clip", x, limit))
 
 
 def take_along(x: Any, indices: Any, axis: int = -1) -> Value:
