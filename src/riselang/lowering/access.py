@@ -44,6 +44,7 @@ from riselang.lowering.buffer_access import (
     prefetch_locality,
     rise_type_of,
 )
+from riselang.lowering.flat_loads import flatten_loads
 from riselang.lowering.index_expressions import (
     first_min_max,
 )
@@ -73,10 +74,13 @@ from riselang.nat import (
 from riselang.support.errors import InternalError
 
 
-def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> None:
+def resolve_accesses(
+    function: Operation, helpers: defined_arith.Helpers, *, flattens: bool = False
+) -> None:
     """Add loads and stores for every access path in `function`; the path ops are then unused.
 
-    Functions that the new code calls are added to `helpers`.
+    Functions that the new code calls are added to `helpers`. With `flattens`, inputs may have views
+    of one dimension.
     """
     resolver = _Resolver(helpers)
     for op in walk(function):
@@ -88,6 +92,8 @@ def resolve_accesses(function: Operation, helpers: defined_arith.Helpers) -> Non
         for block in region.blocks:
             resolver.process(list(block.ops))
     resolver.emit_guarded_stores()
+    if flattens:
+        flatten_loads(resolver.flat_loads, resolver.affine_map)
 
 
 def _can_sink_stores_past(op: Operation) -> bool:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riselang.dialects.rise.pattern_registry import FST, GENERATE, SND, TUPLE, UNZIP, ZIP
+from riselang.dialects.rise.pattern_registry import (
+    FROM_IDX,
+    FST,
+    GENERATE,
+    SND,
+    TUPLE,
+    UNZIP,
+    ZIP,
+)
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import ArrayType, uncurry
 from riselang.term.cost import byte_size
-from riselang.term.nodes import Lambda, Pattern, Term, apply_all, spine
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    apply_all,
+    spine,
+    subterms,
+)
 from riselang.term.view_inverses import is_view
 
 BUFFERED_PATTERNS = frozenset((
@@ -25,6 +44,41 @@ COPIED_VIEWS = ("slide", "drop")
 through them, so storing such a view copies it."""
 SELECTIONS = ("at", "sliceAt", "reorder")
 """Patterns that select elements of their last argument, at indices that are computed."""
+
+INDEX_ARITHMETIC = frozenset((
+    "arith.addi", "arith.subi", "arith.muli", "arith.andi", "arith.ori", "arith.xori", "arith.shli",
+    "arith.shrui", "arith.cmpi", "arith.select", "arith.extsi", "arith.extui", "arith.trunci",
+    "arith.index_cast", "arith.sitofp",
+))  # fmt: skip
+MAX_INDEX_OPERATIONS = 6
+"""The number of operations that take about as long as to load a scalar."""
+
+
+def is_index_arithmetic(term: Term) -> bool:
+    """Whether the elements of an array are simple functions of their indices, as in a range.
+
+    Computing such an element takes about as long as loading it. If it is not stored, the intervals
+    of the indices also show which comparisons with it, and which checks of indices, are needed.
+    """
+    head, arguments = spine(term)
+    if not isinstance(head, Pattern) or head.spec is not GENERATE or term.open:
+        return False
+    (function,) = arguments
+    if not isinstance(function, Lambda) or isinstance(function.body.type, ArrayType):
+        return False
+    parts = list(subterms(function.body))
+    operations = sum(isinstance(part, Scalar) for part in parts)
+    return operations <= MAX_INDEX_OPERATIONS and all(map(_is_index_operation, parts))
+
+
+def _is_index_operation(term: Term) -> bool:
+    match term:
+        case Scalar(op):
+            return op in INDEX_ARITHMETIC
+        case Pattern(spec):
+            return spec is FROM_IDX
+        case _:
+            return isinstance(term, Apply | Bound | Literal)
 
 
 def is_in_buffer(term: Term) -> bool:

@@ -40,6 +40,7 @@ from riselang.dialects.rise.types import (
     leaves,
 )
 from riselang.dialects.rise.view_routes import Path, Side
+from riselang.lowering.flat_loads import flat_index
 from riselang.lowering.index_expressions import (
     IndexEmitter,
     affine_expression,
@@ -85,6 +86,8 @@ class Memory:
         """The variables that are sizes of the function."""
         self.prefetched_indices: dict[tuple[Block, SSAValue], list[list[Nat]]] = {}
         """The indices that have been prefetched in a block, for each buffer."""
+        self.flat_loads: dict[affine.LoadOp, Nat] = {}
+        """Loads that can read a flattened input instead, and the positions of the elements."""
 
     def declare_size(self, op: codegen.SizeOp) -> None:
         """Declare a size that types refer to by name."""
@@ -236,6 +239,9 @@ class Memory:
                 result_types=[buffer_element_type(buffer)],
                 properties={"map": map},
             )
+            position = flat_index(buffer, indices)
+            if position is not None:
+                self.flat_loads[load] = position
             return builder.insert(load).results[0]
         # The condition compares two arguments; the branches decide about the others.
         first, second, *other_arguments = choice.arguments

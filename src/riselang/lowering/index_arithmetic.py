@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import affine, arith
+from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -34,8 +34,10 @@ ARITHMETIC: dict[type[Operation], Callable[[Interval, Interval], Interval]] = {
 LOOPS = affine.ForOp | affine.ParallelOp
 CONVERSIONS = arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp
 INDEX_BITS = 64
-COMPARISONS = {2: "slt", 3: "sle", 4: "sgt", 5: "sge"}
-"""The names of the predicates of signed comparisons."""
+COMPARISONS = {2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt", 9: "ge"}
+"""The names of the predicates of signed comparisons, and of unsigned ones."""
+FIRST_UNSIGNED = 6
+ZERO = Interval(0, 0)
 MIN_FACTOR, MAX_COUNTER = 2, 1 << 62
 
 
@@ -61,6 +63,7 @@ def remove_known_results(function: Operation) -> None:
             interval = _interval(op, intervals)
             if interval is not UNBOUNDED:
                 intervals[op.results[0]] = interval
+    _remove_known_branches(function)
 
 
 def _counter_interval(bounds: Range) -> Interval:
@@ -74,13 +77,39 @@ def _interval(op: Operation, intervals: dict[SSAValue, Interval]) -> Interval:
     if isinstance(op, arith.ConstantOp):
         value = constant_value(op.result)
         interval = Interval(value, value)
+    elif isinstance(op, arith.ExtUIOp):
+        interval = _unsigned_interval(op.input.type, operands[0])
     elif isinstance(op, CONVERSIONS):
         interval = operands[0]
+        if interval is UNBOUNDED and isinstance(op, arith.ExtSIOp):
+            interval = _signed_interval(op.input.type)
+    elif isinstance(op, arith.AndIOp):
+        # A bitwise and is not greater than an operand that is not negative.
+        known = [each for each in operands if _is_at_most(ZERO, each)]
+        interval = Interval(0, smallest([each.upper for each in known])) if known else UNBOUNDED
+    elif isinstance(op, arith.SelectOp):
+        _, first, second = operands
+        lower = smallest_if_all((first.lower, second.lower))
+        interval = Interval(lower, largest_if_all((first.upper, second.upper)))
     elif type(op) in ARITHMETIC:
         interval = ARITHMETIC[type(op)](*operands)
     else:
         return UNBOUNDED
     return interval if _fits(interval, op.results[0].type) else UNBOUNDED
+
+
+def _unsigned_interval(type: Attribute, known: Interval) -> Interval:
+    """The interval of an integer whose bits are read without a sign."""
+    if _is_at_most(ZERO, known):
+        return known
+    return Interval(0, (1 << type.width.data) - 1) if isinstance(type, IntegerType) else UNBOUNDED
+
+
+def _signed_interval(type: Attribute) -> Interval:
+    if not isinstance(type, IntegerType):
+        return UNBOUNDED
+    half = 1 << type.width.data - 1
+    return Interval(-half, half - 1)
 
 
 def _fits(interval: Interval, type: Attribute) -> bool:
@@ -121,14 +150,17 @@ def _is_at_most(left: Interval, right: Interval) -> bool:
 
 
 def _simplify_comparison(op: arith.CmpiOp, intervals: dict[SSAValue, Interval]) -> None:
-    """Replace a signed comparison whose result is the same for all values with a constant."""
+    """Replace a comparison whose result is the same for all values with a constant."""
     left, right = (intervals.get(operand, UNBOUNDED) for operand in op.operands)
-    name = COMPARISONS.get(op.predicate.value.data)
+    predicate = op.predicate.value.data
+    name = COMPARISONS.get(predicate)
     if name is None:
         return
-    if name in ("sgt", "sge"):
-        left, right, name = right, left, {"sgt": "slt", "sge": "sle"}[name]
-    is_strict = name == "slt"
+    if predicate >= FIRST_UNSIGNED and not (_is_at_most(ZERO, left) and _is_at_most(ZERO, right)):
+        return
+    if name in ("gt", "ge"):
+        left, right, name = right, left, {"gt": "lt", "ge": "le"}[name]
+    is_strict = name == "lt"
     is_true = _is_at_most(_shift(left, is_strict), right)
     is_false = _is_at_most(_shift(right, not is_strict), left)
     if is_true or is_false:
@@ -137,6 +169,27 @@ def _simplify_comparison(op: arith.CmpiOp, intervals: dict[SSAValue, Interval]) 
         assert block is not None
         block.insert_op_before(constant, op)
         op.result.replace_all_uses_with(constant.result)
+        op.detach()
+        op.erase()
+
+
+def _remove_known_branches(function: Operation) -> None:
+    """Replace each conditional whose condition is a constant with the branch that is taken."""
+    for op in [op for op in walk(function) if isinstance(op, scf.IfOp)]:
+        known = constant_value(op.cond)
+        block = op.parent
+        if known is None or block is None:
+            continue
+        region = op.true_region if known else op.false_region
+        if region.blocks:
+            taken = list(region.block.ops)
+            for inner in taken:
+                inner.detach()
+            *inner_ops, end = taken
+            block.insert_ops_before(inner_ops, op)
+            for result, value in zip(op.results, end.operands, strict=True):
+                result.replace_all_uses_with(value)
+            end.erase()
         op.detach()
         op.erase()
 

@@ -142,6 +142,46 @@ def _propagate_failures(
             call.operands = [*call.operands, caller.failure_buffer()]
 
 
+def remove_proven_checks(module: ModuleOp) -> None:
+    """Remove the failure parameters if no check is left: all indices were proven to be in bounds.
+
+    Calls of functions that cannot fail are faster.
+    """
+    if CHECKS not in module.attributes or any(is_failure_report(op) for op in walk(module)):
+        return
+    failing = {
+        op.sym_name.data: op
+        for op in module.ops
+        if isinstance(op, func.FuncOp) and failure_parameter(op) is not None
+    }
+    calls: list[func.CallOp] = []
+    for function in failing.values():
+        for use in function.body.blocks[0].args[-1].uses:
+            call = use.operation
+            if not isinstance(call, func.CallOp) or _callee(call) not in failing:
+                return
+            calls.append(call)
+    for call in calls:
+        call.operands = call.operands[:-1]
+    for function in failing.values():
+        _remove_last_parameter(function)
+    for op in list(module.ops):
+        if isinstance(op, func.FuncOp) and op.sym_name.data == REPORT_FUNCTION:
+            op.detach()
+            op.erase()
+    module.attributes.pop(CHECKS)
+
+
+def _remove_last_parameter(function: func.FuncOp) -> None:
+    entry = function.body.blocks[0]
+    entry.erase_arg(entry.args[-1])
+    outputs = list(function.function_type.outputs)
+    types = FunctionType.from_lists([argument.type for argument in entry.args], outputs)
+    function.properties["function_type"] = types
+    assert function.arg_attrs is not None
+    function.arg_attrs = ArrayAttr(function.arg_attrs.data[:-1])
+
+
 def mark_argument(function: func.FuncOp, position: int, name: str) -> None:
     """Add an attribute to a parameter of a function."""
     count = len(function.function_type.inputs)

@@ -38,7 +38,12 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
-from riselang.lowering.binding import COPIES, is_in_buffer, repeats_elements
+from riselang.lowering.binding import (
+    COPIES,
+    is_in_buffer,
+    is_index_arithmetic,
+    repeats_elements,
+)
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
 from riselang.lowering.loop_emitter import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.lowering.runtime_checks import CheckLocations, Checks
@@ -375,6 +380,8 @@ class Translation:
             *others, source = (Delayed(part, lazy.environment) for part in arguments)
             return self.apply(Partial(head, ()), [*others, self.bind(source)])
         if not contains_array(lazy.term.type) or is_in_buffer(lazy.term):
+            return self.force(lazy)
+        if is_index_arithmetic(lazy.term):
             return self.force(lazy)
         return self.materialize(lazy.term.type, lambda target: self.store(lazy, target))
 

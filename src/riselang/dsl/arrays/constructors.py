@@ -89,10 +89,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     type = dtype or (f64 if has_floats else i64)
     count = _range_length(first, last, step)
     wide = f64 if has_floats or is_float(type) else i64
-    start_value, step_value = (_constant(number, wide) for number in (first, step))
-    return patterns.generate(
-        lambda i: _as_type(_as_type(_number(i), wide) * step_value + start_value, type), n=count
-    )
+
+    def number(i: Value) -> Value:
+        position = _as_type(_number(i), wide)
+        scaled = position if step == 1 else position * _constant(step, wide)
+        return _as_type(scaled if first == 0 else scaled + _constant(first, wide), type)
+
+    return patterns.generate(number, n=count)
 
 
 def _range_length(first: Any, last: Any, step: Any) -> Nat:

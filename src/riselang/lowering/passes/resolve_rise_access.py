@@ -18,6 +18,7 @@ from riselang.lowering.function_outlining import outline_long_blocks
 from riselang.lowering.index_arithmetic import count_in_multiples, remove_known_results
 from riselang.lowering.parallel_loops import sequentialize_inner_loops
 from riselang.lowering.passes.contract_rise_floats import CONTRACTED, FLOAT_PERMISSION
+from riselang.lowering.runtime_checks import remove_proven_checks
 from riselang.lowering.shared_temporaries import share_temporaries
 from riselang.lowering.temporaries import hoist_temporaries
 from riselang.support.errors import InternalError
@@ -43,7 +44,7 @@ class ResolveRiseAccessPass(ModulePass):
         helpers: Helpers = {}
         function_names = {f.sym_name.data for f in op.ops if isinstance(f, FuncOp)}
         for function in functions(op):
-            resolve_accesses(function, helpers)
+            resolve_accesses(function, helpers, flattens=self.shares)
             remove_known_results(function)
             _erase_rise_ops(function)
             count_in_multiples(function)
@@ -57,6 +58,7 @@ class ResolveRiseAccessPass(ModulePass):
         op.body.block.add_ops(
             helper for name, helper in helpers.items() if name not in function_names
         )
+        remove_proven_checks(op)
 
 
 def _erase_rise_ops(function: Operation) -> None:
