@@ -80,12 +80,13 @@ ROUND_EACH = "round-each-result"
 """Not an MLIR pass: `native.mlir` does it. MLIR's emulation marks its roundings as removable where
 the result is extended again; this keeps them."""
 
-EXACT_BF16 = (
+BF16_AS_F32 = (
     "math-extend-to-supported-types{target-type=f32 extra-types=f16}",
     "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
     ROUND_EACH,
-    "arith-expand{include-bf16=true}",
 )
+"""bf16 computed in f32, and rounded after each operation."""
+EXACT_BF16 = (*BF16_AS_F32, "arith-expand{include-bf16=true}")
 """bf16 computed in f32 and rounded to nearest even by integer ops.
 
 Otherwise LLVM narrows the operations again, and its AArch64 back end rounds them toward zero.
@@ -235,8 +236,14 @@ NVIDIA, AMD = "nvvm", "rocdl"
 """The dialects with the instructions of NVIDIA's and AMD's GPUs."""
 
 
-def gpu_pipeline(*, bf16: bool = True, dialect: str = NVIDIA) -> tuple[str, ...]:
-    """Lower kernels in scf and memref to the LLVM dialect; no host code remains."""
+def gpu_pipeline(
+    *, bf16: bool = True, dialect: str = NVIDIA, rounds_to_bf16: bool = False
+) -> tuple[str, ...]:
+    """Lower kernels in scf and memref to the LLVM dialect; no host code remains.
+
+    If the GPU `rounds_to_bf16`, conversions of f32 to bf16 remain.
+    """
+    conversions = BF16_AS_F32 if rounds_to_bf16 else EXACT_BF16
     inside = (
         "convert-scf-to-cf",
         "expand-strided-metadata",
@@ -248,7 +255,7 @@ def gpu_pipeline(*, bf16: bool = True, dialect: str = NVIDIA) -> tuple[str, ...]
         "canonicalize",
         "cse",
         "lower-affine",
-        *(EXACT_BF16 if bf16 else ()),
+        *(conversions if bf16 else ()),
         CALL_INTRINSICS,
         f"gpu.module({','.join(inside)})",
         TAKE_KERNELS_OUT,

@@ -346,6 +346,19 @@ def _mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     return Data(axis, data(_reduce({"n": k * h * g}, tile, operands)))
 
 
+def _map_lane_exchange(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
+    """The results of the lanes, whose numbers in a group change places with those of elements."""
+    axis, count = len(batch), sizes["q"]
+    results = data(_map({"n": sizes["l"] * count}, batch, arguments))
+
+    def exchanged(array: Array) -> Array:
+        inner = array.shape[axis + 1 :]
+        groups = array.reshape(*batch, sizes["l"], count, *inner)
+        return groups.swapaxes(axis + 1, axis + 3).reshape(array.shape)
+
+    return Data(axis, each(results, exchanged))
+
+
 def _tensor_mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     """The sums of the tile, whose dimensions are split and moved to those of the fragment."""
     function, init, rows, columns = arguments
@@ -423,5 +436,6 @@ PATTERNS: dict[str, Meaning] = {
     "circularBuffer": _windows,
     "rotateValues": _windows,
     "mma": _mma,
+    "mapLaneExchange": _map_lane_exchange,
     "tensorMMA": _tensor_mma,
 }

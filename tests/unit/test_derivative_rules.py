@@ -197,8 +197,8 @@ def test_each_operation_on_floats_has_a_derivative() -> None:
 
 
 WITHOUT_DERIVATIVE = {
-    "asVector", "asScalar", "vectorFromScalar", "mma", "tensorMMA", "let", "clampIdx",
-    "checkIdx", "fromIdx", "sizeOf",
+    "asVector", "asScalar", "vectorFromScalar", "mma", "tensorMMA", "mapLaneExchange", "let",
+    "clampIdx", "checkIdx", "fromIdx", "sizeOf",
 }  # fmt: skip
 """Vectors and tiles, what is not a float, and let, which is not recorded."""
 

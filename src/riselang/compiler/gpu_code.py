@@ -21,6 +21,7 @@ from riselang.compiler.tensor_functions import add_tensor_functions
 from riselang.dialects.module import functions, location_of, module_text, walk
 from riselang.native.gpu_targets import gpu_target
 from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.gpu_functions import add_shuffles, round_to_bf16
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
@@ -58,8 +59,12 @@ class GpuCode:
     def _lower_kernels(self, dialect: str, attributes: Mapping[str, Attribute]) -> str:
         kernels = kernel_module(self.module).clone()
         text = native_text(ModuleOp([kernels], dict(attributes)))
-        pipeline = pipelines.gpu_pipeline(bf16=self.lowered.facts.has_bf16, dialect=dialect)
+        rounds_to_bf16 = dialect == pipelines.NVIDIA and gpu_target().rounds_to_bf16
+        pipeline = pipelines.gpu_pipeline(
+            bf16=self.lowered.facts.has_bf16, dialect=dialect, rounds_to_bf16=rounds_to_bf16
+        )
         ir = add_tensor_functions(mlir.to_llvm_ir(text, pipeline), kernels)
+        ir = add_shuffles(round_to_bf16(ir) if rounds_to_bf16 else ir)
         return mark_short_loops(place_buffers(ir, self.dynamic_memory), for_gpu=True)
 
     @cached_property

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    i32,
+    i64,
+)
 from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -12,6 +20,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
+    result_def,
     var_operand_def,
 )
 
@@ -66,4 +75,24 @@ class ProductOp(IRDLOperation):
         return tuple(map(int, self.dimensions.get_values()))
 
 
-Tile = Dialect("tile", [ProductOp], [])
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """Returns the value of the lane whose number differs in the bits of `distance`.
+
+    All lanes of a warp execute it together.
+    """
+
+    name = "tile.shuffle"
+    value = operand_def(i32)
+    result = result_def(i32)
+    distance = prop_def(IntegerAttr)
+
+    def __init__(self, value: SSAValue, distance: int):
+        super().__init__(
+            operands=[value],
+            result_types=[i32],
+            properties={"distance": IntegerAttr(distance, i32)},
+        )
+
+
+Tile = Dialect("tile", [ProductOp, ShuffleOp], [])

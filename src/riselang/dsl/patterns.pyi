@@ -26,6 +26,7 @@ join: PatternFunction
 map: PatternFunction
 map_block: PatternFunction
 map_lane: PatternFunction
+map_lane_exchange: PatternFunction
 map_par: PatternFunction
 map_seq: PatternFunction
 map_seq_unroll: PatternFunction
@@ -86,6 +87,7 @@ __all__ = [
     "map",
     "map_block",
     "map_lane",
+    "map_lane_exchange",
     "map_par",
     "map_seq",
     "map_seq_unroll",

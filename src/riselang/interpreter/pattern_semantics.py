@@ -217,6 +217,18 @@ def _dot(function: Function, init: Any, row: List, columns: List, group: int, co
     return accumulator
 
 
+def _map_lane_exchange(pattern: Pattern, function: Function, array: List) -> List:
+    """The rows that lanes compute, of which each group of lanes transposes those of equal index."""
+    count, results = _size_argument(pattern, "q"), [function(element) for element in array]
+    return [
+        [
+            [results[lane - lane % count + other][row][lane % count] for other in range(count)]
+            for row in range(_size_argument(pattern, "m"))
+        ]
+        for lane in range(len(results))
+    ]
+
+
 def _tensor_mma(pattern: Pattern, function: Function, init: Any, rows: List, columns: List) -> List:
     """The sums of a tile, as a fragment: for each warp and each lane of it, those that it holds."""
     row_warps, column_warps, row_tiles, column_tiles = (
@@ -310,6 +322,7 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "mapThread": _map,
     "mapWarp": _map,
     "mapLane": _map,
+    "mapLaneExchange": _map_lane_exchange,
     "reduceSeq": _reduce,
     "reduceSeqUnroll": _reduce,
     "reducePar": _reduce_par,

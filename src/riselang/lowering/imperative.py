@@ -20,6 +20,7 @@ from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.loop_emitter import Emitter, LoopKind
 from riselang.lowering.rule_registry import READ_RULES, STORE_RULES
 from riselang.lowering.rules.index_rules import IndexRules
+from riselang.lowering.rules.lane_rules import LaneRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
 from riselang.lowering.rules.scatter_rules import ScatterRules
 from riselang.lowering.rules.sort_rules import SortRules
@@ -99,7 +100,7 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(ReductionRules, IndexRules, ScatterRules, SortRules, TensorRules):
+class _Translator(ReductionRules, IndexRules, ScatterRules, SortRules, TensorRules, LaneRules):
     """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(

@@ -24,6 +24,11 @@ class GpuTarget:
     multiprocessors: int = 108
     """The number of multiprocessors of its data center GPU."""
 
+    @property
+    def rounds_to_bf16(self) -> bool:
+        """Whether an instruction converts f32 to bf16: of all GPUs whose tensor cores are used."""
+        return bool(self.tensor_unit)
+
 
 TARGETS = (
     GpuTarget("sm_70", "+ptx70", 96 << 10),

@@ -75,6 +75,7 @@ PATTERN_TEXTS = {
     "mapThread": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapWarp": "#rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapLane": "#rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
+    "mapLaneExchange": "#rise.nat<2> #rise.nat<3> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
 }
 """Each pattern with sizes that differ, so that swapped ones show."""
 
@@ -136,6 +137,7 @@ NOTATION = {
     "mapThread": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapWarp": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapLane": "(f32 -> i32) -> 4.f32 -> 4.i32",
+    "mapLaneExchange": "(f32 -> 4.2.i32) -> 6.f32 -> 6.4.2.i32",
 }
 
 LOOPS = [name for name in PATTERN_TEXTS if PATTERNS[name].has_target]

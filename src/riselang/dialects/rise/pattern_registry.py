@@ -92,7 +92,7 @@ def _reflect_index(l: Nat, n: Nat, i: Nat) -> Nat:
 
 _LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
-_l, _r, _k = Nat.var("l"), Nat.var("r"), Nat.var("k")
+_l, _r, _k, _q = (Nat.var(name) for name in ("l", "r", "k", "q"))
 _g, _h = Nat.var("g"), Nat.var("h")
 _wr, _wc, _tm, _tn = (Nat.var(name) for name in ("wr", "wc", "tm", "tn"))
 _s, _t = variable("s"), variable("t")
@@ -447,3 +447,15 @@ MAP_WARP = pattern(
 MAP_LANE = pattern(
     "mapLane", "n s t", _MAP, Role.GPU, "map across the lanes of a GPU warp", applications=_n
 )
+MAP_LANE_EXCHANGE = pattern(
+    "mapLaneExchange", "q l m s t",
+    fun(
+        fun(_s, array(_m, array(_q, _t))), array(_l * _q, _s),
+        array(_l * _q, array(_m, array(_q, _t))),
+    ),
+    Role.LOOP,
+    "map across the lanes of a GPU warp, of which each group of q lanes transposes the rows of q "
+    "elements that they compute",
+    explicit="q", check=at_least(1, "q"),
+    applications=_l * _q,
+)  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import gpu, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from riselang.lowering.gpu.mapping import (
     Launch,
@@ -33,6 +33,8 @@ ALIASING_OPS = ("memref.cast", "memref.memory_space_cast", "memref.subview", "me
 """Ops whose result is their first operand, or a part of it."""
 
 
+ARGUMENTS = "arguments"
+"""The parameters of a kernel that may overlap."""
 STAGE, CURRENT, NEXT = "rise.stage", "current", "next"
 """Which half of a buffer an op accesses: that of this iteration, or that of the next one."""
 OTHER_STAGE = {CURRENT: NEXT, NEXT: CURRENT}
@@ -57,6 +59,17 @@ class Accesses:
     def seen_later(self) -> Accesses:
         """Return the accesses as the next iteration sees them: with the halves exchanged."""
         return Accesses(set(map(_other_half, self.reads)), set(map(_other_half, self.stores)))
+
+    def in_block(self) -> Accesses:
+        """Return the accesses to shared memory: of the other memory, the iterations of a parallel
+        loop access different parts."""
+        return Accesses(set(filter(_is_in_block, self.reads)), set(filter(_is_in_block, self.stores)))
+
+
+def _is_in_block(buffer: object) -> bool:
+    """Whether a buffer is in shared memory: the others are parameters of the kernel."""
+    name = buffer[0] if isinstance(buffer, tuple) else buffer
+    return not isinstance(name, BlockArgument) and name != ARGUMENTS
 
 
 def _other_half(buffer: object) -> object:
@@ -101,7 +114,7 @@ class _Buffers:
         """Return the values that a value may be equal to, or the buffer that it is."""
         owner = value.owner
         if isinstance(owner, Block) and isinstance(owner.parent_op(), gpu.FuncOp):
-            return [], value if value in self._noalias else "arguments"
+            return [], value if value in self._noalias else ARGUMENTS
         op = owner.parent_op() if isinstance(owner, Block) else owner
         assert op is not None
         if op.name in ALIASING_OPS:
@@ -132,7 +145,8 @@ class _Barriers:
             if (body := self._inner_block(op)) is not None:
                 if self._is_repeated(op):
                     # The next iteration follows the end of this one.
-                    pending.add(self.visit_block(body, Accesses(), False).seen_later())
+                    repeated = self.visit_block(body, Accesses(), False).seen_later()
+                    pending.add(repeated.in_block() if mapping_of(op) else repeated)
                 pending = self.visit_block(body, pending, inserts)
                 continue
             accesses = self._accesses(op)

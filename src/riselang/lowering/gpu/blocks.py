@@ -166,5 +166,6 @@ def _op_effect(op: Operation) -> str | None:
 PURE_PREFIXES = (
     "arith.", "math.", "scf.", "gpu.", "vector.", "memref.alloc", "memref.dealloc", "memref.cast",
     "memref.get_global", "memref.memory_space_cast", "memref.prefetch", "affine.",
+    "tile.shuffle",
 )  # fmt: skip
 """Prefixes of the names of ops that access no memory."""

@@ -92,8 +92,13 @@ class Launch:
 
     def limit_blocks(self, max_blocks: int) -> Launch:
         """Return the launch dimensions with fewer blocks, each of which then runs several
-        iterations."""
-        return Launch((min(self.grid[0], max_blocks), *self.grid[1:]), self.block)
+        iterations: of one dimension, so that they have an order."""
+        columns, rows, planes = self.grid
+        if planes > 1 or (rows > 1 and columns > max_blocks):
+            return self
+        if rows > 1:
+            return Launch((columns, min(rows, max_blocks // columns), 1), self.block)
+        return Launch((min(columns, max_blocks), 1, 1), self.block)
 
     @property
     def threads(self) -> int:

@@ -45,6 +45,7 @@ from riselang.lowering.gpu.mapping import (
     mapping_of,
 )
 from riselang.lowering.gpu.pipelining import pipeline_copies
+from riselang.lowering.gpu.shuffles import lower_shuffles
 from riselang.lowering.gpu.tile_products import (
     check_products,
     find_products,
@@ -177,7 +178,7 @@ class _Outliner:
         device = self.device
         launch = with_producers(launch_dimensions(loops), products, device.tensor_unit)
         resident = resident_products(products, device.tensor_unit, device.shared_bytes)
-        if resident is not None and launch.grid[1:] == (1, 1):
+        if resident is not None:
             launch = launch.limit_blocks(resident * device.multiprocessors)
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
@@ -191,6 +192,7 @@ class _Outliner:
         else:
             distribute_block(kernel.body.block, ids)
         lower_products(kernel, self.kernels, ids, device.tensor_unit, device.shared_bytes)
+        lower_shuffles(kernel, self.kernels)
         _clean_up(kernel)
         kernel.attributes["nvvm.maxntid"] = _dimension_attribute(launch.block)
         if is_pipelined and launch.threads <= MAX_PIPELINED_THREADS:

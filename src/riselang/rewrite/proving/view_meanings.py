@@ -110,6 +110,16 @@ def _mma(pattern: Pattern, function: Value, init: Value, chunks: Value, columns:
     return Array(lambda i: Array(lambda j: dot(i, j)))
 
 
+def _map_lane_exchange(pattern: Pattern, function: Value, array: Value) -> Value:
+    count = size_argument(pattern, "q")
+
+    def element_of(lane: Nat, row: Nat, other: Nat) -> Value:
+        results = apply(function, element(array, lane // count * count + other))
+        return element(element(results, row), lane % count)
+
+    return Array(lambda lane: Array(lambda row: Array(lambda other: element_of(lane, row, other))))
+
+
 def _tensor_mma(
     pattern: Pattern, function: Value, init: Value, rows: Value, columns: Value
 ) -> Value:
@@ -236,6 +246,7 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
     "mma": _mma,
+    "mapLaneExchange": _map_lane_exchange,
     "tensorMMA": _tensor_mma,
     "zip": _zip,
     "tuple": lambda pattern, one, other: Pair(one, other),

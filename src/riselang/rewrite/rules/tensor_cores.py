@@ -59,6 +59,36 @@ def map_fragment() -> None:
     Each lane computes the elements of a fragment that it holds."""
 
 
+@law(
+    "g : t -> u, x : (wr * tm * 16).(wc * tv * 32).t", scalar("u"), choose="wr wc tm tv",
+)  # fmt: skip
+def map_fragment_in_vectors() -> None:
+    """x |> map(fun(row, row |> map(g)))
+    ~> x |> split(tm * 16)
+      |> map(fun(rows, rows |> map(fun(row, row |> split(tv * 32))) |> transpose)) |> join
+      |> map(fun(tile, tile |> split(8) |> split(2) |> map(fun(halves, halves |> transpose))
+        |> transpose |> map(fun(lanes, lanes
+          |> map(fun(halves, halves
+            |> map(fun(row, row |> split(2) |> split(4) |> split(4)
+              |> map(fun(group, group |> transpose)) |> transpose))
+            |> transpose |> map(fun(sums, sums |> join)))) |> transpose
+          |> map(fun(sums, sums |> join)))) |> join))
+      |> mapWarp(fun(warp, warp |> mapLaneExchange(4, fun(lane, lane
+        |> map(fun(group, group |> map(fun(tile, tile |> map(g)))))))))
+      |> split(wc)
+      |> map(fun(warps, warps |> map(fun(warp, warp |> split(4)
+          |> map(fun(lanes, lanes
+            |> map(fun(sums, sums |> map(fun(group, group |> join)) |> split(tv) |> split(2)))
+            |> transpose
+            |> map(fun(halves, halves |> transpose
+              |> map(fun(row, row |> transpose |> join |> join))))))
+          |> transpose |> map(fun(tiles, tiles |> transpose |> join)) |> join))
+        |> transpose |> map(fun(row, row |> join)))) |> join
+
+    Each lane computes the elements of a fragment that it holds. Groups of four lanes then exchange
+    elements, so that each lane stores eight consecutive ones."""
+
+
 @law("x : n.m.t", scalar("t"))
 def copy_matrix() -> None:
     """x ~> x |> map(fun(row, row |> map(fun(e, e))))"""

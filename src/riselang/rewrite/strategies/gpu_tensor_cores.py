@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, bf16, f16, f32
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, bf16, element_of, f16, f32, i8, i32
 from riselang.nat import Nat
 from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
@@ -20,21 +20,26 @@ from riselang.rewrite.rules.tensor_cores import (
     copy_matrix,
     firsts_before_map,
     map_fragment,
+    map_fragment_in_vectors,
     multiply_with_tensor_cores,
     zip_rows_first,
 )
 from riselang.rewrite.strategies.dot_products import multiplied_types
 from riselang.rewrite.strategies.epilogues import sums_before_epilogue
-from riselang.rewrite.strategies.matmul_shapes import match_product
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, is_row_major, match_product
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
 from riselang.term.nodes import Lambda, Term
 
-TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32))
+TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32), (f32, f32), (i8, i32))
 """The types of the elements and of the sums for which tensor cores are used."""
-ROW_ALIGNMENT = 8
-"""The number of elements of which the rows of a matrix must be a multiple."""
+ROW_BYTES = 16
+"""The number of bytes of which the rows of a matrix must be a multiple."""
+
+
+SHORT_BYTES, VECTOR_TILES = 2, 4
+"""The bytes of results that lanes exchange, and the number of tiles that they exchange at once."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class TensorTile:
     the cache."""
     in_rounds: bool = False
     """Whether a block computes several tiles."""
+    in_vectors: bool = True
+    """Whether lanes exchange results of 2 bytes, so that each stores 16 consecutive bytes."""
 
     @property
     def rows(self) -> int:
@@ -61,10 +68,14 @@ class TensorTile:
     def columns(self) -> int:
         return self.column_warps * self.column_tiles * 8
 
-    def fits(self, rows: Nat, columns: Nat, depth: Nat) -> bool:
-        """Whether a matrix multiplication consists of full tiles."""
-        sizes = ((rows, self.rows), (columns, self.columns), (depth, ROW_ALIGNMENT))
+    def fits(self, rows: Nat, columns: Nat, depth: Nat, bytes: int = SHORT_BYTES) -> bool:
+        """Whether a matrix multiplication consists of full tiles, of elements of some bytes."""
+        sizes = ((rows, self.rows), (columns, self.columns), (depth, ROW_BYTES // bytes))
         return all(size.is_constant and size.constant % part == 0 for size, part in sizes)
+
+    def with_elements_of(self, bytes: int) -> TensorTile:
+        """Return the tile with steps of as many bytes for elements of another size."""
+        return replace(self, step=self.step * SHORT_BYTES // bytes)
 
     def blocks(self, rows: Nat, columns: Nat) -> int:
         return rows.constant * columns.constant // (self.rows * self.columns)
@@ -75,7 +86,7 @@ class TensorTile:
     def strategy(self) -> Strategy:
         return tensor_tiles(
             self.step, self.stages, self.row_warps, self.column_warps, self.row_tiles,
-            self.column_tiles, self.group, in_rounds=self.in_rounds,
+            self.column_tiles, self.group, in_rounds=self.in_rounds, in_vectors=self.in_vectors,
         )  # fmt: skip
 
 
@@ -96,14 +107,18 @@ TILES = {"wgmma": HOPPER_TILES, "mma": AMPERE_TILES}
 @schedule
 def tensor_tiles(
     step: int, stages: int, row_warps: int, column_warps: int, row_tiles: int, column_tiles: int,
-    group: int = 8, *, in_rounds: bool = False,
+    group: int = 8, *, in_rounds: bool = False, in_vectors: bool = True,
 ) -> Strategy:  # fmt: skip
     """Multiplies matrices in tiles on tensor cores, `step` products at a time; each warp has
     `row_tiles` x `column_tiles` tiles of 16 x 8 sums. Consecutive blocks share columns, and have
-    different rows, in groups of `group`; a block computes several tiles if `in_rounds`."""
+    different rows, in groups of `group`; a block computes several tiles if `in_rounds`. Lanes
+    exchange results of 2 bytes to store 16 bytes at once if `in_vectors`."""
     return _TensorTiles(
-        TensorTile(step, stages, row_warps, column_warps, row_tiles, column_tiles, group, in_rounds)
-    )
+        TensorTile(
+            step, stages, row_warps, column_warps, row_tiles, column_tiles, group, in_rounds,
+            in_vectors,
+        )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,12 +129,13 @@ class _TensorTiles(Strategy):
         product = match_product(term)
         if product is None or product.has_matrix:
             return Failure(self, "expected a matrix multiplication", term)
-        if multiplied_types(term, setting) is None:
+        types = multiplied_types(term, setting)
+        if types is None:
             reason = (
                 'expected products that may be added in any order (float="relaxed" or order="any")'
             )
             return Failure(self, reason, term, closeness=CONDITION)
-        if not self.tile.fits(*product.sizes):
+        if not self.tile.fits(*product.sizes, _bytes_of_elements(types)):
             reason = f"expected sizes that are multiples of {self.tile.rows} x {self.tile.columns}"
             return Failure(self, reason, term, closeness=CONDITION)
         tile, group = self.tile, self._group(product.sizes[0])
@@ -134,9 +150,19 @@ class _TensorTiles(Strategy):
         )
         tile_over = tile_over_all_blocks if tile.in_rounds else tile_over_groups_of_blocks
         strategy = tile_over(group, tile.rows, tile.columns) >> top_down(
-            tile_sums >> map_fragment(*sizes)
+            tile_sums >> self._map_fragment(term)
         )
         return strategy.run(term, setting)
+
+    def _map_fragment(self, term: Term) -> Strategy:
+        """Return the law for the epilogue."""
+        tile, result = self.tile, element_of(term.type)
+        assert isinstance(result, ArrayType)
+        sizes = (tile.row_warps, tile.column_warps, tile.row_tiles)
+        is_short = bytes_of(result.element) == SHORT_BYTES
+        if tile.in_vectors and is_short and tile.column_tiles % VECTOR_TILES == 0:
+            return map_fragment_in_vectors(*sizes, tile.column_tiles // VECTOR_TILES)
+        return map_fragment(*sizes, tile.column_tiles)
 
     def _group(self, rows: Nat) -> int:
         """Return the size of the groups of blocks: at most that of the tile, without a rest."""
@@ -149,7 +175,12 @@ class _TensorTiles(Strategy):
             tile.column_tiles, tile.group,
         )  # fmt: skip
         rounds = ", in_rounds=True" if tile.in_rounds else ""
-        return f"tensor_tiles({', '.join(map(str, numbers))}{rounds})"
+        vectors = "" if tile.in_vectors else ", in_vectors=False"
+        return f"tensor_tiles({', '.join(map(str, numbers))}{rounds}{vectors})"
+
+
+def _bytes_of_elements(types: tuple[RiseType, RiseType]) -> int:
+    return bytes_of(types[0]) if isinstance(types[0], ScalarType) else SHORT_BYTES
 
 
 def tensor_strategy(term: Term, setting: Setting) -> Strategy | None:
@@ -173,8 +204,12 @@ def _choose_tile(term: Term, setting: Setting, batch: int) -> TensorTile | None:
     product, types = match_product(term), multiplied_types(term, setting)
     if product is None or product.has_matrix or types not in TYPES:
         return None
-    tiles = TILES.get(setting.tensor_unit, ())
-    fitting = [tile for tile in tiles if tile.fits(*product.sizes)]
+    bytes = _bytes_of_elements(types)
+    operands = (product.rows, product.columns)
+    if bytes != SHORT_BYTES and any(map(is_row_major, operands)):
+        return None  # only rows and columns that are contiguous are multiplied
+    tiles = [tile.with_elements_of(bytes) for tile in TILES.get(setting.tensor_unit, ())]
+    fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
     rows, columns, _ = product.sizes
     large = (tile for tile in fitting if tile.blocks(rows, columns) * batch >= MIN_BLOCKS)
     return next(large, fitting[-1] if fitting else None)
