@@ -511,6 +511,18 @@ for _call in (
         [Law(f"{_F}, {_X}", f"x |> {_call}f)", "x |> map(f)")],
         "x : 3.i32", f"x |> {_call}fun(e, e + 1))", "[1, 2, 3]", "[2, 3, 4]",
     )  # fmt: skip
+_describe(
+    "mapLaneExchange",
+    [
+        Law(
+            "f : i32 -> m.q.i32, x : (l * q).i32", "x |> mapLaneExchange(q, f)",
+            "x |> map(f) |> split(q) |> map(fun(lanes, lanes |> transpose "
+            "|> map(fun(rows, rows |> transpose)) |> transpose)) |> join",
+        ),
+    ],
+    "x : 2.1.2.i32", "x |> mapLaneExchange(2, fun(e, e))",
+    "[[[1, 2]], [[3, 4]]]", "[[[1, 3]], [[2, 4]]]",
+)  # fmt: skip
 for _name in ("reduceSeq", "reduceSeqUnroll"):
     _describe(
         _name,

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, NoReturn
 
 import pytest
-from xdsl.dialects import func, gpu, memref
+from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    i32,
 )
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -34,12 +35,14 @@ from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.host_plans import kernel_module
 from riselang.compiler.module_facts import collect_facts
 from riselang.compiler.tensor_functions import tensor_products
+from riselang.lowering.gpu.shuffles import SHUFFLE
 from riselang.lowering.temporaries import memref_bytes
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
 from support.emulated_products import define_products
+from support.emulated_shuffles import SHARES, define_shuffles
 
 SECONDS = 60
 """After which threads that wait for each other are taken to wait for ever."""
@@ -172,6 +175,7 @@ class EmulatedModule:
             elif isinstance(op, func.FuncOp):
                 module.body.block.add_op(op.clone())
         module.body.block.add_op(func.FuncOp.external(BARRIER, [IndexType()], []))
+        module.body.block.add_op(func.FuncOp.external(SHARES, [i32, i32, i32], [i32]))
         text = native_text(module)
         pipeline = pipelines.cpu_pipeline(threads=False, bf16=collect_facts(module).has_bf16)
         bare = tuple(
@@ -181,7 +185,7 @@ class EmulatedModule:
             for each in pipeline
         )
         ir = "\n".join([mlir.to_llvm_ir(text, bare), llvm.float_conversions()])
-        ir = define_products(ir, list(tensor_products(self.kernels)))
+        ir = define_shuffles(define_products(ir, list(tensor_products(self.kernels))))
         self._code = llvm.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:
@@ -246,6 +250,11 @@ def _replace(op: Operation, numbers: dict[str, SSAValue]) -> None:
             made = numbers[got.name_.string_value()]
         case gpu.BarrierOp():
             block.insert_op_before(func.CallOp(BARRIER, [numbers["barrier"]], []), op)
+        case func.CallOp() if op.callee.string_value() == SHUFFLE:
+            thread = arith.IndexCastOp(numbers["thread_x"], i32)
+            shared = func.CallOp(SHARES, [*op.arguments, thread.result], [i32])
+            block.insert_ops_before([thread, shared], op)
+            made = shared.results[0]
         case gpu.ReturnOp():
             block.insert_op_before(func.ReturnOp(), op)
         case memref.GetGlobalOp():

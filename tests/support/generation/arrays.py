@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -71,6 +73,22 @@ class Arrays(Maker):
             pattern = use("circularBuffer", buffer, size, n, s, t, to=self.target())
         function = self.term(fun(s, t), place.repeated(length))
         return apply_all(pattern, [function, self.term(array(length, s), place.deeper)])
+
+    def lane_exchange(self, type: RiseType, place: Place) -> Term:
+        """Rows of rows that groups of lanes exchange."""
+        n, inner = length_of(type), element_of(type)
+        length, t = length_of(inner), element_of(inner)
+        q = gcd(n, length)
+        if q == 0:
+            return self.leaf(type, place)
+        rows, s = array(length // q, array(q, t)), self.element(t, place.repeated(n))
+        arguments = [
+            self.term(fun(s, rows), place.repeated(n)), self.term(array(n, s), place.deeper),
+        ]  # fmt: skip
+        exchanged = apply_all(use("mapLaneExchange", q, n // q, length // q, s, t), arguments)
+        row = self.variable(rows, "row")
+        joined = Lambda(row.name, rows, Apply(use("join", length // q, q, t), row))
+        return apply_all(use("map", n, rows, inner), [joined, exchanged])
 
     def mma(self, type: RiseType, place: Place) -> Term:
         """A tile of integers, so that the order of sums does not matter."""

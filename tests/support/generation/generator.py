@@ -129,6 +129,8 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
             options += [(3, self.transpose), (3, self.slide), (2, self.split)]
             if is_integer(element_of(element)) and self.allows("mma"):
                 options.append((2, self.mma))
+            if self.allows("mapLaneExchange"):
+                options.append((1, self.lane_exchange))
             if self.allows("rotateValues") or self.allows("circularBuffer"):
                 options.append((2, self.windows))
         return options

@@ -29,6 +29,8 @@ EPILOGUES = {
 }
 SMALL_WGMMA = TensorTile(64, 2, 4, 1, 1, 2, 2)
 SMALL_MMA = TensorTile(32, 2, 2, 1, 1, 2, 2)
+VECTORS = TensorTile(32, 2, 1, 1, 2, 4, 2)
+"""A tile whose results of 2 bytes the lanes exchange."""
 RELAXED = Options("gpu", float="relaxed")
 
 
@@ -111,6 +113,28 @@ def test_products_are_exact(
     assert launch[1:] == ((2, 2, 1), (160 if tile == "w" else 64, 1, 1))
 
 
+@pytest.mark.parametrize(("type", "epilogue"), [("bf16", "bias"), ("f16", "none")])
+def test_lanes_store_vectors(
+    type: str, epilogue: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
+    text = product(VECTORS.rows, 2 * VECTORS.columns, 32, epilogue, type=type)
+    if type == "f16":
+        text = text.replace(SUM.replace("COLUMN", "column"), "cast[f16](0.5 + SUM)").replace(
+            "SUM", SUM.replace("COLUMN", "column")
+        )
+    program = kernel(text, top_down(VECTORS.strategy()))
+    assert "mapLaneExchange" in str(program.lower().rewritten)
+    emulate(program.lower())
+    values = arguments(program)
+    expected = expected_product(epilogue, "a", "b |> transpose", values)
+    expected = (expected + 0.5).astype(np.float16) if type == "f16" else expected
+    assert np.array_equal(program(*values), expected)
+    ptx = program.lower().as_text("ptx")
+    assert "st.global.v4.b32" in ptx
+    assert "st.global.v2" not in ptx
+
+
 def test_other_types_are_multiplied(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
     text = (
@@ -137,6 +161,29 @@ def test_the_default_uses_the_tensor_cores_of_the_target(
     ptx = kernel(product(512, 512, 128, "bias")).lower().as_text("ptx")
     assert instruction in ptx
     assert ".local" not in ptx, "the sums are in registers"
+    assert ("cvt.rn.bf16.f32" in ptx) == (target != "sm_70")
+
+
+@pytest.mark.parametrize(
+    ("type", "sum", "zero", "float", "instruction"),
+    [
+        ("i8", "i32", "0", "contract", "s32.s8.s8"),
+        ("f32", "f32", "0.0", "relaxed", "f32.tf32.tf32"),
+        ("f32", "f32", "0.0", "contract", ""),
+    ],
+)
+def test_other_types_are_multiplied_by_default(
+    type: str, sum: str, zero: str, float: str, instruction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = (
+        f"fun((a : 128.128.{type}, b : 128.128.{type}), a |> map(fun(row, b |> map(fun(column, "
+        f"zip(row, column) |> reduce(fun((s, p), s + cast[{sum}](fst(p)) * cast[{sum}](snd(p))), "
+        f"{zero}))))))"
+    )
+    ptx = kernel(text, float=float).lower().as_text("ptx")
+    assert ("wgmma" in ptx) == bool(instruction)
+    assert instruction in ptx
 
 
 def test_the_order_of_sums_is_kept_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +214,7 @@ def test_a_block_computes_several_tiles(emulate: Emulate, monkeypatch: pytest.Mo
     assert np.array_equal(program(a, b, v), expected)
     ((_, grid, _),) = gpu.launched
     assert grid == (7, 1, 1), "sixteen tiles"
+    assert "gpu.barrier" not in program.lower().as_text("kernels"), "a block stores different tiles"
 
 
 def test_several_products_are_computed_by_rows_of_blocks(

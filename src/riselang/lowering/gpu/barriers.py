@@ -63,7 +63,9 @@ class Accesses:
     def in_block(self) -> Accesses:
         """Return the accesses to shared memory: of the other memory, the iterations of a parallel
         loop access different parts."""
-        return Accesses(set(filter(_is_in_block, self.reads)), set(filter(_is_in_block, self.stores)))
+        return Accesses(
+            set(filter(_is_in_block, self.reads)), set(filter(_is_in_block, self.stores))
+        )
 
 
 def _is_in_block(buffer: object) -> bool:

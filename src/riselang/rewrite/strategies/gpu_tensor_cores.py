@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, bf16, element_of, f16, f32, i8, i32
+from riselang.dialects.rise.types import (
+    ArrayType,
+    RiseType,
+    ScalarType,
+    bf16,
+    element_of,
+    f16,
+    f32,
+    i8,
+    i32,
+)
 from riselang.nat import Nat
 from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
