@@ -88,8 +88,8 @@ class Derivatives:
         """Reverse and forward mode agree, also after normalization, and do not change the result;
         returns the derivative, or NaN if it is not finite."""
         outputs = [
-            self._run(reverse_term(self.term, self.active), self.cotangents),
-            self._run(forward_term(self.term, self.active), self.tangents),
+            self.run_derivative(reverse_term(self.term, self.active), self.cotangents),
+            self.run_derivative(forward_term(self.term, self.active), self.tangents),
         ]
         gradient, derivative = outputs
         with np.errstate(all="ignore"):
@@ -102,7 +102,8 @@ class Derivatives:
         assert abs(first - second) <= 1e-9 * (1 + scale), (first, second)
         return first
 
-    def _run(self, derivative: Term, directions: Sequence[Array]) -> list[Array]:
+    def run_derivative(self, derivative: Term, directions: Sequence[Array]) -> list[Array]:
+        """The derivatives of a term in directions; the results are those of the program."""
         results = run(normalized(derivative), [*self.values, *directions])
         count = len(self.results)
         for own, other in zip(self.results, results[:count], strict=True):

@@ -133,6 +133,28 @@ CASES: dict[str, Case] = {
     "scatterWith maximum": (
         lambda x, v: sines(rl.scatter_with(rl.max, squares(4), x, v)), ((4,), (5,))
     ),
+    "scatterWith product": (
+        lambda x, v: sines(rl.scatter_with(rl.mult, squares(4), x, v)), ((4,), (5,))
+    ),
+    "scatterWith products of rows": (
+        lambda x, v, w: rows_of_sines(
+            rl.scatter_with(lambda old, new: old * new * w, squares(4), x, v)
+        ),
+        ((4, 2), (5, 2), (2,)),
+    ),
+    "while": (
+        lambda x, w: rl.while_(lambda s: s < 9.0, lambda s: s * (1.5 + x * w) + w, x),
+        ((), ()),
+    ),
+    "while with many steps": (
+        lambda x, w: rl.while_(lambda s: s[0] < 70.0, lambda s: (s[0] + 1.0, s[1] * w + x), (x, w)),
+        ((), ()),
+    ),
+    "while of arrays": (
+        lambda x, w: rl.while_(lambda s: s.sum() < 9.0, lambda s: w @ s + s + 0.1, x),
+        ((3,), (3, 3)),
+    ),
+    "while that ends at once": (lambda x: rl.while_(lambda s: s < 0.0, m.sin, x), ((),)),
     "sliceAt": (lambda x: sines(rl.slice_at(2, rl.clamp_idx(4, 1), x)), ((5,),)),
     "updateAt": (
         lambda x, v: sines(rl.update_at(rl.clamp_idx(4, 1), v, x)), ((5,), (2,))

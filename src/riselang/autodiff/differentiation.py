@@ -9,7 +9,9 @@ from riselang.autodiff import custom_rules as custom_rules
 from riselang.autodiff import forward_loops as forward_loops
 from riselang.autodiff import forward_views as forward_views
 from riselang.autodiff import reverse_loops as reverse_loops
+from riselang.autodiff import reverse_scatters as reverse_scatters
 from riselang.autodiff import reverse_views as reverse_views
+from riselang.autodiff import reverse_while as reverse_while
 from riselang.autodiff.accumulations import dense_floats, float_nests, float_types
 from riselang.autodiff.building import Builder
 from riselang.autodiff.contributions import nest_of

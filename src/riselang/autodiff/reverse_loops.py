@@ -10,8 +10,6 @@ from riselang.autodiff.accumulations import (
     dense_floats,
     extremal_element,
     float_nests,
-    is_addition,
-    is_extremum,
 )
 from riselang.autodiff.building import scalar_of
 from riselang.autodiff.contributions import Contribution, Nest, nest_of, relabel
@@ -31,7 +29,6 @@ from riselang.autodiff.reverse_views import add_windows, size
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import index
 from riselang.nat import Nat
-from riselang.support.errors import LimitationError
 from riselang.term.build import Node
 
 MAPS = (
@@ -162,83 +159,6 @@ def _iterate(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Lea
         reverse, function, start, indices, count, entry, reads_element=False
     )
     accumulation.propagate(cotangents, leaves)
-
-
-@rule(patterns.WHILE)
-def _while(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
-    raise LimitationError(
-        "'while' has no derivative in reverse mode, since the number of its iterations is not "
-        "bounded; use rl.iterate(k) with a step that keeps its state once the condition is false, "
-        "as in rl.where(condition, new, old), or rl.jvp",
-        entry.location,
-    )
-
-
-@rule(patterns.SCATTER_WITH)
-def _scatter_with(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
-    function, indices, start, values = entry.operands
-    assert isinstance(function, Closure)
-    assert isinstance(indices, Entry)
-    if is_extremum(function):
-        _scatter_extrema(reverse, cotangents, entry, leaves)
-        return
-    if not is_addition(function):
-        raise LimitationError(
-            "'scatterWith' has a derivative in reverse mode only if its function is an addition, a "
-            "maximum or a minimum; use rl.add, rl.max or rl.min, or forward mode (rl.jvp)",
-            entry.location,
-        )
-    cotangents.add(start, leaves)
-    if values.is_active:
-        gathered = reverse.map_leaves(
-            leaves, lambda node: reverse.builder.gather(indices.node, node)
-        )
-        cotangents.add(values, gathered)
-
-
-def _scatter_extrema(
-    reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
-) -> None:
-    """Divide the cotangent of each element among all values that are equal to it."""
-    builder = reverse.builder
-    _, indices, start, values = entry.operands
-    assert isinstance(indices, Entry)
-    assert isinstance(start, Entry)
-    assert isinstance(values, Entry)
-    (leaf,) = leaves
-    if leaf is None:
-        return
-    one = builder.number(1, scalar_of(start.type))
-
-    def select_equal(xs: Node, results: Node, parts: Node | None) -> Node:
-        """Return the parts, or ones, where two arrays are equal, and zeros elsewhere."""
-        arrays = [xs, results] if parts is None else [xs, results, parts]
-
-        def select(elements: Node) -> Node:
-            x, result, *part = builder.unpack(elements, len(arrays))
-            is_equal = builder.compare("eq", x, result)
-            chosen = part[0] if part else one
-            return builder.select(is_equal, chosen, builder.zeros(x.type))
-
-        return builder.map(select, builder.zip_all(arrays))
-
-    own = builder.gather(indices.node, entry.node)
-    counts = builder.scatter_add(
-        indices.node, select_equal(start.node, entry.node, None),
-        select_equal(values.node, own, None),
-    )  # fmt: skip
-    shares = builder.store(
-        builder.map(
-            lambda both: builder.divide(builder.first(both), builder.second(both)),
-            builder.zip_all([reverse.nests.dense(leaf), counts]),
-        )
-    )
-    if start.is_active:
-        part = select_equal(start.node, entry.node, shares)
-        cotangents.add(start, [nest_of(builder, part)])
-    if values.is_active:
-        part = select_equal(values.node, own, builder.gather(indices.node, shares))
-        cotangents.add(values, [nest_of(builder, part)])
 
 
 @rule(patterns.IF_AT_LEAST)

@@ -205,7 +205,7 @@ def test_refusals() -> None:
     def doubled(x: Any) -> Any:
         return rl.while_(lambda s: s < 10.0, lambda s: s * 2.0, x)
 
-    assert "use rl.iterate(k)" in refusal(rl.grad(doubled), 1.5)
+    assert rl.grad(doubled)(1.5) == 8.0
     assert "another structure" in refusal(lambda: rl.jvp(rosenbrock, (X,), ((X, X),)))
     value, tangent = interpreted(lambda x: rl.jvp(doubled, (x,), (1.0,)))(1.5)
     assert (value, tangent) == (12.0, 8.0)

@@ -1,0 +1,309 @@
+"""Terms as JAX functions, which JAX differentiates.
+
+An array is an array of JAX; an array of pairs is a pair of arrays. A map is `jax.vmap`, and loops
+are `lax.scan` and `lax.while_loop`, so JAX has derivatives of its own for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    ArrayType,
+    IdxType,
+    RiseType,
+    ScalarType,
+    TupleType,
+    components,
+    element_of,
+    leaves,
+    uncurry,
+)
+from riselang.nat import Nat
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    scalar_type,
+    subterms,
+)
+from support.numpy_scalars import DTYPES, Array
+
+jax: Any = import_module("jax")
+jax.config.update("jax_enable_x64", True)
+jnp, lax = jax.numpy, jax.lax
+each = jax.tree.map
+RELATIONS = {
+    "eq": jnp.equal, "ne": jnp.not_equal, "lt": jnp.less, "le": jnp.less_equal,
+    "gt": jnp.greater, "ge": jnp.greater_equal,
+}  # fmt: skip
+
+
+class NotInJax(Exception):
+    """Raised for a program with an operation that has no counterpart here."""
+
+
+def _round_away(x: Any) -> Any:
+    return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
+
+
+OPERATIONS: Mapping[str, Any] = {
+    "arith.addf": jnp.add, "arith.subf": jnp.subtract, "arith.mulf": jnp.multiply,
+    "arith.divf": jnp.divide, "arith.negf": jnp.negative, "arith.maximumf": jnp.maximum,
+    "arith.minimumf": jnp.minimum, "arith.maxnumf": jnp.fmax, "arith.minnumf": jnp.fmin,
+    "arith.addi": jnp.add, "arith.subi": jnp.subtract, "arith.muli": jnp.multiply,
+    "arith.andi": jnp.bitwise_and, "arith.ori": jnp.bitwise_or, "arith.xori": jnp.bitwise_xor,
+    "arith.maxsi": jnp.maximum, "arith.minsi": jnp.minimum, "arith.floordivsi": jnp.floor_divide,
+    "arith.select": jnp.where, "math.powf": jnp.power, "math.atan2": jnp.arctan2,
+    "math.copysign": jnp.copysign, "math.fma": lambda a, b, c: a * b + c, "math.absf": jnp.abs,
+    "math.absi": jnp.abs, "math.asin": jnp.arcsin, "math.acos": jnp.arccos,
+    "math.atan": jnp.arctan, "math.erf": lambda x: jax.scipy.special.erf(x),
+    "math.round": _round_away, "math.roundeven": jnp.round,
+    **{f"math.{name}": getattr(jnp, name) for name in (
+        "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+        "sinh", "cosh", "tanh", "cbrt", "floor", "ceil", "trunc",
+    )},
+}  # fmt: skip
+CONVERSIONS = ("arith.sitofp", "arith.extsi", "arith.index_cast", "arith.extf", "arith.truncf")
+
+
+def _scalar(term: Scalar, operands: Sequence[Any]) -> Any:
+    if term.op in ("arith.cmpf", "arith.cmpi") and term.predicate is not None:
+        name = term.predicate if term.predicate in RELATIONS else term.predicate[1:]
+        is_signed = term.predicate[0] == "s" or term.predicate in ("eq", "ne")
+        if name in RELATIONS and (term.op == "arith.cmpf" or is_signed):
+            return RELATIONS[name](*operands)
+    if term.op in CONVERSIONS:
+        return operands[0].astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
+    if term.op not in OPERATIONS:
+        raise NotInJax(term.op)
+    return OPERATIONS[term.op](*operands)
+
+
+# Patterns
+
+
+def _mapped(length: int, function: Any, xs: Any, output: RiseType) -> Any:
+    return jax.vmap(function)(xs) if length else zeros(ArrayType(Nat.const(0), output))
+
+
+def zeros(type: RiseType, *outer: int) -> Any:
+    if isinstance(type, TupleType):
+        return tuple(zeros(part, *outer) for part in components(type))
+    if isinstance(type, ArrayType):
+        return zeros(element_of(type), *outer, type.length.constant)
+    if isinstance(type, IdxType):
+        return jnp.zeros(outer, jnp.int64)
+    if not isinstance(type, ScalarType):
+        raise NotInJax(str(type))
+    return jnp.zeros(outer, DTYPES[SCALAR_NAMES[type]])
+
+
+def _scanned(function: Any, start: Any, xs: Any) -> tuple[Any, Any]:
+    def step(total: Any, x: Any) -> tuple[Any, Any]:
+        result = function(total)(x)
+        return result, result
+
+    return lax.scan(step, start, xs)
+
+
+def _take(xs: Any, indices: Any) -> Any:
+    return each(lambda x: x[indices], xs)
+
+
+def _slide(s: Mapping[str, Any], xs: Any) -> Any:
+    starts = jnp.arange(s["n"])[:, None] * s.get("sp", 1)
+    return _take(xs, starts + jnp.arange(s["sz"]))
+
+
+def _pad(mode: str) -> Any:
+    def pad(s: Mapping[str, Any], xs: Any) -> Any:
+        return each(
+            lambda x: jnp.pad(x, [(s["l"], s["r"]), *[(0, 0)] * (x.ndim - 1)], mode=mode), xs
+        )
+
+    return pad
+
+
+def _pad_const(s: Mapping[str, Any], value: Any, xs: Any) -> Any:
+    def surround(own: Any, x: Any) -> Any:
+        left, right = (jnp.broadcast_to(own, (s[side], *own.shape)) for side in "lr")
+        return jnp.concatenate([left, x, right])
+
+    return each(surround, value, xs)
+
+
+def _scatter_with(s: Mapping[str, Any], function: Any, indices: Any, xs: Any, values: Any) -> Any:
+    def step(own: Any, update: Any) -> tuple[Any, None]:
+        index, value = update
+        combined = function(_take(own, index))(value)
+        return each(lambda x, new: x.at[index].set(new), own, combined), None
+
+    return lax.scan(step, xs, (indices, values))[0]
+
+
+def _scatter(s: Mapping[str, Any], *arguments: Any) -> Any:
+    return _scatter_with(s, lambda _: lambda new: new, *arguments)
+
+
+def _sort(s: Mapping[str, Any], order: Any, xs: Any) -> Any:
+    if not s["n"]:
+        return xs
+    before = jax.vmap(lambda a: jax.vmap(lambda b: order(a)(b))(xs))(xs)
+    earlier = jnp.arange(s["n"])[:, None] < jnp.arange(s["n"])
+    positions = (before | (earlier & ~before & ~before.T)).sum(0)
+    return _take(xs, jnp.argsort(positions))
+
+
+def _while(s: Mapping[str, Any], holds: Any, function: Any, start: Any) -> Any:
+    return lax.while_loop(lambda state: holds(state), lambda state: function(state), start)
+
+
+def _windows(s: Mapping[str, Any], function: Any, xs: Any) -> Any:
+    return _slide({**s, "sp": 1}, _mapped(s["n"] + s["sz"] - 1, function, xs, s["t"]))
+
+
+def _map(s: Mapping[str, Any], function: Any, xs: Any) -> Any:
+    return _mapped(s["n"], function, xs, s["t"])
+
+
+def _generate(s: Mapping[str, Any], function: Any) -> Any:
+    return _mapped(s["n"], function, jnp.arange(s["n"]), s["t"])
+
+
+def _reduce(s: Mapping[str, Any], function: Any, start: Any, xs: Any) -> Any:
+    return _scanned(function, start, xs)[0]
+
+
+def _reduce_par(s: Mapping[str, Any], function: Any, start: Any, xs: Any) -> Any:
+    """One chunk is reduced from the start, and combined with the start."""
+    if not s["n"]:
+        return start
+    return function(start)(_scanned(function, start, xs)[0])
+
+
+def _same(s: Mapping[str, Any], value: Any) -> Any:
+    return value
+
+
+def _pair(s: Mapping[str, Any], first: Any, second: Any) -> Any:
+    return first, second
+
+
+PATTERNS: Mapping[str, Callable[..., Any]] = {
+    **{f"map{name}": _map for name in ("", "Seq", "Par", "SeqUnroll", "Block", "Thread", "Warp",
+                                       "Lane")},
+    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll"), _reduce),
+    "reducePar": _reduce_par,
+    **{name: lambda s, f, start, xs: _scanned(f, start, xs)[1] for name in ("scan", "scanSeq")},
+    **{name: lambda s, f, x: lax.fori_loop(0, s["k"], lambda _, x: f(x), x)
+       for name in ("iterate", "iterateSeq")},
+    **dict.fromkeys(("toMem", "prefetch", "unzip", "fromIdx", "checkIdx"), _same),
+    "zip": _pair, "tuple": _pair, "while": _while, "generate": _generate, "sort": _sort,
+    "fst": lambda s, x: x[0], "snd": lambda s, x: x[1],
+    "split": lambda s, xs: each(lambda x: x.reshape(s["n"], s["m"], *x.shape[1:]), xs),
+    "join": lambda s, xs: each(lambda x: x.reshape(s["n"] * s["m"], *x.shape[2:]), xs),
+    "transpose": lambda s, xs: each(lambda x: jnp.swapaxes(x, 0, 1), xs),
+    "slide": _slide, "circularBuffer": _windows, "rotateValues": _windows,
+    "pad": _pad("edge"), "padWrap": _pad("wrap"), "padReflect": _pad("reflect"),
+    "padConst": _pad_const,
+    "let": lambda s, value, body: body(value),
+    "reverse": lambda s, xs: each(lambda x: x[::-1], xs),
+    "take": lambda s, xs: each(lambda x: x[: s["k"]], xs),
+    "drop": lambda s, xs: each(lambda x: x[s["k"] :], xs),
+    "concat": lambda s, xs, ys: each(lambda x, y: jnp.concatenate([x, y]), xs, ys),
+    "ifAtLeast": lambda s, f, g: (f if s["n"] >= s["k"] else g)(jnp.int64(s["n"])),
+    "sizeOf": lambda s, xs: jnp.int64(s["n"]),
+    "clampIdx": lambda s, x: jnp.clip(x.astype(jnp.int64), 0, s["n"] - 1),
+    "at": lambda s, i, xs: _take(xs, i), "gather": lambda s, indices, xs: _take(xs, indices),
+    "sliceAt": lambda s, i, xs: _take(xs, i + jnp.arange(s["k"])),
+    "updateAt": lambda s, i, new, xs: each(
+        lambda x, own: x.at[i + jnp.arange(s["k"])].set(own), xs, new
+    ),
+    "reorder": lambda s, f, xs: _take(xs, _mapped(s["n"], f, jnp.arange(s["n"]), IdxType(s["n"]))),
+    "scatter": _scatter, "scatterWith": _scatter_with,
+}  # fmt: skip
+
+
+def _curried(meaning: Callable[..., Any], sizes: Mapping[str, Any], count: int, *given: Any) -> Any:
+    if len(given) == count:
+        return meaning(sizes, *given)
+    return lambda argument: _curried(meaning, sizes, count, *given, argument)
+
+
+def _evaluate(term: Term, environment: tuple[Any, ...]) -> Any:
+    match term:
+        case Bound():
+            return environment[-1 - term.index]
+        case Lambda():
+            return lambda value: _evaluate(term.body, (*environment, value))
+        case Apply():
+            function = _evaluate(term.function, environment)
+            return function(_evaluate(term.argument, environment))
+        case Literal():
+            return jnp.asarray(term.number, DTYPES[SCALAR_NAMES[scalar_type(term)]])
+        case Scalar():
+            return _scalar(term, [_evaluate(each, environment) for each in term.operands])
+        case Pattern():
+            if term.spec.name not in PATTERNS:
+                raise NotInJax(term.spec.name)
+            named = zip(term.spec.parameters, term.arguments, strict=True)
+            sizes = {
+                name: value.constant if isinstance(value, Nat) else value for name, value in named
+            }
+            return _curried(PATTERNS[term.spec.name], sizes, term.spec.arity)
+        case _:
+            raise NotInJax(type(term).__name__)
+
+
+# Derivatives
+
+
+def _tree(type: RiseType, arrays: list[Any]) -> Any:
+    """Return the arrays, one for each scalar leaf, paired as the tuples in `type` are."""
+    while isinstance(type, ArrayType):
+        type = element_of(type)
+    if not isinstance(type, TupleType):
+        return arrays[0]
+    first, second = components(type)
+    count = len(list(leaves(first)))
+    return _tree(first, arrays[:count]), _tree(second, arrays[count:])
+
+
+def derivatives(
+    term: Term,
+    values: Sequence[Array],
+    active: Sequence[bool],
+    tangents: Sequence[Array],
+    cotangents: Sequence[Array],
+) -> tuple[list[Array], list[Array], list[Array] | None]:
+    """Return the float results, their tangents, and the cotangents of the active arguments; these
+    are None if the program contains a `while`, which JAX cannot differentiate in reverse mode."""
+    types, _ = uncurry(term.type)
+    counts = [len(list(leaves(type))) for type in types]
+    flags = [flag for flag, count in zip(active, counts, strict=True) for _ in range(count)]
+
+    def function(*floats: Any) -> list[Any]:
+        given = iter(floats)
+        arrays = [next(given) if flag else jnp.asarray(value)
+                  for value, flag in zip(values, flags, strict=True)]  # fmt: skip
+        result = _evaluate(term, ())
+        for type, count in zip(types, counts, strict=True):
+            result = result(_tree(type, arrays[:count]))
+            del arrays[:count]
+        return [each for each in jax.tree.leaves(result) if each.dtype == jnp.float64]
+
+    primals = [jnp.asarray(value) for value, flag in zip(values, flags, strict=True) if flag]
+    results, derivative = jax.jit(lambda p, t: jax.jvp(function, p, t))(primals, list(tangents))
+    names = {part.spec.name for part in subterms(term) if isinstance(part, Pattern)}
+    if "while" in names:
+        return results, derivative, None
+    pull = jax.jit(lambda p, c: jax.vjp(function, *p)[1](c))
+    return results, derivative, list(pull(primals, list(cotangents)))
