@@ -13,16 +13,12 @@ from functools import partial
 import pytest
 
 from riselang.compiler.compilation import Compilation
-from riselang.dialects.module import module_text
 from riselang.native.mlir import bindings as mlir
 from riselang.support.config import Options
-from riselang.term.contraction import contract
-from support.checking import call_of, inputs_of, interpreted, module_of
+from support.checking import check_compiled, inputs_of, module_of
 from support.fuzzing import Ran, seeds
-from support.guarded import SIDES, Request, runner
 from support.programs import Program, seeded_program
 from support.shrinking import all_hold
-from support.values import same
 
 CONFIGURATIONS = (
     ("affine", "strict", 1, "stack"),
@@ -53,19 +49,7 @@ def test_compiled_programs_agree_with_the_interpreter(seeds: range, ran: Ran) ->
 def check_agreement(
     configuration: tuple[str, str, int, str], seed: int, batch: Sequence[Program]
 ) -> None:
-    loops, permission, threads, memory = configuration
-    inputs = [inputs_of(program, seed) for program in batch]
-    calls = [
-        call_of(position, program, values)
-        for position, (program, values) in enumerate(zip(batch, inputs, strict=True))
-    ]
-    request = Request(module_text(module_of(batch)), loops, calls, memory, permission)
-    answers = runner(threads).run(request)
-    for program, values, results in zip(batch, inputs, answers, strict=True):
-        term = contract(program.term) if permission == "contract" else program.term
-        expected = interpreted(Program(term, program.results), values)
-        for side, found in zip(SIDES, results, strict=True):
-            assert same(found, expected), (configuration, side, values, found, expected)
+    check_compiled(configuration, batch, [inputs_of(program, seed) for program in batch])
 
 
 @pytest.mark.parametrize("loops", ["affine", "scf"])

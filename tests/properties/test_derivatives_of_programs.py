@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.dialects.rise.types import f64, uncurry
 from riselang.support.errors import LimitationError
-from support.derivatives import Derivatives, has_only_floats, random_buffers
-from support.fuzzing import seeds
-from support.programs import seeded_program
+from support.checking import check_compiled, inputs_of
+from support.derivatives import Derivatives, has_only_floats, normalized, random_buffers
+from support.fuzzing import Ran, seeds
+from support.programs import Program, seeded_program
 
 
-@seeds(15, nightly=1000, fuzzed=5_000, batch=40)
-def test_modes_agree(seeds: range) -> None:
+@seeds(15, nightly=5_000, fuzzed=5_000, batch=40)
+def test_modes_agree(seeds: range, ran: Ran) -> None:
     agreed = 0
     for seed in seeds:
         term = seeded_program(seed, scalars=(f64,)).term
@@ -24,6 +26,37 @@ def test_modes_agree(seeds: range) -> None:
         try:
             Derivatives(term, values, seed).check_agreement()
         except LimitationError:
-            continue  # vectors, while, and scatterWith by other functions than add, max and min
+            continue  # vectors
         agreed += 1
+    ran("programs: forward = reverse mode", agreed)
     assert agreed
+
+
+@seeds(4, nightly=1000, fuzzed=5_000, batch=8)
+def test_compiled_derivatives_agree_with_the_interpreter(seeds: range, ran: Ran) -> None:
+    """All bits are equal under strict float semantics."""
+    configuration = CONFIGURATIONS[seeds.start // len(seeds) % len(CONFIGURATIONS)]
+    derivatives = [each for seed in seeds for each in compiled_derivatives(seed)]
+    inputs = [inputs_of(each, seeds.start) for each in derivatives]
+    check_compiled(configuration, derivatives, inputs)
+    ran("programs: compiled derivatives = interpreter", len(derivatives))
+
+
+CONFIGURATIONS = (
+    ("affine", "strict", 1, "stack"), ("scf", "strict", 1, "heap"), ("scf", "strict", 2, "stack"),
+    ("polyhedral", "strict", 1, "heap"),
+)  # fmt: skip
+
+
+def compiled_derivatives(seed: int) -> list[Program]:
+    """The derivatives of a program in both modes."""
+    term = seeded_program(seed, scalars=(f64,), compiled=True).term
+    types, _ = uncurry(term.type)
+    active = [has_only_floats(type) for type in types]
+    if not any(active):
+        return []
+    try:
+        derivatives = [reverse_term(term, active), forward_term(term, active)]
+    except LimitationError:
+        return []  # vectors
+    return [Program(normalized(each), 1) for each in derivatives]

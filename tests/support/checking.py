@@ -8,15 +8,17 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from riselang.dialects.module import module_text
 from riselang.dialects.rise.types import uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
+from riselang.term.contraction import contract
 from riselang.term.from_dialect import read_units
 from riselang.term.nodes import Term
 from riselang.term.to_dialect import program_module
-from support.guarded import Call
+from support.guarded import SIDES, Call, Request, runner
 from support.numpy_scalars import Array
 from support.programs import Program
-from support.values import garbage, random_values
+from support.values import garbage, random_values, same
 
 Inputs = list[list[Array]]
 
@@ -49,6 +51,28 @@ def module_of(programs: Sequence[Program]) -> ModuleOp:
 def call_of(position: int, program: Program, inputs: Inputs) -> Call:
     outputs = [buffer for type in program.result_types for buffer in garbage(type)]
     return Call(f"f{position}", outputs, [array for arrays in inputs for array in arrays])
+
+
+def check_compiled(
+    configuration: tuple[str, str, int, str], batch: Sequence[Program], inputs: Sequence[Inputs]
+) -> None:
+    """Compile and run programs as one module; the results are those of the interpreter.
+
+    A configuration consists of loops, float permission, number of threads, and where small
+    temporaries are stored.
+    """
+    loops, permission, threads, memory = configuration
+    calls = [
+        call_of(position, program, values)
+        for position, (program, values) in enumerate(zip(batch, inputs, strict=True))
+    ]
+    request = Request(module_text(module_of(batch)), loops, calls, memory, permission)
+    answers = runner(threads).run(request)
+    for program, values, results in zip(batch, inputs, answers, strict=True):
+        term = contract(program.term) if permission == "contract" else program.term
+        expected = interpreted(Program(term, program.results), values)
+        for side, found in zip(SIDES, results, strict=True):
+            assert same(found, expected), (configuration, side, values, found, expected)
 
 
 def term_in(module: ModuleOp) -> Term:

@@ -13,12 +13,16 @@ from typing import Any
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
     ArrayType,
+    FunType,
     IdxType,
     RiseType,
     ScalarType,
     TupleType,
+    VectorType,
+    array,
     components,
     element_of,
+    idx,
     leaves,
     uncurry,
 )
@@ -82,16 +86,17 @@ def _scalar(term: Scalar, operands: Sequence[Any]) -> Any:
             return RELATIONS[name](*operands)
     if term.op in CONVERSIONS:
         return operands[0].astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
-    if term.op not in OPERATIONS:
+    is_boolean = operands[0].dtype == jnp.bool_ and term.op in ("arith.subi", "math.absi")
+    if term.op not in OPERATIONS or is_boolean:
         raise NotInJax(term.op)
-    return OPERATIONS[term.op](*operands)
+    return OPERATIONS[term.op](*operands).astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
 
 
 # Patterns
 
 
 def _mapped(length: int, function: Any, xs: Any, output: RiseType) -> Any:
-    return jax.vmap(function)(xs) if length else zeros(ArrayType(Nat.const(0), output))
+    return jax.vmap(function)(xs) if length else zeros(array(0, output))
 
 
 def zeros(type: RiseType, *outer: int) -> Any:
@@ -205,7 +210,7 @@ PATTERNS: Mapping[str, Callable[..., Any]] = {
     **{name: lambda s, f, start, xs: _scanned(f, start, xs)[1] for name in ("scan", "scanSeq")},
     **{name: lambda s, f, x: lax.fori_loop(0, s["k"], lambda _, x: f(x), x)
        for name in ("iterate", "iterateSeq")},
-    **dict.fromkeys(("toMem", "prefetch", "unzip", "fromIdx", "checkIdx"), _same),
+    **dict.fromkeys(("toMem", "prefetch", "unzip", "fromIdx"), _same),
     "zip": _pair, "tuple": _pair, "while": _while, "generate": _generate, "sort": _sort,
     "fst": lambda s, x: x[0], "snd": lambda s, x: x[1],
     "split": lambda s, xs: each(lambda x: x.reshape(s["n"], s["m"], *x.shape[1:]), xs),
@@ -221,13 +226,14 @@ PATTERNS: Mapping[str, Callable[..., Any]] = {
     "concat": lambda s, xs, ys: each(lambda x, y: jnp.concatenate([x, y]), xs, ys),
     "ifAtLeast": lambda s, f, g: (f if s["n"] >= s["k"] else g)(jnp.int64(s["n"])),
     "sizeOf": lambda s, xs: jnp.int64(s["n"]),
+    "checkIdx": lambda s, x: x.astype(jnp.int64),
     "clampIdx": lambda s, x: jnp.clip(x.astype(jnp.int64), 0, s["n"] - 1),
     "at": lambda s, i, xs: _take(xs, i), "gather": lambda s, indices, xs: _take(xs, indices),
     "sliceAt": lambda s, i, xs: _take(xs, i + jnp.arange(s["k"])),
     "updateAt": lambda s, i, new, xs: each(
         lambda x, own: x.at[i + jnp.arange(s["k"])].set(own), xs, new
     ),
-    "reorder": lambda s, f, xs: _take(xs, _mapped(s["n"], f, jnp.arange(s["n"]), IdxType(s["n"]))),
+    "reorder": lambda s, f, xs: _take(xs, _mapped(s["n"], f, jnp.arange(s["n"]), idx(s["n"]))),
     "scatter": _scatter, "scatterWith": _scatter_with,
 }  # fmt: skip
 
@@ -277,6 +283,24 @@ def _tree(type: RiseType, arrays: list[Any]) -> Any:
     return _tree(first, arrays[:count]), _tree(second, arrays[count:])
 
 
+def _is_unsigned(type: RiseType) -> bool:
+    return isinstance(type, ScalarType) and SCALAR_NAMES.get(type, "").startswith("u")
+
+
+def _check_type(type: RiseType) -> None:
+    """Raise an error for vectors and for unsigned integers, whose overloads differ."""
+    if isinstance(type, FunType):
+        _check_type(type.input)
+        _check_type(type.output)
+    elif isinstance(type, VectorType) or _is_unsigned(type):
+        raise NotInJax(str(type))
+    elif isinstance(type, ArrayType):
+        _check_type(type.element)
+    elif isinstance(type, TupleType):
+        for part in components(type):
+            _check_type(part)
+
+
 def derivatives(
     term: Term,
     values: Sequence[Array],
@@ -287,13 +311,17 @@ def derivatives(
     """Return the float results, their tangents, and the cotangents of the active arguments; these
     are None if the program contains a `while`, which JAX cannot differentiate in reverse mode."""
     types, _ = uncurry(term.type)
+    for part in subterms(term):
+        _check_type(part.type)
     counts = [len(list(leaves(type))) for type in types]
     flags = [flag for flag, count in zip(active, counts, strict=True) for _ in range(count)]
 
+    dtypes = [zeros(leaf).dtype for type in types for _, leaf in leaves(type)]
+
     def function(*floats: Any) -> list[Any]:
         given = iter(floats)
-        arrays = [next(given) if flag else jnp.asarray(value)
-                  for value, flag in zip(values, flags, strict=True)]  # fmt: skip
+        arrays = [next(given) if flag else jnp.asarray(value, dtype)
+                  for value, flag, dtype in zip(values, flags, dtypes, strict=True)]  # fmt: skip
         result = _evaluate(term, ())
         for type, count in zip(types, counts, strict=True):
             result = result(_tree(type, arrays[:count]))

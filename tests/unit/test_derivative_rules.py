@@ -69,6 +69,7 @@ CASES: dict[str, Case] = {
         lambda x, w: x | rl.reduce(lambda total, e: total * m.sin(e) + w * e, w),
         ((4,), ()),
     ),
+    "reducePar": (lambda x, w: x | rl.reduce_par(lambda a, b: a * b, w), ((4,), ())),
     "product": (product, ((4,),)),
     "maximum": (lambda x: x | rl.reduce(rl.max, -1.0), ((4,),)),
     "minimum": (lambda x: x | rl.reduce(lambda a, e: rl.min(a, e * e), 9.0), ((4,),)),

@@ -12,7 +12,14 @@ from riselang.autodiff.forward import Forward, Tangent, Tangents, rule
 from riselang.autodiff.forward_views import apply_to_leaves, tangent_leaves
 from riselang.autodiff.loops import Loop
 from riselang.autodiff.reverse import Evaluate, apply_function
-from riselang.autodiff.reverse_loops import ITERATIONS, MAPS, REDUCTIONS, SCANS, WINDOW_BUFFERS
+from riselang.autodiff.reverse_loops import (
+    ITERATIONS,
+    MAPS,
+    REDUCTIONS,
+    SCANS,
+    WINDOW_BUFFERS,
+    chunks_of,
+)
 from riselang.autodiff.reverse_views import size
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import element_of, index
@@ -126,6 +133,16 @@ def _reduce(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
         return [_sum_from(forward.builder, first, terms)]
     steps, step, elements = _steps(forward, tangents, function, start, xs)
     return steps.tangent(forward.builder.reduce(step, steps.start, elements))
+
+
+@rule(patterns.REDUCE_PAR)
+def _reduce_chunks(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
+    if not size(entry, "n").is_constant:
+        return _reduce(forward, tangents, entry)
+    record = Record(forward.builder)
+    result = record.apply(chunks_of(entry), entry.operands)
+    assert isinstance(result, Entry)
+    return tangent_leaves(forward.run(record, tangents), result)
 
 
 def _sum_from(builder: Builder, start: Node | None, terms: Node | None) -> Node | None:

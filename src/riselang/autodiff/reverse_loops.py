@@ -14,6 +14,7 @@ from riselang.autodiff.accumulations import (
 from riselang.autodiff.building import scalar_of
 from riselang.autodiff.contributions import Contribution, Nest, nest_of, relabel
 from riselang.autodiff.cotangents import Cotangents, Leaves
+from riselang.autodiff.equivalents import chunked_reduction
 from riselang.autodiff.evaluation import (
     Closure,
     Entry,
@@ -45,7 +46,6 @@ REDUCTIONS = (
     patterns.REDUCE,
     patterns.REDUCE_SEQ,
     patterns.REDUCE_SEQ_UNROLL,
-    patterns.REDUCE_PAR,
 )
 SCANS = (patterns.SCAN, patterns.SCAN_SEQ)
 ITERATIONS = (patterns.ITERATE, patterns.ITERATE_SEQ)
@@ -95,6 +95,23 @@ def _reduce(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leav
         _reduce_to_extremum(reverse, cotangents, entry, leaves, element)
     else:
         Accumulation(reverse, function, start, xs, length, entry).propagate(cotangents, leaves)
+
+
+@rule(patterns.REDUCE_PAR)
+def _reduce_chunks(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
+    if not size(entry, "n").is_constant:
+        _reduce(reverse, cotangents, entry, leaves)
+        return
+    record = Record(reverse.builder)
+    cotangents.add(record.apply(chunks_of(entry), entry.operands), leaves)
+    reverse.run(record, cotangents)
+
+
+def chunks_of(entry: Entry) -> Closure:
+    """Return the function that computes a parallel reduction by sequential ones."""
+    start = entry.operands[1]
+    assert isinstance(start, Entry)
+    return Closure(chunked_reduction(size(entry, "n").constant, start.type), None)
 
 
 def _repeat(reverse: Reverse, leaf: Contribution, length: Nat) -> Contribution:
