@@ -40,6 +40,7 @@ def tune_file(options: argparse.Namespace) -> None:
     from riselang.tools.calls import kernel_inputs
     from riselang.tools.source_files import KernelFile, read_source
     from riselang.tools.strategies import load_strategy
+    from riselang.tuning.settings import SearchSettings
     from riselang.tuning.tune import tune_program
 
     source = read_source(options.file, compiler_choices(options))
@@ -50,11 +51,12 @@ def tune_file(options: argparse.Namespace) -> None:
     lowered = kernel.lower(*arrays)
     client = _dask_client(options.dask) if options.dask else None
     try:
-        result = tune_program(
-            lowered, arrays, space=None if options.space is None else load_strategy(options.space),
+        settings = SearchSettings(
+            space=None if options.space is None else load_strategy(options.space),
             budget=options.budget, search=options.search, seed=options.seed, db=options.db,
             executor=client, limit=options.limit,
         )  # fmt: skip
+        result = tune_program(lowered, arrays, settings)
     finally:
         if client is not None:
             client.close()

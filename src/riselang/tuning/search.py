@@ -21,17 +21,23 @@ MAX_ATTEMPTS = 1000
 
 
 class Search(ABC):
-    """Chooses values of the parameters of a space."""
+    """Chooses values of the parameters of a space; `start` is the first choice."""
 
-    def __init__(self, space: Space, seed: int):
+    def __init__(self, space: Space, seed: int, start: Choices | None = None):
         self.space = space
+        self.start = start
         self.random = Random(seed)
         self.times: dict[tuple[Any, ...], float] = {}
         """The seconds of each choice that was tried; infinite if it has none."""
 
-    @abstractmethod
     def ask(self) -> Choices | None:
         """Return the values to try next; None if there is nothing left to try."""
+        start, self.start = self.start, None
+        return start if start is not None and self.is_new(start) else self.propose()
+
+    @abstractmethod
+    def propose(self) -> Choices | None:
+        """Return the values to try after the first choice; None if there is nothing left."""
 
     def tell(self, choices: Choices, seconds: float | None) -> None:
         """Report the time of a choice, or that it has none."""
@@ -55,21 +61,21 @@ class Search(ABC):
 class RandomSearch(Search):
     """Tries random choices."""
 
-    def ask(self) -> Choices | None:
+    def propose(self) -> Choices | None:
         return self.random_choice()
 
 
 class GridSearch(Search):
     """Tries all choices in order."""
 
-    def __init__(self, space: Space, seed: int):
-        super().__init__(space, seed)
+    def __init__(self, space: Space, seed: int, start: Choices | None = None):
+        super().__init__(space, seed, start)
         self._choices: Iterator[Choices] = (
             dict(zip(space.parameters, values, strict=True))
             for values in itertools.product(*space.parameters.values())
         )
 
-    def ask(self) -> Choices | None:
+    def propose(self) -> Choices | None:
         return next((each for each in self._choices if self.is_new(each)), None)
 
 
@@ -85,7 +91,7 @@ class EvolutionSearch(Search):
     RANDOM_RATE = 0.1
     """The fraction of later choices that are random, and of changes to any value."""
 
-    def ask(self) -> Choices | None:
+    def propose(self) -> Choices | None:
         finite = [item for item in self.times.items() if math.isfinite(item[1])]
         measured = sorted(finite, key=lambda item: item[1])
         is_random = self.random.random() < self.RANDOM_RATE
@@ -125,8 +131,8 @@ class EvolutionSearch(Search):
 class TreeParzenSearch(Search):
     """Optuna's tree-structured Parzen estimator: a model of which values the fast choices have."""
 
-    def __init__(self, space: Space, seed: int):
-        super().__init__(space, seed)
+    def __init__(self, space: Space, seed: int, start: Choices | None = None):
+        super().__init__(space, seed, start)
         try:
             import optuna
         except ImportError:
@@ -138,13 +144,14 @@ class TreeParzenSearch(Search):
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
         self._study: Any = optuna.create_study(sampler=sampler)
+        self._make_trial: Any = optuna.trial.create_trial
         self._distributions: dict[str, Any] = {
             name: optuna.distributions.IntDistribution(0, len(values) - 1)
             for name, values in space.parameters.items()
         }
         self._open: dict[tuple[Any, ...], Any] = {}
 
-    def ask(self) -> Choices | None:
+    def propose(self) -> Choices | None:
         for _ in range(MAX_ATTEMPTS // 10):
             trial = self._study.ask(self._distributions)
             choices = {
@@ -161,9 +168,16 @@ class TreeParzenSearch(Search):
     def tell(self, choices: Choices, seconds: float | None) -> None:
         super().tell(choices, seconds)
         key = self.space.key(choices)
-        trial = self._open.pop(key, None)
+        trial, value = self._open.pop(key, None), self._value(self.times[key])
         if trial is not None:
-            self._study.tell(trial, self._value(self.times[key]))
+            self._study.tell(trial, value)
+            return
+        positions = {
+            name: values.index(choices[name]) for name, values in self.space.parameters.items()
+        }
+        self._study.add_trial(
+            self._make_trial(params=positions, distributions=self._distributions, value=value)
+        )
 
     def _value(self, seconds: float) -> float:
         """The value to minimize: the logarithm of the time; failures are worse than all times."""
@@ -179,8 +193,8 @@ SEARCHES: Mapping[str, type[Search]] = {
 }
 
 
-def make_search(name: str, space: Space, seed: int) -> Search:
-    """Return the search algorithm of this name."""
+def make_search(name: str, space: Space, seed: int, start: Choices | None = None) -> Search:
+    """Return the search algorithm of this name; it tries `start` first."""
     if name not in SEARCHES:
         raise UserError(f"search must be one of {', '.join(SEARCHES)}, but is {name!r}")
-    return SEARCHES[name](space, seed)
+    return SEARCHES[name](space, seed, start)

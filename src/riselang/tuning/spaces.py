@@ -13,7 +13,6 @@ from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.parameter_binding import bind
 from riselang.rewrite.parameters import Choice, OpenStrategy, escape_keywords, parameters_of
 from riselang.rewrite.selectors import Position
-from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 
@@ -65,16 +64,17 @@ class Space:
         return "\n".join([*lines, f"{self.size} choices"])
 
 
-def generic_space(term: Term, float: str) -> tuple[Space, Strategy]:
-    """Return a space for a program without one, and its strategy with the default's choices.
+def generic_space(term: Term, float: str) -> tuple[Space, Choices]:
+    """Return a space for a program without one, and the choices that the default strategy makes.
 
     The default strategy recognizes computations, and chooses a schedule for each. In the space,
     every number and every option of these schedules is a parameter.
     """
     text = default_text(term, float)
     module = ast.parse(escape_keywords(text))
-    opened = _Opener().visit(module)
-    return Space(OpenStrategy(ast.unparse(opened))), parse_strategy(text)
+    opener = _Opener()
+    opened = opener.visit(module)
+    return Space(OpenStrategy(ast.unparse(opened))), opener.values
 
 
 def default_text(term: Term, float: str) -> str:
@@ -108,6 +108,8 @@ class _Opener(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
+        self.values: dict[str, Choice] = {}
+        """The number or option that each parameter replaces."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = ast.unparse(node.func)
@@ -124,6 +126,7 @@ class _Opener(ast.NodeTransformer):
         name = f"{function}_{argument}".replace(".", "_")
         self.names[name] = self.names.get(name, 0) + 1
         name = name if self.names[name] == 1 else f"{name}_{self.names[name]}"
+        self.values[name] = value.value
         return ast.parse(f"param({name!r}, {_values_near(value.value)})", mode="eval").body
 
 

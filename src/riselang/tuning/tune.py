@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -25,22 +23,26 @@ from riselang.rewrite.core import Strategy
 from riselang.rewrite.interpreter_cost import estimate_steps
 from riselang.runtime.arrays import Array
 from riselang.runtime.tuning_database import BestStrategy, Database, Trial, program_key
-from riselang.support import config
 from riselang.support.comparison import flatten_results
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
 from riselang.support.structures import flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.contraction import contract
-from riselang.tuning.measurement import ROUNDS, Outcome, Task
+from riselang.tuning.measurement import Outcome, Task
 from riselang.tuning.result import TuningResult
+from riselang.tuning.runner import Runner
 from riselang.tuning.search import Search, make_search
+from riselang.tuning.settings import (
+    DEFAULT_BUDGET,
+    LIMIT,
+    Budget,
+    Executor,
+    SearchSettings,
+    parse_budget,
+)
 from riselang.tuning.spaces import Choices, Space, generic_space
-from riselang.tuning.worker import Worker, evaluate_in_worker
 
-DEFAULT_BUDGET = 100
-LIMIT = 60.0
-"""The default number of seconds to compile and measure one strategy."""
 FINALISTS = 3
 """The number of strategies that are measured again at the end."""
 FINAL_ROUNDS = 25
@@ -49,44 +51,6 @@ MIN_GAIN = 0.98
 INTERPRETED_STEPS = 200_000
 """Programs with at most so many steps are checked against the interpreter, others against the
 source program, compiled without a strategy."""
-_DURATION = re.compile(r"(?P<count>\d+(\.\d+)?)\s*(?P<unit>s|m|h)")
-_UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Executor(Protocol):
-    """What runs measurements elsewhere: `concurrent.futures`, or a `distributed.Client`."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any: ...
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long to search: a number of trials, or seconds."""
-
-    trials: int | None
-    seconds: float | None
-
-    def is_spent(self, trials: int, start: float) -> bool:
-        if self.trials is not None:
-            return trials >= self.trials
-        assert self.seconds is not None
-        return time.monotonic() - start >= self.seconds
-
-
-def parse_budget(budget: int | str) -> Budget:
-    """Read a number of trials, or a duration such as "30s" or "5m"."""
-    if isinstance(budget, str) and budget.isdecimal():
-        budget = int(budget)
-    if isinstance(budget, int):
-        if budget < 1:
-            raise UserError(f"budget must be at least 1, but is {budget}")
-        return Budget(budget, None)
-    match = _DURATION.fullmatch(budget)
-    if match is None:
-        raise UserError(
-            f"budget must be a number of trials, or a duration such as '5m', but is {budget!r}"
-        )
-    return Budget(None, float(match["count"]) * _UNITS[match["unit"]])
 
 
 @with_short_tracebacks
@@ -101,7 +65,6 @@ def tune(
     db: str | Path | None = None,
     executor: Executor | None = None,
     limit: float = LIMIT,
-    starts_with_default: bool = True,
     **options: Unpack[CompileOptions],
 ) -> TuningResult:
     """Search for the fastest strategy of a function, by measuring it on example arguments.
@@ -119,42 +82,28 @@ def tune(
     """
     kernel = function if isinstance(function, Kernel) and not options else jit(function, **options)
     lowered = kernel.lower(*example)
-    return tune_program(
-        lowered, _argument_arrays(lowered, example), space=space, where=where, budget=budget,
-        search=search, seed=seed, db=db, executor=executor, limit=limit,
-        starts_with_default=starts_with_default,
-    )  # fmt: skip
+    settings = SearchSettings(space, where, budget, search, seed, db, executor, limit)
+    return tune_program(lowered, _argument_arrays(lowered, example), settings)
 
 
 def tune_program(
-    lowered: Lowered,
-    arrays: Sequence[Array],
-    *,
-    space: Strategy | str | Space | None = None,
-    where: Callable[[dict[str, Any]], bool] | None = None,
-    budget: int | str = DEFAULT_BUDGET,
-    search: str = "evolution",
-    seed: int = 0,
-    db: str | Path | None = None,
-    executor: Executor | None = None,
-    limit: float = LIMIT,
-    starts_with_default: bool = True,
+    lowered: Lowered, arrays: Sequence[Array], settings: SearchSettings
 ) -> TuningResult:
     """Search for the fastest strategy of a program, as `tune` does."""
-    database = Database(Path(db) if db is not None else config.tuning_database())
-    limits = parse_budget(budget)
-    space, start = _choose_space(lowered, space, where)
-    searcher = make_search(search, space, seed)
+    database = Database(settings.database_path)
+    budget = parse_budget(settings.budget)
+    space, start = _choose_space(lowered, settings)
+    search = make_search(settings.search, space, settings.seed, start)
     task = _make_task(lowered, arrays)
     key = program_key(lowered.source, lowered.options)
     database.add_program(key, task.program, lowered.options)
-    runner = _Runner(task, limit, executor)
-    tuning = _Tuning(space, searcher, runner, database, key)
+    runner = Runner(task, settings.limit, settings.executor)
+    tuning = _Tuning(space, search, runner, database, key)
     try:
         tuning.resume()
-        with progress(f"tuning {lowered.name}", limits.trials) as steps:
-            tuning.measure_default(start if starts_with_default else None)
-            tuning.search_until(limits, steps.advance)
+        with progress(f"tuning {lowered.name}", budget.trials) as steps:
+            tuning.measure_default()
+            tuning.search_until(budget, steps.advance)
             best = tuning.choose_best()
     finally:
         runner.close()
@@ -163,12 +112,9 @@ def tune_program(
     )
 
 
-def _choose_space(
-    lowered: Lowered,
-    space: Strategy | str | Space | None,
-    where: Callable[[dict[str, Any]], bool] | None,
-) -> tuple[Space, Strategy | None]:
-    """Return the space, and the strategy in it with which to start, if one is known."""
+def _choose_space(lowered: Lowered, settings: SearchSettings) -> tuple[Space, Choices | None]:
+    """Return the space, and the choices in it that the default strategy makes, if it has them."""
+    space, where = settings.space, settings.where
     if isinstance(space, Space):
         return (space if where is None else replace(space, where=where)), None
     if space is not None:
@@ -213,67 +159,18 @@ def _make_task(lowered: Lowered, arrays: Sequence[Array]) -> Task:
         ("effort", options.effort),
     )  # fmt: skip
     program = repr(lowered.source)
-    plain: Any = loads(program, name="program.rise", strategy="none", **dict(settings)).main  # type: ignore
+    compile_options: Any = dict(settings)
+    plain: Any = loads(program, name="program.rise", strategy="none", **compile_options).main
     if estimate_steps(lowered.source) <= INTERPRETED_STEPS:
         plain = plain.interpreted()
     expected = tuple(array.copy() for array in flatten_results(plain(*inputs)))
     return Task(program, settings, tuple(inputs), expected)
 
 
-class _Runner:
-    """Compiles and measures strategies: in workers on this machine, or with an executor."""
-
-    def __init__(self, task: Task, limit: float, executor: Executor | None):
-        self.task, self.limit, self._executor = task, limit, executor
-        self._compilers = [Worker() for _ in range(config.jobs())]
-        self._pool = ThreadPoolExecutor(len(self._compilers))
-        self._measurer = Worker()
-
-    @property
-    def batch(self) -> int:
-        """The number of strategies to run at the same time."""
-        return len(self._compilers) if self._executor is None else _count_workers(self._executor)
-
-    def run(self, strategies: Sequence[str], incumbent: str | None) -> Iterator[Outcome]:
-        """Yield the outcome of each strategy."""
-        if self._executor is not None:
-            futures = [
-                self._executor.submit(
-                    evaluate_in_worker, self.task, strategy, incumbent, ROUNDS, self.limit
-                )
-                for strategy in strategies
-            ]
-            yield from (future.result() for future in futures)
-            return
-        pairs = zip(self._compilers, strategies, strict=False)
-        compiled = self._pool.map(
-            lambda pair: pair[0].run("compile", self.task, pair[1], limit=self.limit), list(pairs)
-        )
-        # Nothing is compiled while a strategy is measured.
-        for strategy, outcome in list(zip(strategies, compiled, strict=True)):
-            yield self.measure(strategy, incumbent) if outcome.status == "compiled" else outcome
-
-    def measure(self, strategy: str, incumbent: str | None, rounds: int = ROUNDS) -> Outcome:
-        arguments = (self.task, strategy, incumbent, rounds)
-        return self._measurer.run("measure", *arguments, limit=self.limit)
-
-    def close(self) -> None:
-        self._pool.shutdown()
-        for worker in (*self._compilers, self._measurer):
-            worker.close()
-
-
-def _count_workers(executor: Any) -> int:
-    """Return the number of workers of an executor or of a Dask client."""
-    if hasattr(executor, "ncores"):
-        return max(1, len(executor.ncores()))
-    return getattr(executor, "_max_workers", 1)
-
-
 class _Tuning:
     """The state of a search: the trials so far, and the fastest strategy."""
 
-    def __init__(self, space: Space, search: Search, runner: _Runner, database: Database, key: str):
+    def __init__(self, space: Space, search: Search, runner: Runner, database: Database, key: str):
         self.space, self.search, self.runner = space, search, runner
         self.database, self.key = database, key
         self.trials: list[Trial] = []
@@ -293,15 +190,14 @@ class _Tuning:
             value in parameters[name] for name, value in choices.items()
         )
 
-    def measure_default(self, start: Strategy | None) -> None:
+    def measure_default(self) -> None:
         """Measure the default strategy, which is the first incumbent."""
         outcome = self.runner.measure("default", None)
         if outcome.seconds is None:
             raise UserError(f"the program cannot be measured: {outcome.reason}")
         self.default_seconds = outcome.seconds
         if self.best is None or outcome.seconds < (self.best.seconds or 0.0):
-            strategy = "default" if start is None else str(start)
-            self.best = Trial(strategy, {}, "measured", outcome.seconds)
+            self.best = Trial("default", {}, "measured", outcome.seconds)
 
     def search_until(self, budget: Budget, after_trial: Callable[[str], None]) -> None:
         """Try strategies until the budget is spent or all have been tried."""

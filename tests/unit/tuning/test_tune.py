@@ -20,12 +20,14 @@ from riselang.support.errors import UserError
 from riselang.term.contraction import contract
 from riselang.tuning.measurement import Task
 from riselang.tuning.search import SEARCHES, make_search
+from riselang.tuning.settings import parse_budget
 from riselang.tuning.spaces import Space, generic_space
-from riselang.tuning.tune import parse_budget
 from riselang.tuning.worker import Worker
 
 ROWS = st.tile(st.param("a", [1, 2, 3, 4, 5, 6]), st.param("b", [1, 2, 4, 8]))
 SCALE = "fun((x : 64.f32), x |> map(fun(a, a * 2.0)))"
+PRODUCT = """fun((A : 64.96.f32, B : 96.64.f32), A |> map(fun(row, B |> transpose |> map(
+  fun(column, zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
 SPLIT = st.split(st.param("size", [2, 3, 8])) @ st.outermost("map")
 
 
@@ -79,6 +81,22 @@ def test_evolution_needs_fewer_trials_than_random_search() -> None:
     assert totals["tpe"] < totals["random"]
 
 
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_first_trial_is_the_start_unless_it_is_known_or_excluded(name: str) -> None:
+    if name == "tpe":
+        pytest.importorskip("optuna")
+    start = {"a": 5, "b": 4}
+    search = make_search(name, Space(ROWS), 1, start)
+    assert search.ask() == start
+    search.tell(start, 1.0)
+    assert search.ask() != start
+    excluded = make_search(name, Space(ROWS, lambda p: p["a"] < 5), 1, start)
+    assert excluded.ask() != start
+    resumed = make_search(name, Space(ROWS), 1, start)
+    resumed.tell(start, 1.0)
+    assert resumed.ask() != start
+
+
 def test_constraints_exclude_choices() -> None:
     search = make_search("grid", Space(ROWS, lambda p: p["a"] == p["b"]), 0)
     choices: list[Any] = []
@@ -89,16 +107,12 @@ def test_constraints_exclude_choices() -> None:
 
 
 def test_the_generic_space_contains_what_the_default_strategy_does() -> None:
-    program: Any = rl.loads(
-        "fun((A : 64.96.f32, B : 96.64.f32), A |> map(fun(r, B |> transpose |> map(fun(c, "
-        "zip(r, c) |> map(mult) |> reduce(add, 0.0))))))",
-        name="mm.rise",
-    )
+    program: Any = rl.loads(PRODUCT, name="mm.rise")
     term = contract(program.main.trace().term)
     space, start = generic_space(term, "contract")
     default = default_derivation(term, Setting())
     assert default is not None
-    assert derive(term, start).end == default.end
+    assert derive(term, space.strategy_for(start)).end == default.end
     assert space.size > 1000
 
 
@@ -160,6 +174,15 @@ def test_tuning_stores_trials_and_continues_where_it_stopped(database: Database)
     key = program_key(program.lower(x).source, program.lower(x).options)
     assert len(database.trials(key)) == 3
     assert database.best(key) is not None
+
+
+@pytest.mark.rotating(3)
+def test_the_first_trial_in_a_generic_space_is_the_default_strategy(database: Database) -> None:
+    program: Any = rl.loads(PRODUCT, name="mm.rise")
+    a, b = np.ones((64, 96), np.float32), np.ones((96, 64), np.float32)
+    result = rl.tune(program.main, a, b, budget=1)
+    _, start = generic_space(contract(program.main.trace().term), "contract")
+    assert [trial.choices for trial in result.trials] == [start]
 
 
 @pytest.mark.nightly
