@@ -41,13 +41,19 @@ MIN_ELEMENTS = 1 << 16
 
 @schedule
 def tiled_transpose(
-    rows: int, columns: int, lanes: int, copied_lanes: int = 0, nontemporal: bool = False
+    rows: int,
+    columns: int,
+    lanes: int,
+    copied_lanes: int = 0,
+    nontemporal: bool = False,
+    by_rows: bool = False,
 ) -> Strategy:
     """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
     far apart that a cache holds few of them. The buffer is then copied row by row, in vectors of
-    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache.
+    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache. The tiles
+    of the same columns follow each other; if `by_rows`, those of the same rows.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     transpose_strip = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
@@ -57,6 +63,9 @@ def tiled_transpose(
     if nontemporal:
         copy_rows = copy_rows >> store_nontemporal
     transpose_tile = transpose_by_rows(lanes) >> transpose_rows >> store_on_stack >> copy_rows
+    if by_rows:
+        tiles = tile_transpose(rows, columns, map_as_loop, map_unrolled >> inside(transpose_tile))
+        return transpose_by_rows(rows) >> argument(argument(map_in_parallel >> inside(tiles)))
     tiles = tile_transpose(rows, columns, map_in_parallel, map_as_loop >> inside(transpose_tile))
     return argument(fetch_ahead(PREFETCH_FACTOR * lanes)) >> tiles
 
