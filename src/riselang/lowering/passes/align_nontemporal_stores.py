@@ -1,8 +1,9 @@
 """Pass `align-nontemporal-stores`: vectors are stored past the caches where they are aligned.
 
 x86-64 has nontemporal stores only for vectors that are aligned to their size, so each store checks
-its address; other vectors are stored as usual. The check depends on the address of the array, so
-LLVM moves most of it out of the loops.
+its address. A vector that is aligned to 16 bytes only, as NumPy's arrays are, is stored in parts of
+16 bytes, and others are stored as usual. The check depends on the address of the array, so LLVM
+moves most of it out of the loops.
 
 Nontemporal stores of x86-64 are not ordered with other accesses. The body of each parallel loop,
 and each function, therefore ends with a fence if it contains such stores.
@@ -106,17 +107,19 @@ def _body_of_thread(op: Operation) -> Block:
 
 def _check_alignment(store: vector.StoreOp) -> None:
     """Store a vector past the caches if its address is aligned, and as usual otherwise."""
-    bytes = _vector_bytes(store)
     builder = _IndexBuilder(builder_at(InsertPoint.before(store), store.location))
-    misaligned = builder.compute(
-        arith.AndIOp, _address(store, builder), builder.constant(bytes - 1)
-    )
-    is_aligned = builder.add(arith.CmpiOp(misaligned, builder.constant(0), "eq"))
-    aligned = vector.StoreOp(store.vector, store.base, store.indices, BoolAttr.from_bool(True))
-    aligned.attributes[ALIGNMENT] = IntegerAttr(bytes, i64)
-    plain = vector.StoreOp(store.vector, store.base, store.indices)
-    branches = [Region(Block([each, scf.YieldOp()])) for each in (aligned, plain)]
-    builder.ops.insert(scf.IfOp(is_aligned, [], *branches))
+    address = _address(store, builder)
+    # LLVM divides a store that is only aligned to shorter vectors into stores of those.
+    alignments = sorted({MIN_BYTES, _vector_bytes(store)})
+    checked: Operation = vector.StoreOp(store.vector, store.base, store.indices)
+    for alignment in alignments:
+        misaligned = builder.compute(arith.AndIOp, address, builder.constant(alignment - 1))
+        is_aligned = builder.add(arith.CmpiOp(misaligned, builder.constant(0), "eq"))
+        aligned = vector.StoreOp(store.vector, store.base, store.indices, BoolAttr.from_bool(True))
+        aligned.attributes[ALIGNMENT] = IntegerAttr(alignment, i64)
+        branches = [Region(Block([each, scf.YieldOp()])) for each in (aligned, checked)]
+        checked = scf.IfOp(is_aligned, [], *branches)
+    builder.ops.insert(checked)
     store.detach()
     store.erase()
 

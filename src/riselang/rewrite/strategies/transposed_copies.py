@@ -52,8 +52,8 @@ def tiled_transpose(
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
     far apart that a cache holds few of them. The buffer is then copied row by row, in vectors of
-    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache. The tiles
-    of the same columns follow each other; if `by_rows`, those of the same rows.
+    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache. If
+    `by_rows`, the tiles of the same rows follow each other, otherwise those of the same columns.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     transpose_strip = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
