@@ -17,6 +17,7 @@ from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.lowering.callees import Callees
 from riselang.lowering.dynamic_sizes import Sizes
+from riselang.lowering.functional_values import Delayed
 from riselang.lowering.loop_emitter import Emitter, LoopKind
 from riselang.lowering.rule_registry import READ_RULES, STORE_RULES
 from riselang.lowering.rules.index_rules import IndexRules
@@ -27,7 +28,7 @@ from riselang.lowering.rules.sort_rules import SortRules
 from riselang.lowering.rules.stored_arrays import ArrayKey
 from riselang.lowering.rules.tensor_rules import TensorRules
 from riselang.lowering.runtime_checks import Checks
-from riselang.lowering.translation import Delayed, data_type
+from riselang.lowering.stored_values import data_type
 from riselang.term.nodes import (
     Lambda,
     Term,

@@ -16,14 +16,9 @@ from riselang.dialects.rise.codegen_views import STORE_OPS, ViewOp
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.pattern_registry import MAP
 from riselang.dialects.rise.types import ArrayType, NatAttr, array, element_of, uncurry
-from riselang.lowering.translation import (
-    Closure,
-    Partial,
-    Translation,
-    Value,
-    data_type,
-    size_argument,
-)
+from riselang.lowering.functional_values import Closure, Partial, Value
+from riselang.lowering.stored_values import data_type
+from riselang.lowering.translation import Translation, size_argument
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, spine
 
 STORABLE_VIEWS: Mapping[str, type[ViewOp]] = {

@@ -1,16 +1,13 @@
 """The core of phase 1: terms, applications, copies and memory; each pattern has its own rules.
 
 `read` translates a term to a value that is read (the continuation translation), `store` to code
-that writes it to a target (the acceptor translation). Functions exist only during translation: a
-lambda or a partially applied pattern is a Python value, applied when its arguments are known.
+that writes it to a target (the acceptor translation).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr
 from xdsl.dialects.func import CallOp
@@ -19,7 +16,6 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
-from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import unwrap_type
 from riselang.dialects.rise.pattern_registry import TUPLE
@@ -45,8 +41,20 @@ from riselang.lowering.binding import (
     repeats_elements,
 )
 from riselang.lowering.callees import Callee, Callees, buffer_types, callee_of, whole_buffers
+from riselang.lowering.functional_values import (
+    Closure,
+    Delayed,
+    DependentClosure,
+    Environment,
+    Lazy,
+    Partial,
+    ReadRule,
+    StoreRule,
+    Value,
+)
 from riselang.lowering.loop_emitter import SEGMENTS, Emitter, LoopKind, segment_sizes
 from riselang.lowering.runtime_checks import CheckLocations, Checks
+from riselang.lowering.stored_values import data_type, is_in_memory
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.support.errors import LimitationError
@@ -74,48 +82,6 @@ MAX_REGISTER_ELEMENTS, MAX_GPU_REGISTER_ELEMENTS = 32, 64
 """Larger arrays are stored in memory. A GPU thread has more registers than a CPU thread."""
 TEMPORARY = "rise.temporary"
 """Marks the allocations that lowering emits; `temporaries.py` moves them."""
-
-
-@dataclass(frozen=True)
-class Closure:
-    """A lambda with the values of the variables around it."""
-
-    function: Lambda
-    environment: Environment
-
-
-@dataclass(frozen=True)
-class DependentClosure:
-    """A dependent lambda with the values of the variables around it."""
-
-    function: DepLambda
-    environment: Environment
-
-
-@dataclass(frozen=True)
-class Partial:
-    """A pattern with the arguments it has so far."""
-
-    pattern: Pattern
-    arguments: tuple[Lazy, ...]
-
-
-@dataclass(frozen=True)
-class Delayed:
-    """An argument that is not translated yet: it may be read, or stored directly into a target."""
-
-    term: Term
-    environment: Environment
-
-
-Value: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee"
-Lazy: TypeAlias = "SSAValue | Closure | DependentClosure | Partial | Callee | Delayed"
-Environment: TypeAlias = "tuple[Value, ...]"
-Step: TypeAlias = "Callable[[SSAValue, SSAValue], tuple[Value, list[Lazy]]]"
-"""From an index and the current value to a function and arguments that give the next value."""
-
-ReadRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy]], Value]"
-StoreRule: TypeAlias = "Callable[[Pattern, Sequence[Lazy], SSAValue], None]"
 
 
 class Translation:
@@ -472,60 +438,6 @@ def _is_loop(term: Term) -> bool:
         or (part.spec.name in COPIES and contains_array(result_type(part)))
         for part in patterns
     )
-
-
-def is_in_memory(value: SSAValue) -> bool:
-    """Whether reading the value computes only indices."""
-    stack: list[tuple[SSAValue, tuple[int, ...]]] = [(value, ())]
-    while stack:
-        value, path = stack.pop()
-        op = value.owner
-        if isinstance(op, EmbedOp | Block):
-            return False
-        if isinstance(op, codegen.MapReadOp | codegen.GenerateOp):
-            if not _is_rearrangement(op):
-                return False
-            path = ()
-        if isinstance(op, codegen.GenerateOp):
-            end = op.body.block.last_op
-            assert end is not None
-            stack.append((end.operands[0], path))
-        if isinstance(op, codegen.CastOp):
-            continue
-        operands = [operand for operand in op.operands if isinstance(operand.type, RiseType)]
-        # A position in a pair is kept until the op that makes the pair: only that operand counts.
-        if isinstance(op, (codegen.FstOp, codegen.SndOp)):
-            path = (*path, int(isinstance(op, codegen.SndOp)))
-        elif path and isinstance(op, codegen.ZipOp | codegen.TupleOp):
-            operands = [operands[path[-1]]]
-            path = path[:-1]
-        stack.extend((operand, path) for operand in operands)
-    return True
-
-
-def reads_indices(value: SSAValue) -> bool:
-    """Whether reading an array loads the indices of its elements."""
-    stack = [value]
-    while stack:
-        op = stack.pop().owner
-        if isinstance(op, codegen.GatherOp):
-            return True
-        if isinstance(op, Operation) and not isinstance(op, codegen.CastOp):
-            stack += [operand for operand in op.operands if isinstance(operand.type, RiseType)]
-    return False
-
-
-def _is_rearrangement(op: codegen.MapReadOp | codegen.GenerateOp) -> bool:
-    """Whether the function of an array that is only read computes nothing, only selects parts."""
-    views = (
-        ViewOp | codegen.ZipOp | codegen.TupleOp | codegen.MapReadOp | codegen.GenerateOp | ReturnOp
-    )
-    return all(isinstance(inner, views) for inner in op.walk())
-
-
-def data_type(value: SSAValue) -> RiseType:
-    assert isinstance(value.type, RiseType)
-    return value.type
 
 
 def result_type(pattern: Pattern) -> RiseType:

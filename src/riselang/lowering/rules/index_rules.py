@@ -22,18 +22,12 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.dialects.rise.types import index as index_type
+from riselang.lowering.functional_values import Delayed, Environment, Lazy, Value
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import MapRules
 from riselang.lowering.rules.reduction_rules import is_readable
 from riselang.lowering.rules.stored_arrays import ArrayKey, array_key
-from riselang.lowering.translation import (
-    Delayed,
-    Environment,
-    Lazy,
-    Value,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Facts, Nat, is_less, is_less_equal
 from riselang.term.conversion import conversion_ops
 from riselang.term.nodes import (

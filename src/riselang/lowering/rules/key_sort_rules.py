@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import ScalarType, array, idx, scalar
 from riselang.lowering.callees import whole_buffers
+from riselang.lowering.functional_values import Closure, Lazy
 from riselang.lowering.loop_emitter import LoopBody, LoopKind
 from riselang.lowering.rules.merge_sort_rules import MergeSortRules
 from riselang.lowering.sorting.comparison_keys import NanPlace
@@ -40,7 +41,7 @@ from riselang.lowering.sorting.ordered_bits import (
     reinterpret,
 )
 from riselang.lowering.sorting.quicksort import KeySort
-from riselang.lowering.translation import Closure, Lazy, data_type
+from riselang.lowering.stored_values import data_type
 from riselang.nat import Nat
 from riselang.support.machine import this_machine
 

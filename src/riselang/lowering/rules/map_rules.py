@@ -20,6 +20,7 @@ from riselang.dialects.rise.types import (
     leaves,
     uncurry,
 )
+from riselang.lowering.functional_values import Closure, Delayed, Lazy, Partial, Value
 from riselang.lowering.layouts import (
     STORABLE_VIEWS,
     LayoutRules,
@@ -31,17 +32,8 @@ from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.stored_arrays import StoredArrays, array_key, is_computed
 from riselang.lowering.rules.window_rules import WindowRules
-from riselang.lowering.translation import (
-    Closure,
-    Delayed,
-    Lazy,
-    Partial,
-    Value,
-    data_type,
-    is_in_memory,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.stored_values import data_type, is_in_memory
+from riselang.lowering.translation import result_type, size_argument
 from riselang.term.nodes import Lambda, Pattern, Term, spine
 from riselang.term.substitution import is_used_often, parts_used_often
 

@@ -16,7 +16,8 @@ from xdsl.ir import Block, Region, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import ArrayType, RiseType, array, contains_array, idx
-from riselang.lowering.translation import Lazy, Translation, result_type, size_argument
+from riselang.lowering.functional_values import Lazy
+from riselang.lowering.translation import Translation, result_type, size_argument
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 

@@ -12,17 +12,10 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.dot_units import DotUnit, dot_units_of
 from riselang.dialects.rise.types import ScalarType
 from riselang.lowering.dot_products import Operand, emit_dot_products
+from riselang.lowering.functional_values import Closure, Delayed, Lazy, Value
 from riselang.lowering.rule_registry import reads, stores
-from riselang.lowering.translation import (
-    Closure,
-    Delayed,
-    Lazy,
-    Translation,
-    Value,
-    data_type,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.stored_values import data_type
+from riselang.lowering.translation import Translation, result_type, size_argument
 from riselang.support.machine import this_machine
 from riselang.term.multiply_add import is_multiply_add
 from riselang.term.nodes import Literal, Pattern

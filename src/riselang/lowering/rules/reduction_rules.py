@@ -15,6 +15,7 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
+from riselang.lowering.functional_values import Closure, Lazy, Step, Value
 from riselang.lowering.in_place import (
     can_iterate_in_place,
     can_update_in_place,
@@ -23,16 +24,8 @@ from riselang.lowering.in_place import (
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import MapRules, fits_in_registers, loop_kind
-from riselang.lowering.translation import (
-    Closure,
-    Lazy,
-    Step,
-    Value,
-    data_type,
-    reads_indices,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.stored_values import data_type, reads_indices
+from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern
 

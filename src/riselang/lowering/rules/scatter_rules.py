@@ -28,19 +28,12 @@ from riselang.dialects.rise.types import (
     contains_array,
     is_float,
 )
+from riselang.lowering.functional_values import Closure, Delayed, Lazy, Partial, Value
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.reduction_rules import is_readable
 from riselang.lowering.rules.stored_arrays import StoredArrays
-from riselang.lowering.translation import (
-    Closure,
-    Delayed,
-    Lazy,
-    Partial,
-    Value,
-    data_type,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.stored_values import data_type
+from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Nat
 from riselang.term.nodes import Bound, Lambda, Literal, Pattern, Scalar
 

@@ -21,7 +21,7 @@ from riselang.dialects.rise.types import ArrayType
 from riselang.lowering.rules.key_sort_rules import KeyedArray, KeySortRules
 from riselang.lowering.sorting.ordered_bits import LOW_WORD, WORD, OrderedBits
 from riselang.lowering.sorting.quicksort import KeySort
-from riselang.lowering.translation import data_type
+from riselang.lowering.stored_values import data_type
 from riselang.nat import Nat
 from riselang.support.machine import this_machine
 

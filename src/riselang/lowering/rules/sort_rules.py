@@ -10,20 +10,14 @@ from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import READ_OPS
 from riselang.dialects.rise.pattern_registry import FROM_IDX, GENERATE, SORT, ZIP
 from riselang.dialects.rise.types import i1
+from riselang.lowering.functional_values import Closure, Delayed, Lazy, Value
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.key_sort_rules import KeyedArray
 from riselang.lowering.rules.selection_rules import SelectionRules
 from riselang.lowering.rules.view_rules import ViewRules
 from riselang.lowering.sorting.comparison_keys import ComparisonKey, comparison_key
 from riselang.lowering.sorting.ordered_bits import LOW_WORD, OrderedBits
-from riselang.lowering.translation import (
-    Closure,
-    Delayed,
-    Lazy,
-    Value,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Nat
 from riselang.term.nodes import Pattern, Term, spine, subterms
 

@@ -13,20 +13,15 @@ from xdsl.ir import Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import RiseType
+from riselang.lowering.functional_values import Closure, Delayed, Lazy
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.recomputation import (
     ElementsOp,
     Recomputed,
     recomputed_arrays,
 )
-from riselang.lowering.translation import (
-    Closure,
-    Delayed,
-    Lazy,
-    Translation,
-    data_type,
-    is_in_memory,
-)
+from riselang.lowering.stored_values import data_type, is_in_memory
+from riselang.lowering.translation import Translation
 from riselang.term.nodes import Pattern, Term
 from riselang.term.view_inverses import is_view
 

@@ -10,10 +10,11 @@ from xdsl.ir import SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import ScalarType
 from riselang.dialects.tile import SIZES
+from riselang.lowering.functional_values import Closure, Lazy, Value
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.mma_rules import MmaRules
-from riselang.lowering.translation import Closure, Lazy, Value, result_type, size_argument
+from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Nat
 from riselang.support.errors import LimitationError
 from riselang.term.multiply_add import is_multiply_add

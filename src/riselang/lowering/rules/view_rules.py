@@ -20,20 +20,11 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.lowering.binding import known_part
+from riselang.lowering.functional_values import Delayed, Lazy, Partial, ReadRule, StoreRule, Value
 from riselang.lowering.layouts import size_attribute
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import is_argument_computed_whole
-from riselang.lowering.translation import (
-    Delayed,
-    Lazy,
-    Partial,
-    ReadRule,
-    StoreRule,
-    Translation,
-    Value,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.translation import Translation, result_type, size_argument
 from riselang.term.nodes import (
     Pattern,
     has_pattern,

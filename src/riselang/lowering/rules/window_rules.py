@@ -21,17 +21,11 @@ from riselang.dialects.rise.types import (
     contains_array,
     element_of,
 )
+from riselang.lowering.functional_values import Delayed, Lazy, Value
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads
-from riselang.lowering.translation import (
-    Delayed,
-    Lazy,
-    Translation,
-    Value,
-    data_type,
-    result_type,
-    size_argument,
-)
+from riselang.lowering.stored_values import data_type
+from riselang.lowering.translation import Translation, result_type, size_argument
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.term.nodes import Pattern, spine
 
