@@ -206,7 +206,7 @@ class _Counter:
         """
         reads = self._reads.get(op.result)
         type = op.result.type
-        if reads is None or not reads.total or not isinstance(type, ArrayType):
+        if reads is None or not reads.total:
             return self._count_view(op, times)
         size = sum(_component_size(type, positions) for positions in reads.counts)
         stores = sum(_component_bytes(type, positions) for positions in reads.counts) * times
