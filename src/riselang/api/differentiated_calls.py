@@ -20,7 +20,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl.captures import innermost
 from riselang.dsl.symbolic_values import Value, as_node
-from riselang.dsl.tracing import current_trace, guard_with_checks, make_pair, type_text
+from riselang.dsl.tracing import current_trace, guard_with_checks, make_pair, type_text, value_text
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
@@ -33,7 +33,8 @@ from riselang.term.nodes import Term
 
 def check_callable(name: str, function: Any) -> None:
     if not callable(function):
-        raise UserError(f"{name}: expected a function, but found {function!r}", user_location())
+        found = value_text(function)
+        raise UserError(f"{name}: expected a function, but found {found}", user_location())
 
 
 class DifferentiatedCall:

@@ -13,7 +13,7 @@ from riselang.dsl.arrays.layout import permute_axes
 from riselang.dsl.patterns import from_idx, generate
 from riselang.dsl.prelude import literal, where
 from riselang.dsl.symbolic_values import Value, as_node
-from riselang.dsl.tracing import current_trace
+from riselang.dsl.tracing import current_trace, value_text
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.errors import UserError
@@ -79,7 +79,7 @@ class Jacobian(FunctionTransformation):
         if not isinstance(type, ScalarType):
             raise UserError(
                 f"{self._name}: the argument and the result must each be one array or scalar, but "
-                f"found {array!r}; differentiate by one array at a time",
+                f"found {value_text(array)}; differentiate by one array at a time",
                 user_location(),
             )
         return lengths, type

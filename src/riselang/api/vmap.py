@@ -13,6 +13,7 @@ from riselang.dsl.patterns import map as map_pattern
 from riselang.dsl.patterns import transpose, unzip
 from riselang.dsl.patterns import zip as zip_pattern
 from riselang.dsl.symbolic_values import Value, as_node
+from riselang.dsl.tracing import value_text
 from riselang.dsl.user_locations import function_location, user_location
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
@@ -35,7 +36,8 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     function, the mapped function is compiled for the arguments of each call.
     """
     if not callable(function):
-        raise UserError(f"vmap: expected a function, but found {function!r}", user_location())
+        found = value_text(function)
+        raise UserError(f"vmap: expected a function, but found {found}", user_location())
     return Vmapped(function, in_axes, out_axes)
 
 

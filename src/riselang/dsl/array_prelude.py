@@ -89,7 +89,7 @@ def histogram(bins: Any, low: Any, high: Any, x: Any) -> Value:
     x, type = _array_of_scalars("histogram", x)
     size = as_size(bins, "histogram(bins, low, high)")
     if not size.is_constant:
-        refuse(f"histogram: the number of bins must be known here, but found {bins!r}")
+        refuse(f"histogram: the number of bins must be known here, but found {value_text(bins)}")
     count, low, high = size.constant, Value(as_node(low, type)), Value(as_node(high, type))
     indices = map(lambda a: clamp_idx(count, _bin_of(a, count, low, high, type)), x)
     ones = map(lambda a: convert((a >= low) & (a <= high), i64), x)

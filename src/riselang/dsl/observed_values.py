@@ -40,7 +40,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.symbolic_values import Value, as_node, complex_part, convert, reinterpret
-from riselang.dsl.tracing import current_trace, type_text
+from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.counts import format_count
@@ -70,7 +70,7 @@ def print(format: str, *values: Any, limit: int = PRINT_LIMIT) -> None:
     """
     if not isinstance(format, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(
-            f"debug.print: expected a format such as 'x = {{}}', but found {format!r}",
+            f"debug.print: expected a format such as 'x = {{}}', but found {value_text(format)}",
             user_location(),
         )
     try:
@@ -93,7 +93,8 @@ def callback(function: Callable[..., Any], *values: Any) -> None:
     """
     if not callable(function):
         raise UserError(
-            f"debug.callback: expected a function, but found {function!r}", user_location()
+            f"debug.callback: expected a function, but found {value_text(function)}",
+            user_location(),
         )
     _observe(lambda: function, values)
 

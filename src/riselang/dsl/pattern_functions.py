@@ -175,7 +175,7 @@ class PatternFunction:
     def _check_keyword(self, name: str, value: Any) -> str:
         known = KEYWORD_PARAMETERS[name]
         if isinstance(value, Value):
-            raise self._missing_sizes_error(f"found {value!r}")
+            raise self._missing_sizes_error(f"found {value_text(value)}")
         if not isinstance(value, str) or value not in known:
             raise UserError(
                 f"{self.spec.name}({name}): expected one of {', '.join(known)}, but found "

@@ -17,7 +17,7 @@ from riselang.dsl.conditionals import branch_condition
 from riselang.dsl.pattern_application import apply_pattern
 from riselang.dsl.selection import select
 from riselang.dsl.symbolic_values import Value, as_node, compare
-from riselang.dsl.tracing import current_trace, make_pair
+from riselang.dsl.tracing import current_trace, make_pair, value_text
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
 from riselang.support.errors import UserError
@@ -33,7 +33,7 @@ def check(condition: Any, message: str, value: Any = None) -> Any:
     """
     if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UserError(
-            f"check: expected a message as the second argument, but found {message!r}",
+            f"check: expected a message as the second argument, but found {value_text(message)}",
             user_location(),
         )
     trace = current_trace()

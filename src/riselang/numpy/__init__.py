@@ -17,7 +17,7 @@ from riselang.dialects.rise.types import (
     i32,
     i64,
 )
-from riselang.dsl.argument_errors import with_argument_checks
+from riselang.dsl.argument_errors import with_argument_checks as _with_argument_checks
 from riselang.numpy.elementwise import (
     absolute,
     acos,
@@ -342,4 +342,4 @@ __all__ = [
     "zeros_like",
 ]
 
-globals().update(with_argument_checks({name: globals()[name] for name in __all__}, "rl.numpy"))
+globals().update(_with_argument_checks({name: globals()[name] for name in __all__}, "rl.numpy"))

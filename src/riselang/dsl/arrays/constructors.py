@@ -22,6 +22,8 @@ from riselang.dsl.symbolic_values import Value, as_node, convert
 from riselang.dsl.tracing import current_trace, value_text
 from riselang.nat import Nat
 
+MAX_LENGTH = 1 << 48
+"""More numbers than fit into memory."""
 MAX_OFFSET = 1 << 62
 """More columns than a matrix has; a diagonal beyond them is empty."""
 
@@ -103,7 +105,13 @@ def _range_length(first: Any, last: Any, step: Any) -> Nat:
         if isinstance(step, Nat | float) or step < 0:
             refuse("arange: the step must be a positive integer if the bounds are not known")
         return (last - first + (step - 1)) // step
-    return Nat.const(max(0, ceil((last - first) / step)))
+    try:
+        count = max(0, ceil((last - first) / step))
+    except (OverflowError, ValueError):  # an infinite number, a NaN, or a very large quotient
+        count = MAX_LENGTH + 1
+    if count > MAX_LENGTH:
+        refuse(f"arange: the range from {first} to {last} by {step} is too long, or not finite")
+    return Nat.const(count)
 
 
 def _constant(number: Any, type: ScalarType) -> Value:

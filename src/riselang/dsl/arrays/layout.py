@@ -45,7 +45,9 @@ def transpose(x: Any, axes: Any = None) -> Value:
         return permute_axes(x, tuple(reversed(range(rank))))
     order = normalize_axes("transpose", axes, rank)
     if len(order) != rank:
-        refuse(f"transpose: expected {rank} axes, one for each dimension, but found {axes!r}")
+        refuse(
+            f"transpose: expected {rank} axes, one for each dimension, but found {value_text(axes)}"
+        )
     return permute_axes(x, order)
 
 

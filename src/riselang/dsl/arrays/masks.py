@@ -24,6 +24,7 @@ from riselang.dsl.arrays.shapes import (
     shape_of,
 )
 from riselang.dsl.arrays.slices import is_full
+from riselang.dsl.captures import as_regular_array, is_number_list
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.pattern_functions import ScalarFunction, scalar_function
 from riselang.dsl.selection import select
@@ -42,7 +43,9 @@ def as_constant_mask(key: Any) -> np.ndarray[Any, Any] | None:
     """Return a mask that is known while the function is traced; None if the key is none."""
     if not isinstance(key, list | np.ndarray):
         return None
-    mask = np.asarray(key)
+    if isinstance(key, list) and not is_number_list(key):
+        return None
+    mask = as_regular_array(key, "an index")
     return mask if mask.dtype == bool and mask.ndim else None
 
 

@@ -24,6 +24,7 @@ from riselang.dsl.indexing import as_indices
 from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.size_arguments import as_size
 from riselang.dsl.symbolic_values import Value, as_node, convert, map_arrays, promote_operands
+from riselang.dsl.tracing import value_text
 from riselang.nat import Nat
 
 MAX, MIN = scalar_function("max"), scalar_function("min")
@@ -92,7 +93,8 @@ def _widths(width: Any, rank: int) -> list[tuple[Nat, Nat]]:
         pairs = [*pairs] * rank
     sizes = [tuple(as_size(each, "pad") for each in pair) for pair in pairs]
     if len(sizes) != rank or any(len(pair) != 2 for pair in sizes):
-        refuse(f"pad: expected a number, a pair, or {rank} pairs of numbers, but found {width!r}")
+        found = value_text(width)
+        refuse(f"pad: expected a number, a pair, or {rank} pairs of numbers, but found {found}")
     return [(pair[0], pair[1]) for pair in sizes]
 
 
