@@ -34,7 +34,7 @@ class ProductOp(IRDLOperation):
 
     All warps of a block execute it together. An operand is the part of a buffer that starts at its
     indices; `dimensions` are, for the rows and for the columns, the dimension that counts them, and
-    the dimension over which the product sums.
+    the dimension over which the product sums; and 1 if zeros follow the rows of a buffer, else 0.
     """
 
     name = "tile.product"

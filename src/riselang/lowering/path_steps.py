@@ -5,7 +5,7 @@ See Lücke et al., CC 2021, figure 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IndexType
@@ -44,6 +44,8 @@ PREFETCHED_OPS = (*REARRANGING_OPS, READ_OPS["pad"])
 """Ops whose elements can be prefetched: padding repeats elements that are prefetched anyway."""
 
 
+PassedPadding = Callable[[Operation, Path], bool]
+"""Whether an op is a padding that a path may be followed through, as if it were its array."""
 INDEX_DEPENDENT_OPS = (
     codegen.GatherOp, codegen.ConcatOp, codegen.PadConstOp, codegen.ElementsOp, codegen.GenerateOp,
     codegen.PrefetchOp,
@@ -76,12 +78,16 @@ class PathSteps(LaneAccess):
         return Body(op.body.block, {}) if body is None else body
 
     def look_through_map(
-        self, op: codegen.MapReadOp, path: Path, steps: tuple[type, ...] = REARRANGING_OPS
+        self,
+        op: codegen.MapReadOp,
+        path: Path,
+        steps: tuple[type, ...] = REARRANGING_OPS,
+        passed: PassedPadding | None = None,
     ) -> tuple[SSAValue, Path] | None:
         """Look through a map whose function only selects or rearranges parts of its element.
 
-        The function consists of ops in `steps`. Return the array of the map, or a captured value
-        that the function returns, with the path in it; or None.
+        The function consists of ops in `steps`, and of paddings that are `passed`. Return the array
+        of the map, or a captured value that the function returns, with the path in it; or None.
         """
         (block, captured_values), inner = self.body_of(op), path[1:]
         last = block.last_op
@@ -92,10 +98,13 @@ class PathSteps(LaneAccess):
             if isinstance(op_at_result, Block) or op_at_result.parent is not block:
                 return captured_values.get(value, value), inner
             if isinstance(op_at_result, codegen.MapReadOp):
-                source = self.look_through_map(op_at_result, inner, steps)
+                source = self.look_through_map(op_at_result, inner, steps, passed)
                 if source is None:
                     return None
                 value, inner = source
+            elif passed is not None and passed(op_at_result, inner):
+                assert isinstance(op_at_result, codegen.PadConstOp)
+                value = op_at_result.source
             elif isinstance(op_at_result, steps):
                 value, inner = self.follow_op(op_at_result, inner)
             else:

@@ -35,6 +35,7 @@ from riselang.lowering.index_expressions import (
 from riselang.lowering.origins import builder_like
 from riselang.lowering.path_steps import (
     PREFETCHED_OPS,
+    PassedPadding,
     is_in_empty_array,
     is_plain_step,
     leaf_type,
@@ -114,17 +115,21 @@ class ScalarReads(FunctionInlining):
             element = element_of(rise_type_of(op.source))
             self.prefetch(*end, prefetch_locality(element, op.size("d")), builder)
 
-    def follow_direct(self, value: SSAValue, path: Path) -> tuple[codegen.CastOp, Path] | None:
+    def follow_direct(
+        self, value: SSAValue, path: Path, passed: PassedPadding | None = None
+    ) -> tuple[codegen.CastOp, Path] | None:
         """Return the buffer that a path leads to; None if the element is computed or depends on
-        the index."""
+        the index. Paddings that are `passed` are taken for their array."""
         while not isinstance(value.owner, codegen.CastOp):
             op = value.owner
             assert isinstance(op, Operation), "a RISE value is never a block argument here"
             if isinstance(op, codegen.MapReadOp):
-                source = self.look_through_map(op, path, PREFETCHED_OPS)
+                source = self.look_through_map(op, path, PREFETCHED_OPS, passed)
                 if source is None:
                     return None
                 value, path = source
+            elif passed is not None and passed(op, path) and isinstance(op, codegen.PadConstOp):
+                value = op.source
             elif isinstance(op, EmbedOp) or not is_direct_step(op):
                 return None
             else:

@@ -27,8 +27,9 @@ EPILOGUES = {
     "bf16": ("B", f"cast[bf16]({SUM})"),
     "bias": ("zip(B, v)", f"cast[bf16](max({SUM} + snd(column), 0.0))"),
 }
-SMALL_WGMMA = TensorTile(64, 2, 4, 1, 1, 2, 2)
+SMALL_WGMMA = TensorTile(64, 2, 4, 1, 1, 8, 2)
 SMALL_MMA = TensorTile(32, 2, 2, 1, 1, 2, 2)
+SMALL_ROUNDS = replace(SMALL_MMA, in_rounds=True).strategy()
 VECTORS = TensorTile(32, 2, 1, 1, 2, 4, 2)
 """A tile whose results of 2 bytes the lanes exchange."""
 RELAXED = Options("gpu", float="relaxed")
@@ -135,6 +136,22 @@ def test_lanes_store_vectors(
     assert "st.global.v2" not in ptx
 
 
+@pytest.mark.parametrize(("epilogue", "b"), [("bias", "b |> transpose"), ("none", "b")])
+def test_rows_and_columns_are_padded_to_full_tiles(
+    epilogue: str, b: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    program = kernel(product(100, 120, 40, epilogue, b=b))
+    emulate(program.lower())
+    values = arguments(program)
+    assert np.array_equal(program(*values), expected_product(epilogue, "a", b, values))
+    assert "wgmma" in program.lower().as_text("ptx")
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
+    program = kernel(product(100, 120, 32, epilogue, b=b), top_down(SMALL_ROUNDS))
+    with pytest.raises(LimitationError, match="expected full tiles"):
+        program.lower().as_text("ptx")
+
+
 def test_other_types_are_multiplied(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_80")
     text = (
@@ -213,7 +230,7 @@ def test_a_block_computes_several_tiles(emulate: Emulate, monkeypatch: pytest.Mo
     expected = np.maximum(a.astype(np.float32) @ b.astype(np.float32) + v, 0).astype(a.dtype)
     assert np.array_equal(program(a, b, v), expected)
     ((_, grid, _),) = gpu.launched
-    assert grid == (7, 1, 1), "sixteen tiles"
+    assert grid == (5, 1, 1), "sixteen tiles"
     assert "gpu.barrier" not in program.lower().as_text("kernels"), "a block stores different tiles"
 
 

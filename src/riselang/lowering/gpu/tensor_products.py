@@ -57,6 +57,8 @@ class TensorProduct:
     """The number of steps whose operands are in shared memory at a time."""
     rows: TileOperand
     columns: TileOperand
+    is_padded: bool = False
+    """Whether zeros follow the rows of an operand's buffer."""
 
     @property
     def warps(self) -> int:
@@ -110,7 +112,7 @@ class TensorProduct:
 SWIZZLE_BYTES = 128
 """The bytes of a row of a tile in shared memory, whose 16-byte parts are permuted."""
 TILE_ALIGNMENT, BARRIER_ALIGNMENT = 1024, 64
-MAX_WGMMA_COLUMNS, MAX_RANK = 256, 5
+MAX_WGMMA_COLUMNS, MAX_RANK, MAX_BOX = 256, 5, 256
 
 
 def select_unit(product: TensorProduct, unit: str) -> TensorProduct | str:
@@ -132,26 +134,31 @@ def _why_not_wgmma(product: TensorProduct) -> str | None:
         return f"expected steps of {SWIZZLE_BYTES} bytes"
     if product.element_bytes != 2 and not all(each.is_depth_major for each in operands):
         return "expected rows and columns that are contiguous"
-    return next((why for each in operands if (why := _why_no_map(each, product)) is not None), None)
+    counts = (product.row_count, product.column_count)
+    reasons = (
+        _why_no_map(*each, product.element_bytes) for each in zip(operands, counts, strict=True)
+    )
+    return next((why for why in reasons if why is not None), None)
 
 
-def _why_no_map(operand: TileOperand, product: TensorProduct) -> str | None:
-    """Return why the copy engine cannot read an operand."""
-    if len(operand.shape) > MAX_RANK or product.row_count > 256:
-        return f"expected at most {MAX_RANK} dimensions"
-    rows = max(product.row_count, product.column_count)
-    width = SWIZZLE_BYTES // product.element_bytes
+def _why_no_map(operand: TileOperand, count: int, element_bytes: int) -> str | None:
+    """Return why the copy engine cannot read an operand of `count` rows or columns."""
+    if len(operand.shape) > MAX_RANK or count > MAX_BOX:
+        return f"expected at most {MAX_RANK} dimensions, and {MAX_BOX} rows"
+    width = SWIZZLE_BYTES // element_bytes
     if not operand.is_depth_major and (
-        operand.row_dimension != len(operand.shape) - 1 or rows % width
+        operand.row_dimension != len(operand.shape) - 1 or count % width
     ):
-        return "expected a contiguous dimension"
-    is_aligned = not _misaligned_stride(operand, product)
+        return f"expected a contiguous dimension, of which a tile has a multiple of {width}"
+    is_aligned = not _misaligned_stride(operand, element_bytes)
     return None if is_aligned else "expected rows that start at multiples of 16 bytes"
 
 
 def _why_not_mma(product: TensorProduct) -> str | None:
     threads = product.warps * WARP_SIZE
     operands = ((product.rows, product.row_count), (product.columns, product.column_count))
+    if product.is_padded:
+        return "expected full tiles of rows and columns"
     if product.depth % product.step or product.step * product.element_bytes % 32:
         return f"expected a depth that is a multiple of {product.step}"
     if product.column_tiles % 2 or product.stages < 2:
@@ -166,14 +173,14 @@ def _why_not_mma(product: TensorProduct) -> str | None:
         line = product.step if operand.is_depth_major else count
         if line * product.element_bytes // 16 not in (2, 4, 8, 16, 32):
             return "expected lines of 32, 64 or a multiple of 128 bytes"
-        if _misaligned_stride(operand, product):
+        if _misaligned_stride(operand, product.element_bytes):
             return "expected rows that start at multiples of 16 bytes"
     return None
 
 
-def _misaligned_stride(operand: TileOperand, product: TensorProduct) -> bool:
+def _misaligned_stride(operand: TileOperand, element_bytes: int) -> bool:
     strides = map(operand.stride, range(len(operand.shape) - 1))
-    return any(stride * product.element_bytes % 16 for stride in strides)
+    return any(stride * element_bytes % 16 for stride in strides)
 
 
 def shared_sizes(product: TensorProduct) -> list[tuple[int, int]]:

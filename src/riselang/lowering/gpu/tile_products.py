@@ -57,11 +57,11 @@ def find_products(ops: Sequence[Operation]) -> list[ProductOp]:
 def describe(op: ProductOp, name: str, unit: str) -> TensorProduct:
     """Return the description of a product, with the fastest instruction of a target for it."""
     step, stages, row_warps, column_warps, row_tiles, column_tiles, depth = op.size_values
-    row_dimension, row_depth, column_dimension, column_depth = op.dimension_values
+    row_dimension, row_depth, column_dimension, column_depth, is_padded = op.dimension_values
     product = TensorProduct(
         name, "", _element_name(op), row_warps, column_warps, row_tiles, column_tiles, depth, step,
         stages, TileOperand(_shape(op.rows), row_dimension, row_depth),
-        TileOperand(_shape(op.columns), column_dimension, column_depth),
+        TileOperand(_shape(op.columns), column_dimension, column_depth), bool(is_padded),
     )  # fmt: skip
     selected = select_unit(product, unit)
     if isinstance(selected, str):

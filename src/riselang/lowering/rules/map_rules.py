@@ -8,7 +8,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import STORE_OPS
 from riselang.dialects.rise.functional import ReturnOp
-from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, MAP_PAR, ZIP
+from riselang.dialects.rise.pattern_registry import GENERATE, LET, MAP, MAP_PAR, TENSOR_MMA, ZIP
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -34,7 +34,7 @@ from riselang.lowering.rules.stored_arrays import StoredArrays, array_key, is_co
 from riselang.lowering.rules.window_rules import WindowRules
 from riselang.lowering.stored_values import data_type, is_in_memory
 from riselang.lowering.translation import result_type, size_argument
-from riselang.term.nodes import Lambda, Pattern, Term, spine
+from riselang.term.nodes import Lambda, Pattern, Term, has_pattern, spine
 from riselang.term.substitution import is_used_often, parts_used_often
 
 
@@ -184,6 +184,8 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
         if not isinstance(function, Closure) or _is_empty(function.function.body.type):
             return value
         body = function.function.body
+        if self.for_gpu and has_pattern(body, TENSOR_MMA.name):
+            return value  # tensor cores read their operands from global memory
         if not isinstance(data_type(value), TupleType):
             return self.store_if_computed(value) if is_used_often(body) else value
         often = parts_used_often(body)

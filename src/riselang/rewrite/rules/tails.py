@@ -21,6 +21,7 @@ from riselang.rewrite.law_matching import NoMatch
 from riselang.rewrite.rule import Bindings, Unmet, law, rule
 from riselang.rewrite.rules.accumulate_into import match_accumulating
 from riselang.rewrite.rules.functions import loop_parts
+from riselang.rewrite.rules.storing import match_map_nest, remove_unused
 from riselang.term.nodes import Apply, Lambda, Literal, Pattern, Term, apply_all, has_pattern
 
 MAY_FAIL = tuple(name for name in ("while", "checkIdx") if name in PATTERNS)
@@ -64,6 +65,24 @@ def version_by_size() -> None:
     """x ~> ifAtLeast(n, k, fun(size, x), fun(size, x))
 
     Two versions of a computation, for large and for small sizes, can be scheduled differently."""
+
+
+@rule(
+    "f : s -> t -> u, c : s, d : t, x : n.s, y : m.t", choose="p q",
+    condition="f has no while and no checkIdx",
+)  # fmt: skip
+def pad_both_with_zeros(term: Term, **given: object) -> Bindings:
+    """x |> map(fun(a, y |> map(fun(b, f(a, b)))))
+    ~> x |> padConst(0, p, c) |> map(fun(a, y |> padConst(0, q, d) |> map(fun(b, f(a, b)))))
+      |> take(n) |> map(fun(row, row |> take(m)))
+
+    Both arrays are padded to full tiles; the padding is dropped at the end."""
+    nest = match_map_nest(term)
+    _require_total(nest.inner)
+    xs, ys = nest.xs, remove_unused(nest.ys, 0)
+    c, d = (zero_of(element_of(each.type)) for each in (xs, ys))
+    function = Lambda(nest.outer.name, nest.outer.parameter, nest.inner)
+    return {"f": function, "c": c, "d": d, "x": xs, "y": ys}
 
 
 def _require_total(function: Term) -> None:

@@ -26,6 +26,7 @@ from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
 from riselang.rewrite.rules.lowering import map_over_rows_of_blocks
+from riselang.rewrite.rules.tails import pad_both_with_zeros
 from riselang.rewrite.rules.tensor_cores import (
     copy_matrix,
     firsts_before_map,
@@ -37,7 +38,7 @@ from riselang.rewrite.rules.tensor_cores import (
 from riselang.rewrite.strategies.dot_products import multiplied_types
 from riselang.rewrite.strategies.epilogues import sums_before_epilogue
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, is_row_major, match_product
-from riselang.rewrite.strategies.schedules import fuse
+from riselang.rewrite.strategies.schedules import fuse, pads_before_zip
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
 from riselang.term.nodes import Lambda, Term
@@ -48,6 +49,8 @@ ROW_BYTES = 16
 """The number of bytes of which the rows of a matrix must be a multiple."""
 
 
+MAX_PADDING = 2
+"""The maximum factor by which padding may enlarge a result."""
 SHORT_BYTES, VECTOR_TILES = 2, 4
 """The bytes of results that lanes exchange, and the number of tiles that they exchange at once."""
 
@@ -83,12 +86,24 @@ class TensorTile:
         sizes = ((rows, self.rows), (columns, self.columns), (depth, ROW_BYTES // bytes))
         return all(size.is_constant and size.constant % part == 0 for size, part in sizes)
 
+    def fits_padded(self, rows: Nat, columns: Nat, depth: Nat, bytes: int = SHORT_BYTES) -> bool:
+        """Whether most of the tiles are elements of the result, and rows start at multiples of 16
+        bytes."""
+        sizes = (rows, columns, depth)
+        if not all(size.is_constant and size.constant for size in sizes):
+            return False
+        if any(size.constant * bytes % ROW_BYTES for size in (columns, depth)):
+            return False
+        padded = self.blocks(rows, columns) * self.rows * self.columns
+        return padded <= MAX_PADDING * rows.constant * columns.constant
+
     def with_elements_of(self, bytes: int) -> TensorTile:
         """Return the tile with steps of as many bytes for elements of another size."""
         return replace(self, step=self.step * SHORT_BYTES // bytes)
 
     def blocks(self, rows: Nat, columns: Nat) -> int:
-        return rows.constant * columns.constant // (self.rows * self.columns)
+        """Return the number of tiles."""
+        return -(-rows.constant // self.rows) * -(-columns.constant // self.columns)
 
     def __str__(self) -> str:
         return f"tiles of {self.rows} x {self.columns} on tensor cores"
@@ -145,7 +160,10 @@ class _TensorTiles(Strategy):
                 'expected products that may be added in any order (float="relaxed" or order="any")'
             )
             return Failure(self, reason, term, closeness=CONDITION)
-        if not self.tile.fits(*product.sizes, _bytes_of_elements(types)):
+        bytes = _bytes_of_elements(types)
+        if not self.tile.fits(*product.sizes, bytes):
+            if self.tile.fits_padded(*product.sizes, bytes):
+                return self._padded(*product.sizes[:2]).run(term, setting)
             reason = f"expected sizes that are multiples of {self.tile.rows} x {self.tile.columns}"
             return Failure(self, reason, term, closeness=CONDITION)
         tile, group = self.tile, self._group(product.sizes[0])
@@ -163,6 +181,13 @@ class _TensorTiles(Strategy):
             tile_sums >> self._map_fragment(term)
         )
         return strategy.run(term, setting)
+
+    def _padded(self, rows: Nat, columns: Nat) -> Strategy:
+        """Return the strategy for rows and columns that are padded to full tiles."""
+        tile = self.tile
+        paddings = (-rows.constant % tile.rows, -columns.constant % tile.columns)
+        multiply = inside(argument(try_(pads_before_zip))) >> self
+        return pad_both_with_zeros(*paddings) >> argument(argument(multiply))
 
     def _map_fragment(self, term: Term) -> Strategy:
         """Return the law for the epilogue."""
@@ -220,6 +245,8 @@ def _choose_tile(term: Term, setting: Setting, batch: int) -> TensorTile | None:
         return None  # only rows and columns that are contiguous are multiplied
     tiles = [tile.with_elements_of(bytes) for tile in TILES.get(setting.tensor_unit, ())]
     fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
+    if not fitting and setting.tensor_unit == "wgmma":
+        fitting = [tile for tile in tiles if tile.fits_padded(*product.sizes, bytes)]
     rows, columns, _ = product.sizes
     large = (tile for tile in fitting if tile.blocks(rows, columns) * batch >= MIN_BLOCKS)
     return next(large, fitting[-1] if fitting else None)
