@@ -7,6 +7,7 @@ import numpy as np
 from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.dialects.rise.types import f64, uncurry
 from riselang.support.errors import LimitationError
+from riselang.term.nodes import subterms
 from support.checking import check_compiled, inputs_of
 from support.derivatives import Derivatives, has_only_floats, normalized, random_buffers
 from support.fuzzing import Ran, seeds
@@ -47,6 +48,9 @@ CONFIGURATIONS = (
     ("polyhedral", "strict", 1, "heap"),
 )  # fmt: skip
 
+MAX_SUBTERMS = 600
+"""Larger derivatives are not compiled, since that takes minutes."""
+
 
 def compiled_derivatives(seed: int) -> list[Program]:
     """The derivatives of a program in both modes."""
@@ -59,4 +63,5 @@ def compiled_derivatives(seed: int) -> list[Program]:
         derivatives = [reverse_term(term, active), forward_term(term, active)]
     except LimitationError:
         return []  # vectors
-    return [Program(normalized(each), 1) for each in derivatives]
+    programs = [Program(normalized(each), 1) for each in derivatives]
+    return [each for each in programs if len(set(subterms(each.term))) <= MAX_SUBTERMS]

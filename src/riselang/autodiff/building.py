@@ -244,6 +244,9 @@ class Builder:
         return result
 
     def pair(self, first: Node, second: Node) -> Node:
+        sources = arguments_of(first, patterns.FST), arguments_of(second, patterns.SND)
+        if sources[0] is not None and sources[1] is not None and sources[0][0] is sources[1][0]:
+            return sources[0][0]
         return self.apply(patterns.TUPLE, [first.type, second.type], first, second)
 
     def tuple(self, parts: Sequence[Node]) -> Node:

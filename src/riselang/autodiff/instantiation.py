@@ -235,6 +235,13 @@ def _simplify(builder: Builder, pattern: Pattern, nodes: Sequence[Node]) -> Node
     if spec in (patterns.FST, patterns.SND):
         parts = arguments_of(last, patterns.TUPLE) or _zipped(last)
         return None if parts is None else parts[0 if spec is patterns.FST else 1]
+    if spec is patterns.TUPLE:
+        first, second = (
+            arguments_of(node, part)
+            for node, part in zip(nodes, (patterns.FST, patterns.SND), strict=True)
+        )
+        is_same = first is not None and second is not None and first[0] is second[0]
+        return first[0] if is_same and first is not None else None
     if spec is patterns.TRANSPOSE:
         source = arguments_of(last, patterns.TRANSPOSE)
         return None if source is None else source[0]

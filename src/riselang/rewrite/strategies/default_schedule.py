@@ -67,9 +67,11 @@ MIN_REDUCTION = 128
 LONG_REDUCTION = 1 << 18
 """The minimum number of elements of a reduction that may run in parallel."""
 BLOCKS = 64
-MIN_LINE, MIN_COLUMN = 32, 16
-"""The minimum number of lines, and of elements in each, for lines that are reduced together; for
-columns, which are read row by row."""
+MIN_LINE = 32
+"""The minimum number of lines, and of elements in each, for lines that are reduced together."""
+MIN_COLUMNS, MIN_COLUMN = 4, 16
+"""The same for columns, which are read row by row: the elements of a single column are far apart,
+so even a few columns are faster together."""
 ROWS_BYTES, MAX_ROW_BYTES = 64, 32
 """The bytes of the accumulators of rows that are reduced at a time, and of each vector of them: few
 enough rows for the CPU to prefetch all of them, in two vectors or more, whose additions overlap."""
@@ -126,12 +128,14 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
         [length_of(each.type) for each in (arguments[1], reduction[2])],
         reduction[1].type,
     )
-    shortest = min(map(typical_size, lengths))
-    if not isinstance(type, ScalarType) or shortest < MIN_COLUMN:
+    if not isinstance(type, ScalarType):
         return None
     count, length = lengths
+    shortest = min(typical_size(count), typical_size(length))
     description = f"{count} reductions of {length} elements"
     if is_row_major(arguments[1]):
+        if typical_size(length) < MIN_COLUMN or typical_size(count) < MIN_COLUMNS:
+            return None
         symbolic = frozenset(
             name for name, size in (("columns", count), ("depth", length)) if not size.is_constant
         )
