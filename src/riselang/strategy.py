@@ -26,6 +26,7 @@ from riselang.rewrite.parameters import (
     powers_of_two,
 )
 from riselang.rewrite.rule import RULES, Permission, Rule, law, rule
+from riselang.rewrite.saturation.guided_search import sketch
 from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost, path
 from riselang.rewrite.side_conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.strategies import convolution, matmul, stencils
@@ -150,6 +151,7 @@ __all__ = [
     "seq",
     "sequential",
     "simplify",
+    "sketch",
     "some",
     "split",
     "stencils",

@@ -7,6 +7,7 @@ step by step.
 
 Read `core.py` first (what a strategy is), then `rule.py` and `law_matching.py` (laws as rules),
 `combinators.py` and `traversals.py`, and `derivation.py`. `rules/` has the laws, in the order of
-the README there; `strategies/` composes them into schedules such as `tile`. `proving/` proves laws
-for all sizes, and `derivation_checks.py` runs derivations step by step.
+the README there; `strategies/` composes them into schedules such as `tile`. `saturation/` searches
+for rewrites to a sketched result. `proving/` proves laws for all sizes, and `derivation_checks.py`
+runs derivations step by step.
 """

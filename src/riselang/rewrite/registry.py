@@ -107,6 +107,7 @@ def load_all() -> None:
         import_module(f"riselang.rewrite.rules.{family}")
     for module in STRATEGY_MODULES:
         import_module(f"riselang.rewrite.strategies.{module}")
+    import_module("riselang.rewrite.saturation.guided_search")
     _sort_entries()
 
 

@@ -78,6 +78,13 @@ _separate_by_columns = top_down(
     separate_convolution_by_columns | _swap_weights >> separate_convolution_by_columns
 )
 _form_fmas = everywhere(choice(sum_as_fma, sum_as_fma_f64))
+separate_sum = seq(
+    _expose_sums,
+    separate_convolution | _swap_weights >> separate_convolution,
+    fuse(),
+    _form_fmas,
+)
+"""Turns a sum over a window into a sum of sums over its rows."""
 separated = program_strategy(
     "convolution.separated",
     fuse()
