@@ -23,7 +23,7 @@ MANY_SEEDS = range(1000)
 """For what is rare: every operation that there is, on vectors."""
 
 
-TOO_LARGE = {"tensorMMA"}
+TOO_LARGE = {"tensorMMA", "tensorAttention"}
 """A fragment has at least 128 elements; tests/unit/gpu/test_tensor_cores.py makes such programs."""
 
 

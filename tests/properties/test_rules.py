@@ -43,7 +43,11 @@ TAKES_ANY = (
 """Rules whose parameter only says how much memory there is, or which version runs."""
 
 
-@pytest.mark.parametrize("name", RULES)
+ROUNDED = ("softmax_in_one_pass", "attend_with_tensor_cores", "attend_causally_with_tensor_cores")
+"""Rules of `exp`, which rounds even whole numbers: tests/unit/gpu/test_attention.py."""
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name not in ROUNDED])
 @seeds(4, nightly=16, fuzzed=1000, batch=250)
 @pytest.mark.sampled(50)
 def test_programs_compute_the_same(name: str, seeds: range, ran: Ran) -> None:

@@ -34,13 +34,14 @@ from riselang.api.lowered import Lowered
 from riselang.compiler.gpu_code import GpuCode
 from riselang.compiler.host_plans import kernel_module
 from riselang.compiler.module_facts import collect_facts
-from riselang.compiler.tensor_functions import tensor_products
+from riselang.compiler.tensor_functions import tensor_products, tile_attentions
 from riselang.lowering.gpu.shuffles import SHUFFLE
 from riselang.lowering.temporaries import memref_bytes
 from riselang.native import cuda
 from riselang.native.llvm import codegen as llvm
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.generic_printer import native_text
+from support.emulated_attention import define_attentions
 from support.emulated_products import define_products
 from support.emulated_shuffles import SHARES, define_shuffles
 
@@ -185,7 +186,9 @@ class EmulatedModule:
             for each in pipeline
         )
         ir = "\n".join([mlir.to_llvm_ir(text, bare), llvm.float_conversions()])
-        ir = define_shuffles(define_products(ir, list(tensor_products(self.kernels))))
+        ir = define_products(ir, list(tensor_products(self.kernels)))
+        ir = define_attentions(ir, list(tile_attentions(self.kernels)))
+        ir = define_shuffles(ir)
         self._code = llvm.load_objects([llvm.jit_object(ir)])
 
     def _function(self, kernel: gpu.FuncOp) -> func.FuncOp:

@@ -375,6 +375,22 @@ def _tensor_mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> 
     return Data(axis, fragment.reshape(*batch, wr * wc, 32, tm * tn * 4))
 
 
+def _tensor_attention(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
+    """The definition, with the softmax in two passes."""
+    scale, last, queries, keys, values = (plain(each).astype(np.float32) for each in arguments)
+    w, tm, tn = (sizes[name] for name in ("w", "tm", "tn"))
+    axis = len(batch)
+    scores = queries @ np.swapaxes(keys, -1, -2) * scale[..., None, None]
+    positions = np.arange(sizes["n"]) - np.arange(w * tm * 16)[:, None]
+    scores = np.where(positions <= last[..., None, None], scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    results = (weights / weights.sum(-1, keepdims=True)) @ values
+    parts = results.astype(np.float32).reshape(*batch, w, tm, 2, 8, tn, 4, 2)
+    order = [axis + number for number in (0, 3, 5, 1, 4, 2, 6)]
+    fragment = parts.transpose([*range(axis), *order])
+    return Data(axis, fragment.reshape(*batch, w, 32, tm * tn * 4))
+
+
 PATTERNS: dict[str, Meaning] = {
     "map": _map,
     "mapSeq": _map,
@@ -438,4 +454,5 @@ PATTERNS: dict[str, Meaning] = {
     "mma": _mma,
     "mapLaneExchange": _map_lane_exchange,
     "tensorMMA": _tensor_mma,
+    "tensorAttention": _tensor_attention,
 }

@@ -21,6 +21,7 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.nat import Nat
+from riselang.notation.program import parse_term
 from riselang.rewrite.core import Result, Setting
 from riselang.rewrite.eta import eta_expand, eta_expand_arguments
 from riselang.rewrite.law_matching import ApplicationForm, Match, NoMatch
@@ -79,6 +80,14 @@ class Instance:
 def instance_of(rule: Rule, seed: int) -> Instance | None:
     """An instance of the left side; None where no sizes were found that its patterns permit."""
     return _Maker(rule, Choices(seed)).instance()
+
+
+FUNCTIONS = {
+    "adds products": "fun((a : {0}, p : {1}), a + cast[f32](fst(p)) * cast[f32](snd(p)))",
+    "converts a scalar": "fun((e : {0}), cast[f32](e))",
+    "(i) is i": "fun((i : {0}), cast[i64](i |> fromIdx))",
+}
+"""Functions for which a condition holds, by the text of the condition."""
 
 
 class _Maker:
@@ -150,6 +159,8 @@ class _Maker:
         for condition in self.rule.conditions:
             if "scalar" in condition.text and name.removeprefix(UNKNOWN) in condition.unknowns:
                 return self.generator.types.scalar()
+        if any("converts" in condition.text for condition in self.rule.conditions):
+            return SCALARS[self.choices.of(("f16", "f32"))]
         if self.is_relaxed:
             return SCALARS[self.choices.of((*INTEGERS, *FLOATS))]
         types = self.generator.types
@@ -222,6 +233,9 @@ class _Maker:
             return Literal(literal(number, type))
         if not isinstance(type, FunType):
             return None
+        if (written := FUNCTIONS.get(text.removeprefix(name).strip())) is not None:
+            parameters = [format_type(each) for each in uncurry(type)[0]]
+            return eta_expand(parse_term(written.format(*parameters)))
         result = uncurry(type)[1]
         assert isinstance(result, ScalarType)
         op = self._operator(name, result)

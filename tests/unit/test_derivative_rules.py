@@ -220,7 +220,8 @@ def test_each_operation_on_floats_has_a_derivative() -> None:
 
 
 WITHOUT_DERIVATIVE = {
-    "asVector", "asScalar", "vectorFromScalar", "mma", "tensorMMA", "mapLaneExchange", "let",
+    "asVector", "asScalar", "vectorFromScalar", "mma", "tensorMMA", "tensorAttention",
+    "mapLaneExchange", "let",
     "clampIdx", "checkIdx", "fromIdx", "sizeOf",
 }  # fmt: skip
 """Vectors and tiles, what is not a float, and let, which is not recorded."""

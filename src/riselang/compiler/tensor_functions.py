@@ -10,9 +10,12 @@ from typing import cast
 from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr
 
+from riselang.lowering.gpu.attention_tiles import TileAttention
 from riselang.lowering.gpu.kernel_memory import SHARED
 from riselang.lowering.gpu.tensor_products import TensorProduct, TileOperand, shared_sizes
+from riselang.lowering.gpu.tile_attention import SUFFIX, TILE_ATTENTION, shared_name
 from riselang.lowering.gpu.tile_products import TENSOR_MAPS, TENSOR_PRODUCT
+from riselang.native.llvm.attention import attention_function
 from riselang.native.llvm.mma_sync import mma_function
 from riselang.native.llvm.wgmma import box, wgmma_function
 
@@ -37,6 +40,14 @@ def tensor_products(kernels: gpu.ModuleOp) -> Iterator[TensorProduct]:
         text = op.attributes.get(TENSOR_PRODUCT)
         if isinstance(op, func.FuncOp) and isinstance(text, StringAttr):
             yield TensorProduct.from_text(text.data)
+
+
+def tile_attentions(kernels: gpu.ModuleOp) -> Iterator[TileAttention]:
+    """Yield the attentions of tiles of a module's kernels, in order."""
+    for op in kernels.body.block.ops:
+        text = op.attributes.get(TILE_ATTENTION)
+        if isinstance(op, func.FuncOp) and isinstance(text, StringAttr):
+            yield TileAttention.from_text(text.data)
 
 
 def tensor_maps(kernel: gpu.FuncOp, kernels: gpu.ModuleOp) -> list[TensorMapParameter]:
@@ -74,6 +85,10 @@ def add_tensor_functions(ir: str, kernels: gpu.ModuleOp) -> str:
         ir = re.sub(rf"(?m)^declare .*@{re.escape(product.name)}\(.*\n", "", ir)
         function = wgmma_function if product.unit == "wgmma" else mma_function
         ir = f"{ir}\n{function(product, *names)}"
+    for attention in tile_attentions(kernels):
+        kernel = attention.name.rpartition(SUFFIX)[0]
+        ir = re.sub(rf"(?m)^declare .*@{re.escape(attention.name)}\(.*\n", "", ir)
+        ir = f"{ir}\n{attention_function(attention, shared_name(attention, kernel))}"
     for op in kernels.body.block.ops:
         if isinstance(op, gpu.FuncOp) and (maps := tensor_maps(op, kernels)):
             ir = _pass_by_value(ir, op.sym_name.data, len(op.body.block.args) - len(maps))

@@ -95,4 +95,57 @@ class ShuffleOp(IRDLOperation):
         )
 
 
-Tile = Dialect("tile", [ProductOp, ShuffleOp], [])
+ATTENTION_SIZES = ("p", "q", "w", "tm", "tn", "n", "k")
+"""The sizes of attention of tiles: the parameters of `tensorAttention`."""
+
+
+@irdl_op_definition
+class AttentionOp(IRDLOperation):
+    """Stores the results of a tile of queries that the executing lane holds.
+
+    All warps of a block execute it together. `dimensions` are, for the queries, keys and values,
+    the dimension that counts them, and the one that counts their elements.
+    """
+
+    name = "tile.attention"
+    fragment = operand_def(MemRefType)
+    fragment_indices = var_operand_def(IndexType())
+    queries = operand_def(MemRefType)
+    query_indices = var_operand_def(IndexType())
+    keys = operand_def(MemRefType)
+    key_indices = var_operand_def(IndexType())
+    values = operand_def(MemRefType)
+    value_indices = var_operand_def(IndexType())
+    scale = operand_def()
+    last = operand_def()
+    sizes = prop_def(DenseArrayBase[IntegerType])
+    dimensions = prop_def(DenseArrayBase[IntegerType])
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        buffers: Sequence[tuple[SSAValue, Sequence[SSAValue]]],
+        scale: SSAValue,
+        last: SSAValue,
+        sizes: Sequence[int],
+        dimensions: Sequence[int],
+    ):
+        """`buffers` are the fragment, the queries, the keys and the values."""
+        super().__init__(
+            operands=[*(part for buffer in buffers for part in buffer), scale, last],
+            properties={
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "dimensions": DenseArrayBase.from_list(i64, dimensions),
+            },
+        )
+
+    @property
+    def size_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.sizes.get_values()))
+
+    @property
+    def dimension_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.dimensions.get_values()))
+
+
+Tile = Dialect("tile", [ProductOp, ShuffleOp, AttentionOp], [])

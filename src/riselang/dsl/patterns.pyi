@@ -57,6 +57,7 @@ snd: PatternFunction
 sort: PatternFunction
 split: PatternFunction
 take: PatternFunction
+tensor_attention: PatternFunction
 tensor_mma: PatternFunction
 to_mem: PatternFunction
 transpose: PatternFunction
@@ -118,6 +119,7 @@ __all__ = [
     "sort",
     "split",
     "take",
+    "tensor_attention",
     "tensor_mma",
     "to_mem",
     "transpose",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
 from riselang.dialects.rise.types import i1
 from riselang.nat import Nat
@@ -253,6 +255,47 @@ def _tensor_mma(pattern: Pattern, function: Function, init: Any, rows: List, col
     ]
 
 
+def _tensor_attention(
+    pattern: Pattern, scale: Any, last: Any, queries: List, keys: List, values: List
+) -> List:
+    """The results of a tile of queries, as a fragment."""
+    warps, row_tiles, column_tiles = (_size_argument(pattern, name) for name in ("w", "tm", "tn"))
+    results = [
+        _attend(query, keys[: int(last) + row + 1], values, np.float32(scale))
+        for row, query in enumerate(queries)
+    ]
+    return [
+        [
+            [results[i][j] for i, j in fragment_positions(1, row_tiles, column_tiles, warp, lane)]
+            for lane in range(32)
+        ]
+        for warp in range(warps)
+    ]
+
+
+def _attend(query: List, keys: List, values: List, scale: Any) -> List:
+    """The sum of the values with the softmax of the scores of their keys as weights, in one pass.
+
+    The sums are relative to the largest score so far.
+    """
+    largest, total = np.float32("-inf"), np.float32(0)
+    sums = [np.float32(0)] * len(values[0])
+    with np.errstate(all="ignore"):
+        for key, value in zip(keys, values, strict=False):
+            products = (np.float32(x) * np.float32(y) for x, y in zip(query, key, strict=True))
+            score = sum(products, np.float32(0)) * scale
+            new = np.maximum(largest, score)
+            base = new if new > -np.inf else np.float32(0)
+            factor, weight = np.exp(largest - base), np.exp(score - base)
+            total = total * factor + weight
+            sums = [
+                one * factor + weight * np.float32(other)
+                for one, other in zip(sums, value, strict=True)
+            ]
+            largest = new
+        return [float(each / total) for each in sums]
+
+
 def fragment_positions(
     column_warps: int, row_tiles: int, column_tiles: int, warp: int, lane: int
 ) -> Iterator[tuple[int, int]]:
@@ -335,4 +378,5 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "rotateValues": _windows,
     "mma": _mma,
     "tensorMMA": _tensor_mma,
+    "tensorAttention": _tensor_attention,
 }

@@ -40,7 +40,7 @@ from riselang.lowering.lane_access import (
 from riselang.lowering.lane_reads import LaneReads
 from riselang.lowering.origins import builder_at
 from riselang.lowering.runtime_checks import is_failure_report
-from riselang.lowering.tile_operands import resolve_tile_product
+from riselang.lowering.tile_operands import resolve_tile_attention, resolve_tile_product
 
 
 def resolve_accesses(
@@ -98,6 +98,8 @@ class _Resolver(LaneReads):
                     op.result.replace_all_uses_with(self.resolve_value(op.sources[0], ()))
             elif isinstance(op, codegen.TensorMmaOp):
                 resolve_tile_product(op, self, builder_at(InsertPoint.before(op), op.location))
+            elif isinstance(op, codegen.TensorAttentionOp):
+                resolve_tile_attention(op, self, builder_at(InsertPoint.before(op), op.location))
             elif not isinstance(op, EmbedOp):
                 for region in op.regions:
                     for block in region.blocks:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from riselang.dialects.module import location_of
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.interface_ops import EmbedOp
-from riselang.dialects.tile import ProductOp
+from riselang.dialects.tile import AttentionOp, ProductOp
 from riselang.lowering.buffer_access import Path, array_type_of
 from riselang.lowering.path_steps import PassedPadding
 from riselang.nat import Nat, simplify
@@ -55,6 +55,22 @@ def resolve_tile_product(op: codegen.TensorMmaOp, resolver: Resolver, builder: B
             (*row_dimensions, *column_dimensions, int(are_rows_padded or are_columns_padded)),
         )
     )  # fmt: skip
+
+
+def resolve_tile_attention(
+    op: codegen.TensorAttentionOp, resolver: Resolver, builder: Builder
+) -> None:
+    """Add the attention of tiles that an op stands for."""
+    fragment, *_ = _operand(op, op.target, (ROW,), resolver, builder)
+    operands = [
+        _operand(op, each, (ROW, DEPTH), resolver, builder)
+        for each in (op.queries, op.keys, op.values)
+    ]
+    if any(is_padded for *_, is_padded in operands):
+        raise _unsupported(op)
+    buffers = [fragment, *(buffer for buffer, *_ in operands)]
+    dimensions = [each for _, of_operand, _ in operands for each in of_operand]
+    builder.insert(AttentionOp(buffers, op.scale, op.last, op.size_values, dimensions))
 
 
 def _operand(
@@ -127,8 +143,9 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _unsupported(op: Operation) -> LimitationError:
+    name = op.name.rpartition(".")[2]
     return LimitationError(
-        "the operands of tensorMMA must be rows of stored matrices that start at multiples of 16 "
+        f"the operands of {name} must be rows of stored matrices that start at multiples of 16 "
         "bytes; store them first",
         location_of(op),
     )

@@ -46,7 +46,8 @@ REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar")
 SCANS = ("scan", "scanSeq")
 ITERATIONS = ("iterate", "iterateSeq", "while")
 WITH_BUFFERS = frozenset((
-    *REDUCTIONS, *ITERATIONS, "toMem", "mma", "tensorMMA", "circularBuffer", "rotateValues",
+    *REDUCTIONS, *ITERATIONS, "toMem", "mma", "tensorMMA", "tensorAttention", "circularBuffer",
+    "rotateValues",
 ))  # fmt: skip
 """The patterns whose arrays are in buffers of their own, from which they are copied."""
 CALL_WORK = 16

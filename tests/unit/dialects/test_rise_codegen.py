@@ -107,6 +107,12 @@ ROUND_TRIPS = {
         "rise.codegen.tensorMMA %a, %b, %c, %d {sizes = array<i64: 16, 2, 1, 1, 1, 2, 16>} : "
         f"{MATRIX}, {MATRIX}, f32, {floats('8')}",
     ),
+    "tensorAttention": with_values(
+        {"a": MATRIX, "b": MATRIX, "c": MATRIX, "d": "f32", "e": "index", "f": floats("8")},
+        "rise.codegen.tensorAttention %a, %b, %c, %d, %e, %f "
+        "{sizes = array<i64: 16, 2, 1, 1, 2, 32, 16>} : "
+        f"{MATRIX}, {MATRIX}, {MATRIX}, f32, index, {floats('8')}",
+    ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),
     "reverseAcc": view("reverseAcc", "4", "4"),

@@ -69,6 +69,8 @@ PATTERN_TEXTS = {
     "rotateValues": "#rise.nat<3> #rise.nat<4> #rise.scalar<f32>",
     "tensorMMA": "#rise.nat<16> #rise.nat<2> #rise.nat<1> #rise.nat<2> #rise.nat<1> #rise.nat<2> "
     "#rise.nat<16> #rise.scalar<bf16> #rise.scalar<f32>",
+    "tensorAttention": "#rise.nat<16> #rise.nat<2> #rise.nat<1> #rise.nat<1> #rise.nat<2> "
+    "#rise.nat<32> #rise.nat<8> #rise.scalar<bf16>",
     "mma": "#rise.nat<2> #rise.nat<1> #rise.nat<3> #rise.nat<4> #rise.nat<5> #rise.scalar<i8> "
     "#rise.scalar<i32>",
     "mapBlock": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
@@ -132,6 +134,7 @@ NOTATION = {
     "circularBuffer": "(f32 -> i32) -> 6.f32 -> 4.3.i32",
     "rotateValues": "(f32 -> f32) -> 6.f32 -> 4.3.f32",
     "tensorMMA": "(f32 -> (bf16 x bf16) -> f32) -> f32 -> 16.16.bf16 -> 32.16.bf16 -> 2.32.8.f32",
+    "tensorAttention": "f32 -> index -> 16.8.bf16 -> 32.8.bf16 -> 32.16.bf16 -> 1.32.8.f32",
     "mma": "(i32 -> (i8 x i8) -> i32) -> i32 -> 5.3.2.i8 -> 5.8.i8 -> 3.4.i32",
     "mapBlock": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapThread": "(f32 -> i32) -> 4.f32 -> 4.i32",

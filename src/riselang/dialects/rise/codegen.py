@@ -451,10 +451,43 @@ FstOp, SndOp, SplitOp, SlideOp, TakeOp, DropOp, PadWrapOp, PrefetchOp = (
 )
 """The steps generated from the registry that lowering refers to by name."""
 NontemporalAccOp = STORE_OPS["nontemporal"]
+
+
+@irdl_op_definition
+class TensorAttentionOp(RiseOperation):
+    """Stores the part of a fragment that a lane holds: results of attention."""
+
+    name = "rise.codegen.tensorAttention"
+    queries = operand_def(ArrayType)
+    keys = operand_def(ArrayType)
+    values = operand_def(ArrayType)
+    scale = operand_def()
+    last = operand_def()
+    target = operand_def(ArrayType)
+    sizes = prop_def(DenseArrayBase[IntegerType])
+    """The parameters of the pattern, up to the length k of a query."""
+    traits = traits_def(StoresScalar())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$queries `,` $keys `,` $values `,` $scale `,` $last `,` $target attr-dict `:` "
+        "type($queries) `,` type($keys) `,` type($values) `,` type($scale) `,` type($last) `,` "
+        "type($target)"
+    )
+
+    def __init__(self, operands: Sequence[SSAValue], sizes: Sequence[int]):
+        super().__init__(
+            operands=operands, properties={"sizes": DenseArrayBase.from_list(i64, sizes)}
+        )
+
+    @property
+    def size_values(self) -> tuple[int, ...]:
+        return tuple(map(int, self.sizes.get_values()))
+
+
 CODEGEN_OPS = (
     CastOp, SizeOp, IdxOp, ZipOp, TupleOp, ConcatOp, PadConstOp, GatherOp, SliceAtOp, GenerateOp,
     ListOp, ZipFirstAccOp, ZipSecondAccOp, MapReadOp, MapAccOp, AssignOp,
-    TensorMmaOp,
+    TensorMmaOp, TensorAttentionOp,
     *READ_OPS.values(), *STORE_OPS.values(),
 )  # fmt: skip
 

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     array,
+    f32,
     fun,
     i1,
     idx,
@@ -79,7 +80,7 @@ def _check_scalar(arguments: Mapping[str, Argument]) -> str | None:
 
 def _check_tiles(arguments: Mapping[str, Argument]) -> str | None:
     for name in TYPE_PARAMETERS:
-        type = arguments[name]
+        type = arguments.get(name)
         if isinstance(type, RiseType) and not isinstance(type, ScalarType | TypeVariable):
             return f"a tile consists of scalars, but {format_type(type)} is not one"
     return None
@@ -94,7 +95,7 @@ _LEFT = SizeAttribute("l", "left", "left")
 _n, _m, _size, _step = (Nat.var(name) for name in ("n", "m", "sz", "sp"))
 _l, _r, _k, _q = (Nat.var(name) for name in ("l", "r", "k", "q"))
 _g, _h = Nat.var("g"), Nat.var("h")
-_wr, _wc, _tm, _tn = (Nat.var(name) for name in ("wr", "wc", "tm", "tn"))
+_w, _wr, _wc, _tm, _tn = (Nat.var(name) for name in ("w", "wr", "wc", "tm", "tn"))
 _s, _t = variable("s"), variable("t")
 
 _MAP = fun(fun(_s, _t), array(_n, _s), array(_n, _t))
@@ -430,6 +431,20 @@ TENSOR_MMA = pattern(
     explicit="p q wr wc tm tn",
     check=all_of(at_least(1, "p", "q", "wr", "wc", "tm", "tn"), _check_tiles),
     applications=_wr * _tm * _wc * _tn * _k * 128,
+)  # fmt: skip
+TENSOR_ATTENTION = pattern(
+    "tensorAttention", "p q w tm tn n k s",
+    fun(
+        f32, index, array(_w * _tm * 16, array(_k, _s)), array(_n, array(_k, _s)),
+        array(_n, array(_tn * 8, _s)), array(_w, array(32, array(_tm * _tn * 4, f32))),
+    ),
+    Role.LOOP,
+    "for each query, the sum of the values with the softmax of the scaled scores of their keys as "
+    "weights, in one pass, as a fragment of w warps; query i attends to keys up to the given index "
+    "plus i; on a GPU, tensor cores multiply p keys at a time, q steps of which are copied ahead",
+    explicit="p q w tm tn",
+    check=all_of(at_least(1, "p", "q", "w", "tm", "tn"), _check_tiles),
+    applications=_w * _tm * _n * _k * 16,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

@@ -46,6 +46,7 @@ from riselang.lowering.gpu.mapping import (
 )
 from riselang.lowering.gpu.pipelining import pipeline_copies
 from riselang.lowering.gpu.shuffles import lower_shuffles
+from riselang.lowering.gpu.tile_attention import check_attention, lower_attention
 from riselang.lowering.gpu.tile_products import (
     check_products,
     find_products,
@@ -182,6 +183,7 @@ class _Outliner:
             launch = launch.limit_blocks(resident * device.multiprocessors)
         kernel, arguments = _build_kernel(name, ops)
         self.kernels.body.block.add_op(kernel)
+        check_attention(kernel, launch, device.tensor_unit)
         block_launch = Launch() if _is_global(loops) else launch
         is_pipelined = pipeline_copies(kernel, block_launch)
         assign_memory(kernel, self.kernels, block_launch, max_shared_bytes=device.shared_bytes)
@@ -192,6 +194,7 @@ class _Outliner:
         else:
             distribute_block(kernel.body.block, ids)
         lower_products(kernel, self.kernels, ids, device.tensor_unit, device.shared_bytes)
+        lower_attention(kernel, self.kernels, ids, device.shared_bytes)
         lower_shuffles(kernel, self.kernels)
         _clean_up(kernel)
         kernel.attributes["nvvm.maxntid"] = _dimension_attribute(launch.block)

@@ -1,18 +1,19 @@
-"""Lowers `tensorMMA`: to products of tiles on a GPU, and to loops on a CPU."""
+"""Lowers `tensorMMA`, to products of tiles on a GPU and loops on a CPU, and `tensorAttention`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.types import ScalarType
-from riselang.dialects.tile import SIZES
+from riselang.dialects.tile import ATTENTION_SIZES, SIZES
 from riselang.lowering.functional_values import Closure, Lazy, Value
 from riselang.lowering.loop_emitter import LoopKind
 from riselang.lowering.rule_registry import reads, stores
+from riselang.lowering.rules.attention_definition import attention_definition
 from riselang.lowering.rules.mma_rules import MmaRules
 from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Nat
@@ -24,7 +25,7 @@ LANES = 32
 
 
 class TensorRules(MmaRules):
-    """The rule for tensorMMA."""
+    """The rules for tensorMMA and tensorAttention."""
 
     @reads("tensorMMA")
     def read_tensor_mma(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -67,13 +68,55 @@ class TensorRules(MmaRules):
             values = [size.constant for size in sizes]
             self.emitter.add(codegen.TensorMmaOp(rows, columns, init, lane_target, values))
 
+        warps = size_argument(pattern, "wr") * size_argument(pattern, "wc")
+        self._over_lanes(warps, target, store_lane)
+
+    @reads("tensorAttention")
+    def read_tensor_attention(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
+        if not self.for_gpu:
+            return self.apply(Closure(attention_definition(pattern), ()), arguments)
+        return self.materialize(
+            result_type(pattern), lambda target: self._store_attention(pattern, arguments, target)
+        )
+
+    @stores("tensorAttention")
+    def store_tensor_attention(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        self.copy(self.read_data(self.read_tensor_attention(pattern, arguments)), target)
+
+    def _store_attention(
+        self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue
+    ) -> None:
+        """Store the fragment, each part by the lane that holds it."""
+        sizes = [size_argument(pattern, name) for name in ATTENTION_SIZES]
+        if not all(size.is_constant for size in sizes):
+            raise LimitationError(
+                "the sizes of tensorAttention must be constants", pattern.location
+            )
+        scale, last = self.scalar_value(arguments[0]), self.scalar_value(arguments[1])
+        operands = [self.read_data(each) for each in arguments[2:]]
+        values = [size.constant for size in sizes]
+
+        def store_lane(warp_target: SSAValue, lane: SSAValue) -> None:
+            lane_target = self.add(codegen.IdxOp(warp_target, lane))
+            self.emitter.add(
+                codegen.TensorAttentionOp([*operands, scale, last, lane_target], values)
+            )
+
+        self._over_lanes(size_argument(pattern, "w"), target, store_lane)
+
+    def _over_lanes(
+        self, warps: Nat, target: SSAValue, store_lane: Callable[[SSAValue, SSAValue], None]
+    ) -> None:
+        """Store each part of a fragment by the lane that holds it."""
+
         def store_warp(warp: SSAValue) -> None:
             warp_target = self.add(codegen.IdxOp(target, warp))
             self.emit_loop(
                 Nat.const(LANES), "scf", lambda lane: store_lane(warp_target, lane), LoopKind.LANE
             )
 
-        warps = size_argument(pattern, "wr") * size_argument(pattern, "wc")
         self.emit_loop(warps, "scf", store_warp, LoopKind.WARP)
 
     def _store_sums(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:

@@ -22,6 +22,7 @@ from riselang.rewrite.rules.lowering import (
 from riselang.rewrite.rules.simplification import copy_elements
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
+from riselang.rewrite.strategies.gpu_attention import attention_strategy
 from riselang.rewrite.strategies.gpu_nests import (
     BODY,
     COPIED,
@@ -182,6 +183,9 @@ def _strategy_for_reduction(part: Term) -> Strategy:
 def _strategy_for(part: Term, setting: Setting) -> Strategy:
     """Return the strategy for an outermost map."""
     strategies: list[Strategy] = []
+    on_tensor_cores = attention_strategy(part, setting)
+    if on_tensor_cores is not None:
+        strategies.append(on_tensor_cores)
     fused = _fuse_sums.run(part, setting)
     product = match_product(fused.term) if isinstance(fused, Success) else None
     tile = None if product is None else choose_tile(product)
