@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from making import c_kernels, gallery, patterns, settings, stablehlo
+from making import c_kernels, gallery, onnx_ops, patterns, settings, stablehlo
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "patterns": patterns.table,
     "settings": settings.table,
     "stablehlo": stablehlo.table,
+    "onnx": onnx_ops.table,
     "ckernels": c_kernels.table,
     "gallery": gallery.programs,
     "times": gallery.times,

@@ -115,7 +115,7 @@ def from_onnx(
 
     The weights are included. The options are those of `rl.from_stablehlo`.
     """
-    from riselang.frontends.onnx import read_onnx
+    from riselang.frontends.onnx.entry import read_onnx
 
     check_names("from_onnx", options, ModelOptions)
     return read_onnx(source, dict(options))

@@ -1,4 +1,4 @@
-"""Converts torch dialect modules, imported from PyTorch and ONNX models, to StableHLO.
+"""Converts torch dialect modules, imported from PyTorch models, to StableHLO.
 
 The MLIR passes for this abort on some modules, so they run in a worker process.
 """
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from riselang.native.mlir.bindings import torch_wheel
-from riselang.native.mlir.onnx_ops import prepare_onnx
 from riselang.native.mlir.torch_ops import check_torch, fix_remainder_signs
 from riselang.native.workers.subprocess_worker import WorkerDied, call_isolated
 from riselang.support.errors import LimitationError, SourceLocation
@@ -25,12 +24,6 @@ TORCH_PASSES = (
     "torch-backend-to-stablehlo-backend-pipeline",
 )
 """Passes for modules from the FX importer of PyTorch."""
-ONNX_PASSES = (
-    "func.func(convert-torch-onnx-to-torch)",
-    "torch-lower-to-backend-contract",
-    "torch-backend-to-stablehlo-backend-pipeline",
-)
-"""Passes for modules from the ONNX importer."""
 _NO_CONVERSION = "has no conversion to StableHLO for these types and attributes"
 _DIAGNOSTIC_LOCATION = re.compile(
     r'error: "(?P<name>[^"]*)"(?::(?P<line>\d+):(?P<column>\d+))?: (?P<rest>.*)'
@@ -117,10 +110,7 @@ def _convert(source: str | bytes, passes: Sequence[str]) -> str:
     with context, wheel.ir.Location.unknown():
         try:
             module = wheel.ir.Module.parse(source)
-            if passes == ONNX_PASSES:
-                prepare_onnx(wheel.ir, module)
-            else:
-                check_torch(wheel.ir, module)
+            check_torch(wheel.ir, module)
             for step in passes:
                 wheel.passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
         except wheel.ir.MLIRError as error:
@@ -152,7 +142,7 @@ def _conversion_error(error: str) -> ConversionFailed:
         return ConversionFailed((diagnostic["rest"] if diagnostic else first) + where, location)
     op = left["op"] or left["illegal"]
     match = _NAME.search(first) if op == "torch.operator" else None
-    op = (match["name"] if match else op).removeprefix("onnx.")
+    op = match["name"] if match else op
     if op.startswith(("torch.constant.", "torch.vtensor.literal")):
         # An op that uses an unconverted constant is not converted either.
         return ConversionFailed(f"an op {_NO_CONVERSION}", location, is_vague=True)
@@ -186,7 +176,7 @@ def _conversion_key(op: Any) -> str:
 def _label(op: Any) -> str:
     name = op.attributes["name"].value if "name" in op.attributes else op.name
     node = re.match(r'loc\("([^"]+)"', str(op.location))
-    return name.removeprefix("onnx.") + (f" of the node '{node[1]}'" if node else "")
+    return name + (f" of the node '{node[1]}'" if node else "")
 
 
 def _isolate_op(ir: Any, function: Any, op: Any) -> bytes:

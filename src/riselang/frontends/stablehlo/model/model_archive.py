@@ -41,6 +41,7 @@ def save_model(model: SavedModel, path: str | Path) -> None:
         "options": asdict(model.options),
         "file": Path(origin.file).name,
         "fallback": origin.fallback,
+        "reader": origin.reader,
         "bound": {name: dtype_name(array) for name, array in zip(names, arrays, strict=True)},
     }
     is_text = isinstance(origin.content, str)
@@ -69,5 +70,8 @@ def load_saved_model(path: str | Path) -> SavedModel:
         raise UserError(f"{path} is not a saved model: {error}") from None
     content = decode_text(data, str(path)) if is_text else data
     types = None if facts["types"] is None else tuple(facts["types"])
-    origin = ModelOrigin(content, facts["file"], facts["function"], types, facts.get("fallback"))
+    origin = ModelOrigin(
+        content, facts["file"], facts["function"], types, facts.get("fallback"),
+        facts.get("reader"),
+    )  # fmt: skip
     return SavedModel(origin, options, dict(zip(facts["bound"], bound, strict=True)))

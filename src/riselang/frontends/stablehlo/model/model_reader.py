@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import load_saved_model
 from riselang.frontends.stablehlo.model.origin import (
     FALLBACKS,
+    READERS,
     ModelOrigin,
     model_options,
     read_source,
@@ -72,7 +74,12 @@ def read_saved_model(
     """Read the model in a file that its `save` wrote."""
     saved = load_saved_model(path)
     options = saved.options.with_changes(**choices)
-    model = make_model(saved.origin, backend, options, resolve_strategy(strategy, DEFAULT))
+    strategy = resolve_strategy(strategy, DEFAULT)
+    if saved.origin.reader is None:
+        model = make_model(saved.origin, backend, options, strategy)
+    else:
+        reader = import_module(READERS[saved.origin.reader])
+        model = reader.make_onnx_model(saved.origin, backend, options, strategy)
     return model.bind(**saved.bound)
 
 

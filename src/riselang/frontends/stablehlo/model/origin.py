@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
 
 FALLBACKS = ("linalg",)
+READERS = {"onnx": "riselang.frontends.onnx.model"}
+"""The modules that read other models than StableHLO's."""
 PERMISSION = "relaxed"
 """StableHLO does not specify the order of reductions."""
 
@@ -45,8 +48,12 @@ class ModelOrigin:
     """The types of its arguments, if the module has dynamic dimensions."""
     fallback: str | None = None
     """What compiles the ops that do not become patterns: "linalg", or None."""
+    reader: str | None = None
+    """What reads contents other than StableHLO: one of `READERS`."""
 
     def read_graph(self) -> GraphFunction:
+        if self.reader is not None:
+            return import_module(READERS[self.reader]).read_graph(self)
         with progress(f"reading {self.file}"), time_span("read"):
             functions = read_functions(self.content, self.file, self.types)
         return _select_function(functions, self.function, self.file)

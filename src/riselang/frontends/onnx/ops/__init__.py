@@ -1,0 +1,1 @@
+"""The conversion of nodes, by families of ops."""

@@ -1,0 +1,98 @@
+"""Fourier transforms, by their matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from riselang.frontends.onnx.primitives.contractions import multiply_axis
+from riselang.frontends.onnx.primitives.elementwise import add, convert, multiply, subtract
+from riselang.frontends.onnx.primitives.graph import Value
+from riselang.frontends.onnx.primitives.indexing import take
+from riselang.frontends.onnx.primitives.shapes import index_axis, pad, slice_axis, stack
+from riselang.frontends.onnx.registry import Node, converts
+
+
+def fourier(
+    real: Value, imaginary: Value | None, axis: int, length: int, is_inverse: bool, count: int
+) -> tuple[Value, Value]:
+    """Return the first elements of the transform along an axis, computed in f64."""
+    if real.element != "f64":
+        wide = None if imaginary is None else convert(imaginary, "f64")
+        found = fourier(convert(real, "f64"), wide, axis, length, is_inverse, count)
+        return convert(found[0], real.element), convert(found[1], real.element)
+    graph = real.graph
+    angles = np.outer(np.arange(count), np.arange(length)) % length * (2 * np.pi / length)
+    scale = 1 / length if is_inverse else 1.0
+    cosines = graph.constant(np.cos(angles) * scale, real.element)
+    sines = graph.constant(np.sin(angles) * (scale if is_inverse else -scale), real.element)
+    parts = [multiply_axis(real, axis, cosines), multiply_axis(real, axis, sines)]
+    if imaginary is None:
+        return parts[0], parts[1]
+    return (
+        subtract(parts[0], multiply_axis(imaginary, axis, sines)),
+        add(parts[1], multiply_axis(imaginary, axis, cosines)),
+    )
+
+
+def _resized(x: Value, axis: int, length: int) -> Value:
+    """Cut or pad with zeros."""
+    if x.shape[axis] >= length:
+        return slice_axis(x, axis, 0, length)
+    low, high = [0] * x.rank, [0] * x.rank
+    high[axis] = length - x.shape[axis]
+    return pad(x, x.graph.scalar(0, x), low, high)
+
+
+@converts("DFT", summary="a contraction with the matrix of the transform")
+def _dft(node: Node) -> Value:
+    x, given = node[0], node.known(1)
+    if node.version >= 20:
+        place = node.known(2)
+        axis = -2 if place is None else int(place)
+    else:
+        axis = node.integer("axis", 1)
+    axis = x.axis(axis)
+    is_onesided, is_inverse = bool(node.integer("onesided", 0)), bool(node.integer("inverse", 0))
+    last = x.rank - 1
+    length = x.shape[axis] if given is None else int(given)
+    if is_onesided and is_inverse:
+        length = 2 * (x.shape[axis] - 1) if given is None else int(given)
+        x = _hermitian(_resized(x, axis, length // 2 + 1), axis, length)
+        return stack([fourier(*_parts(x), axis, length, True, length)[0]], last)
+    x = _resized(x, axis, length)
+    count = length // 2 + 1 if is_onesided else length
+    return stack(list(fourier(*_parts(x), axis, length, is_inverse, count)), last)
+
+
+def _parts(x: Value) -> tuple[Value, Value | None]:
+    last = x.rank - 1
+    return index_axis(x, last, 0), index_axis(x, last, 1) if x.shape[last] == 2 else None
+
+
+def _hermitian(x: Value, axis: int, length: int) -> Value:
+    """Complete the first half of a spectrum to that of a real signal."""
+    places = np.arange(length)
+    mirrored = places > length // 2
+    near = np.where(mirrored, length - places, places)
+    whole = take(x, x.graph.constant(near), axis)
+    signs = np.ones((length, x.shape[-1]))
+    signs[mirrored, 1:] = -1
+    shape = [1] * x.rank
+    shape[axis], shape[-1] = signs.shape
+    return multiply(whole, x.graph.constant(signs.reshape(shape), x.element))
+
+
+@converts("STFT", summary="`at`, and a contraction with the matrix of the transform")
+def _stft(node: Node) -> Value:
+    x, step = node[0], int(node[1].known())
+    window, given = node.optional(2), node.known(3)
+    length = int(given) if given is not None else (window.shape[0] if window is not None else 0)
+    count = (x.shape[1] - length) // step + 1
+    places = np.arange(count)[:, None] * step + np.arange(length)[None, :]
+    frames = take(x, node.graph.constant(places), 1)
+    real, imaginary = _parts(frames)
+    if window is not None:
+        real = multiply(real, window)
+        imaginary = None if imaginary is None else multiply(imaginary, window)
+    kept = length // 2 + 1 if node.integer("onesided", 1) else length
+    return stack(list(fourier(real, imaginary, 2, length, False, kept)), 3)

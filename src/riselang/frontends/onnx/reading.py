@@ -1,0 +1,193 @@
+"""Read ONNX models: their files, their inputs, and their graphs for given arguments."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riselang.frontends.onnx.element_types import element_of_type, onnx_package, type_name
+from riselang.frontends.onnx.importer import Importer, domain_of, load_ops
+from riselang.frontends.onnx.primitives.graph import Array, Graph, Shape, Value
+from riselang.frontends.stablehlo.model.argument_names import argument_names
+from riselang.native.mlir.stablehlo_graph import GraphFunction
+from riselang.support.errors import LimitationError, UserError
+
+FRONT_END = "from_onnx"
+OLDEST_OPSET = 7
+
+
+@dataclass(frozen=True)
+class InputType:
+    """The type of an input of a model."""
+
+    name: str
+    element: str
+    shape: tuple[int | str | None, ...] | None
+    """Lengths, or names of dynamic ones; None if even the rank is not known."""
+    small_type: str = ""
+    form: str = "tensor"
+    """`tensor`, `sequence` or `optional`."""
+
+    @property
+    def is_static(self) -> bool:
+        return self.shape is not None and all(isinstance(each, int) for each in self.shape)
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return self.element
+        return ".".join([*(str(each or "?") for each in self.shape), self.element])
+
+
+def load_proto(source: str | Path | bytes | Any) -> Any:
+    """Return the model in a file or in bytes, with all its weights."""
+    onnx = onnx_package()
+    try:
+        if isinstance(source, bytes):
+            proto = onnx.load_model_from_string(source)
+        elif isinstance(source, str | Path):
+            proto = onnx.load(str(source))
+        elif hasattr(source, "SerializeToString"):
+            proto = source
+        else:
+            raise UserError(
+                f"{FRONT_END}: expected a path, bytes or an onnx.ModelProto, "
+                f"found {type(source).__name__}"
+            )
+    except OSError as error:
+        raise UserError(f"{source} cannot be read: {error.strerror or error}") from None
+    except UserError:
+        raise
+    except Exception as error:
+        # The parsers of the file formats raise errors without a common base class.
+        raise UserError(f"this is not an ONNX model: {error}") from None
+    external = onnx.TensorProto.EXTERNAL
+    if any(each.data_location == external for each in proto.graph.initializer):
+        raise UserError(f"{FRONT_END}: the weights are in another file; pass the path of the model")
+    if not proto.graph.node and not proto.graph.output:
+        raise UserError(f"{FRONT_END}: the model is empty")
+    return proto
+
+
+def input_types(proto: Any) -> list[InputType]:
+    """Return the types of the inputs of a model without default values."""
+    known = {each.name for each in proto.graph.initializer}
+    given = [each for each in proto.graph.input if each.name not in known]
+    names = argument_names([each.name for each in given])
+    return [_input_type(each.type, name) for each, name in zip(given, names, strict=True)]
+
+
+def _input_type(type: Any, name: str) -> InputType:
+    form = type.WhichOneof("value")
+    if form == "optional_type":
+        inner = _input_type(type.optional_type.elem_type, name)
+        return InputType(name, inner.element, None, inner.small_type, "optional")
+    if form == "sequence_type":
+        inner = _input_type(type.sequence_type.elem_type, name)
+        return InputType(name, inner.element, None, inner.small_type, "sequence")
+    if form != "tensor_type":
+        raise LimitationError(f"{FRONT_END}: the input {name!r} is a {form}, not a tensor")
+    try:
+        element, small_type = element_of_type(type_name(type.tensor_type.elem_type))
+    except LimitationError as error:
+        raise LimitationError(f"{FRONT_END}: the input {name!r}: {error.message}") from None
+    if not type.tensor_type.HasField("shape"):
+        return InputType(name, element, None, small_type)
+    lengths: list[int | str | None] = []
+    for each in type.tensor_type.shape.dim:
+        is_known = each.WhichOneof("value") == "dim_value"
+        lengths.append(each.dim_value if is_known else each.dim_param or None)
+    return InputType(name, element, tuple(lengths), small_type)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A result: the number of a value of the program, or a known array."""
+
+    position: int = -1
+    array: Array | None = None
+    small_type: str = ""
+
+
+@dataclass(frozen=True)
+class ConvertedGraph:
+    """A model for given arguments."""
+
+    function: GraphFunction
+    results: Sequence[Any]
+    """A tree of leaves: lists are sequences, None is an optional without an element."""
+
+
+Argument = Any
+"""A shape, an array whose value is known, a list of them, or None."""
+
+
+def convert_graph(
+    proto: Any, types: Sequence[InputType], arguments: Sequence[Argument]
+) -> ConvertedGraph:
+    """Convert a model; raises `UnknownValueError` if it depends on the value of an input."""
+    load_ops()
+    opsets = {domain_of(each): each.version for each in proto.opset_import}
+    _check_opset(opsets)
+    graph = Graph()
+    functions = {(domain_of(each), each.name): each for each in proto.functions}
+    importer = Importer(graph, opsets, functions, {})
+    known = {each.name for each in proto.graph.initializer}
+    given = [each.name for each in proto.graph.input if each.name not in known]
+    parameters: list[Value] = []
+
+    def make(type: InputType, argument: Argument) -> Any:
+        if argument is None:
+            return None
+        if isinstance(argument, list):
+            parts: list[Any] = argument
+            return [make(type, each) for each in parts]
+        if isinstance(argument, np.ndarray):
+            value = graph.constant(argument, type.element)
+        else:
+            name = type.name if type.form == "tensor" else f"{type.name}_{len(parameters)}"
+            shape: Shape = tuple(argument)
+            value = graph.argument(name, (shape, type.element), frozenset([type.name]))
+            parameters.append(value)
+        value.small_type = type.small_type
+        return value
+
+    for name, type, argument in zip(given, types, arguments, strict=True):
+        importer.scope[name] = make(type, argument)
+    outputs = importer.run_graph(proto.graph)
+    results: list[Value] = []
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, list):
+            parts: list[Any] = value
+            return [leaf(each) for each in parts]
+        if value is None:
+            return None
+        if value.array is not None:
+            return Leaf(array=value.array, small_type=value.small_type)
+        results.append(value)
+        return Leaf(len(results) - 1, small_type=value.small_type)
+
+    tree = [leaf(each) for each in outputs]
+    name = proto.graph.name if proto.graph.name.isidentifier() else "main"
+    function = GraphFunction(name, graph.finish(parameters, results), (), None)
+    return ConvertedGraph(function, tree)
+
+
+def _check_opset(opsets: Mapping[str, int]) -> None:
+    version = opsets.get("", OLDEST_OPSET)
+    if version < OLDEST_OPSET:
+        raise LimitationError(
+            f"{FRONT_END}: the model has the op set {version}, but the oldest supported one is "
+            f"{OLDEST_OPSET}; convert it with onnx.version_converter"
+        )
+    newest = importlib.import_module("onnx.defs").onnx_opset_version()
+    if version > newest:
+        raise LimitationError(
+            f"{FRONT_END}: the model has the op set {version}, but the installed onnx package "
+            f"knows {newest}; install a newer one"
+        )
