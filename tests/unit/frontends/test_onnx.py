@@ -169,9 +169,9 @@ def test_small_types_have_their_dtypes_outside() -> None:
             "the input 'x': string elements are not supported",
         ),
         (
-            model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [3])],
+            model([helper.make_node("Add", ["x", "x"], ["y"])], [tensor("x", [3])],
                   [tensor("y", None)], opset=6),
-            "the model has the op set 6, but the oldest supported one is 7",
+            "the model has the op set 6, but the oldest supported one of the op Add is 7",
         ),
     ],
 )  # fmt: skip

@@ -272,4 +272,4 @@ READS_SMALL_TYPES = (
 
 
 def _as_list(results: Any) -> list[Input]:
-    return list(results) if isinstance(results, list | tuple) else [results]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return list(results) if isinstance(results, list | tuple) else [results]

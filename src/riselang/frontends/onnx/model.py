@@ -170,7 +170,7 @@ class OnnxModel:
             return _Program(None, converted.results)
         origin = replace(self.origin, types=(str(key),))
         body = ModelBody(origin, self.backend, self.options, self.strategy)
-        return _Program(Model(body.with_graph(converted.function)), converted.results)
+        return _Program(Model(_lowered(body, converted.function)), converted.results)
 
     def save(self, path: str | Path) -> None:
         """Write a file with the model and the bound arguments, which `rl.load_model` reads."""
@@ -179,6 +179,17 @@ class OnnxModel:
     def __repr__(self) -> str:
         shown = ", ".join(f"{each.name} : {each}" for each in self.types if each.name in self.names)
         return f"<model ({shown})>"
+
+
+def _lowered(body: ModelBody, function: GraphFunction) -> ModelBody:
+    """Lower a graph to patterns; errors name the node that an op comes from."""
+    try:
+        return body.with_graph(function)
+    except LimitationError as error:
+        label = getattr(getattr(error, "op", None), "label", "")
+        if not label:
+            raise
+        raise LimitationError(f"the op {label} is not supported here: {error.message}") from None
 
 
 def _unknown_value() -> LimitationError:
@@ -304,7 +315,7 @@ def make_onnx_model(
         return model
     if any(each.small_type for each in types) or not types or not _is_plain(converted):
         return model
-    return Model(body.with_graph(converted.function))
+    return Model(_lowered(body, converted.function))
 
 
 def read_graph(origin: ModelOrigin) -> GraphFunction:

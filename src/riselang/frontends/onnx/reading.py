@@ -132,7 +132,7 @@ def convert_graph(
     """Convert a model; raises `UnknownValueError` if it depends on the value of an input."""
     load_ops()
     opsets = {domain_of(each): each.version for each in proto.opset_import}
-    _check_opset(opsets)
+    _check_opset(opsets, proto.graph)
     graph = Graph()
     functions = {(domain_of(each), each.name): each for each in proto.functions}
     importer = Importer(graph, opsets, functions, {})
@@ -178,12 +178,13 @@ def convert_graph(
     return ConvertedGraph(function, tree)
 
 
-def _check_opset(opsets: Mapping[str, int]) -> None:
+def _check_opset(opsets: Mapping[str, int], graph: Any) -> None:
     version = opsets.get("", OLDEST_OPSET)
-    if version < OLDEST_OPSET:
+    changed = _ops_changed_since(version, graph) if version < OLDEST_OPSET else []
+    if changed:
         raise LimitationError(
-            f"{FRONT_END}: the model has the op set {version}, but the oldest supported one is "
-            f"{OLDEST_OPSET}; convert it with onnx.version_converter"
+            f"{FRONT_END}: the model has the op set {version}, but the oldest supported one of the "
+            f"op {changed[0]} is {OLDEST_OPSET}; convert it with onnx.version_converter"
         )
     newest = importlib.import_module("onnx.defs").onnx_opset_version()
     if version > newest:
@@ -191,3 +192,18 @@ def _check_opset(opsets: Mapping[str, int]) -> None:
             f"{FRONT_END}: the model has the op set {version}, but the installed onnx package "
             f"knows {newest}; install a newer one"
         )
+
+
+def _ops_changed_since(version: int, graph: Any) -> list[str]:
+    """Return the ops of a graph that the oldest op set defines otherwise than an older one."""
+    defs = importlib.import_module("onnx.defs")
+    changed: list[str] = []
+    for op in sorted({each.op_type for each in graph.node}):
+        try:
+            old, new = (defs.get_schema(op, each, "") for each in (version, OLDEST_OPSET))
+        except defs.SchemaError:
+            changed.append(op)
+            continue
+        if old.since_version != new.since_version:
+            changed.append(op)
+    return changed

@@ -64,7 +64,7 @@ class Node:
         found = self.inputs[position] if position < len(self.inputs) else None
         if not isinstance(found, list):
             raise LimitationError(f"the input {position} is not a sequence")
-        return list(found)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return list(found)
 
     @property
     def values(self) -> list[Value]:
