@@ -170,8 +170,8 @@ def test_small_types_have_their_dtypes_outside() -> None:
         ),
         (
             model([helper.make_node("Add", ["x", "x"], ["y"])], [tensor("x", [3])],
-                  [tensor("y", None)], opset=6),
-            "the model has the op set 6, but the oldest supported one of the op Add is 7",
+                  [tensor("y", None)], opset=5),
+            "the model has the op set 5, but the oldest supported one of the op Add is 6",
         ),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.errors import LimitationError, UserError
 
 FRONT_END = "from_onnx"
-OLDEST_OPSET = 7
+OLDEST_OPSET = 6
 
 
 @dataclass(frozen=True)

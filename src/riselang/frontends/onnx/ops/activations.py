@@ -22,7 +22,7 @@ from riselang.frontends.onnx.primitives.elementwise import (
 )
 from riselang.frontends.onnx.primitives.graph import Value
 from riselang.frontends.onnx.primitives.reductions import index_of_extreme, reduce, sum_of
-from riselang.frontends.onnx.primitives.shapes import expand_dims, iota, reshape
+from riselang.frontends.onnx.primitives.shapes import broadcast_in_dim, expand_dims, iota, reshape
 from riselang.frontends.onnx.registry import Node, converts
 
 
@@ -47,6 +47,8 @@ def leaky_relu(x: Value, alpha: float) -> Value:
 @converts("PRelu", summary=MAP)
 def _p_relu(node: Node) -> Value:
     x, slope = node[0], node[1]
+    if node.version < 7 and slope.size > 1:
+        slope = broadcast_in_dim(slope, x.shape, [1])
     return select(compare("LT", x, 0), multiply(x, slope), x)
 
 

@@ -96,23 +96,14 @@ def round_to_small(x: Value, form: SmallFloat, saturate: bool) -> Value:
     overflow: Any = float("inf") if form.has_infinity else float("nan")
     if saturate or not form.has_nan:
         found = select(too_large, limit, found)
-        if form.has_nan and not form.has_infinity:
-            pass
     else:
         beyond = multiply(unary("sign", x), overflow)
         found = select(too_large, beyond, found)
-    if form.has_nan:
-        found = select(is_nan(x), x, found)
-    else:
-        found = select(is_nan(x), limit_of_nan(x, form), found)
+    found = select(is_nan(x), x, found) if form.has_nan else select(is_nan(x), -0.0, found)
     if form.bias in (8, 16) and not form.has_infinity:
         # These types have no negative zero.
         found = select(compare("EQ", found, 0), 0, found)
     return found
-
-
-def limit_of_nan(x: Value, form: SmallFloat) -> Value:
-    return x.graph.full(form.greatest, (), "f32")
 
 
 def both_bits(x: Value, mask: int) -> Value:

@@ -31,6 +31,7 @@ from riselang.frontends.onnx.primitives.elementwise import (
     unary,
 )
 from riselang.frontends.onnx.primitives.graph import Value
+from riselang.frontends.onnx.primitives.shapes import reshape
 from riselang.frontends.onnx.registry import Conversion, Node, converts, register_table
 from riselang.support.errors import LimitationError
 
@@ -84,8 +85,18 @@ def _reciprocal(node: Node) -> Value:
     return divide(1, node[0])
 
 
+def operands(node: Node) -> tuple[Value, Value]:
+    """Return two operands; before op set 7, an attribute says where the second one is."""
+    left, right = node[0], node[1]
+    axis = node.attributes.get("axis") if node.version < 7 else None
+    if axis is None or not node.integer("broadcast", 0):
+        return left, right
+    missing = left.rank - left.axis(int(axis)) - right.rank
+    return left, reshape(right, (*right.shape, *[1] * missing))
+
+
 def _binary(name: str) -> Conversion:
-    return lambda node: binary(name, node[0], node[1])
+    return lambda node: binary(name, *operands(node))
 
 
 BINARY: Mapping[str, str] = {
@@ -96,7 +107,7 @@ register_table(BINARY, _binary, MAP)
 
 
 def _compare(direction: str) -> Conversion:
-    return lambda node: compare(direction, node[0], node[1])
+    return lambda node: compare(direction, *operands(node))
 
 
 register_table(
@@ -142,7 +153,7 @@ def _remainder(node: Node, left: Value, right: Value) -> Value:
 
 @converts("Pow", summary=MAP)
 def _pow(node: Node) -> Value:
-    base, exponent = node[0], node[1]
+    base, exponent = operands(node)
     if exponent.array is not None and exponent.size == 1 and base.type.is_float:
         found = _small_power(base, float(exponent.array.reshape(-1)[0]), exponent)
         if found is not None:
