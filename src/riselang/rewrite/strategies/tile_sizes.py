@@ -136,7 +136,8 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
         is_packed = ceil_div(shape.rows, rows) >= MIN_PACKED_TILES
         # Rows that are not packed are not contiguous, so no vector contains elements of two rows.
         loads_rows_in_vectors = is_packed and can_load_rows_in_vectors(rows, lanes, machine)
-        divides = "depth" not in shape.symbolic and shape.depth % lanes == 0
+        # Columns that are known only at run time and do not fill a square are copied one by one.
+        divides = "depth" in shape.symbolic or shape.depth % lanes == 0
         is_transposed = lanes > 1 and rows % lanes == 0 and divides
         for vectors in range(1, min(MAX_VECTORS, ceil_div(shape.columns, lanes)) + 1):
             if register_count(rows, vectors, lanes, machine) > machine.registers:
