@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
 )
 from riselang.rewrite.traversals import top_down
 from riselang.support.errors import UserError
+from riselang.support.machine import assume_machine, this_machine
 from riselang.term.nodes import Term
 from support.pairwise import combined
 
@@ -182,3 +185,11 @@ def test_few_rows_with_contiguous_columns() -> None:
     )
     assert [each.description for each in few] == ["64 reductions of 64 elements"]
     assert [each.description for each in more] == ["matrix multiplication of 8 x 64 by 64 x 64"]
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_columns_of_unknown_number_are_divided_only_among_threads(cores: int) -> None:
+    term = parse_term("fun((a : N.M.f32), a |> transpose |> map(reduce(add, 0.0)))")
+    with assume_machine(replace(this_machine(), cores=cores)):
+        (computation,) = recognized_computations(term, Setting("contract"))
+    assert ("parallel" in computation.schedule) == (cores > 1)

@@ -172,6 +172,8 @@ def _column_reductions(shape: MatmulShape, elements: Nat) -> tuple[str, Strategy
         for threads in ("in parallel", "on one thread")
     }
     description = f"{ROWS_AT_ONCE} elements of each at a time"
+    if this_machine().cores == 1:
+        return f"{description}, on one thread", schedules["on one thread"]
     if not elements.is_constant:
         strategy = by_size(str(elements), MIN_PARALLEL_PRODUCTS, *schedules.values())
         return f"{description}, in parallel if there are many", strategy
