@@ -38,7 +38,7 @@ VALUES = range(8)
 """What the parameters of rules are given, whether that fits or not."""
 TAKES_ANY = (
     "circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "pad_map", "pad_accumulating",
-    "pad_map_with_zeros", "pad_accumulating_with_zeros", "version_by_size",
+    "pad_map_with_zeros", "pad_both_with_zeros", "pad_accumulating_with_zeros", "version_by_size",
 )  # fmt: skip
 """Rules whose parameter only says how much memory there is, or which version runs."""
 

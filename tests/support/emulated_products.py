@@ -6,6 +6,7 @@ import re
 
 from riselang.lowering.gpu.tensor_products import TensorProduct, TileOperand
 from riselang.native.llvm.ir_writer import IrWriter
+from riselang.native.llvm.product_writer import function_parameters
 
 STORED = {"bf16": "i16", "f16": "half", "f32": "float", "i8": "i8"}
 
@@ -26,13 +27,6 @@ class _Writer(IrWriter):
     def function(self) -> str:
         product = self.product
         type, count = product.accumulator, product.registers
-        coordinates = [
-            f"i32 %{name}{number}"
-            for name, operand in (("r", product.rows), ("c", product.columns))
-            for number in range(len(operand.shape))
-        ]
-        parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread", "i32 %round",
-                      f"{type} %init"]  # fmt: skip
         self.label("entry")
         sums = self.let(f"alloca [{count} x {type}]")
         warp, lane = self.let("udiv i32 %thread, 32"), self.let("urem i32 %thread, 32")
@@ -65,7 +59,8 @@ class _Writer(IrWriter):
         self.label("end")
         result = self.let(f"load <{count} x {type}>, ptr {sums}, align 4")
         self.emit(f"ret <{count} x {type}> {result}")
-        header = f"define <{count} x {type}> @{product.name}({', '.join(parameters)}) {{"
+        parameters = ", ".join(function_parameters(product))
+        header = f"define <{count} x {type}> @{product.name}({parameters}) {{"
         return "\n".join([header, *self.lines, "}", ""])
 
     def _position(self, warp: str, lane: str) -> tuple[str, str]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from riselang.lowering.gpu.tensor_products import WARP_SIZE, TensorProduct, TileOperand
-from riselang.native.llvm.ir_writer import ATTRIBUTES, IrWriter
+from riselang.native.llvm.ir_writer import ATTRIBUTES
+from riselang.native.llvm.product_writer import ProductWriter
 
 PART_BYTES = 16
 """The bytes of an asynchronous copy, and of a row of a matrix that `ldmatrix` loads."""
-INSTRUCTION_BYTES = 32
-"""The bytes of a row that one instruction multiplies."""
 TYPES = {
     "bf16": "f32.bf16.bf16.f32",
     "f16": "f32.f16.f16.f32",
@@ -43,11 +42,9 @@ class _Layout:
         return self.parts * PART_BYTES
 
 
-class _MmaWriter(IrWriter):
+class _MmaWriter(ProductWriter):
     def __init__(self, product: TensorProduct, tiles: str):
-        super().__init__()
-        self.product = product
-        self.tiles = f"ptrtoint (ptr addrspace(3) @{tiles} to i32)"
+        super().__init__(product, tiles)
         self.rows = self._layout(product.rows, product.row_count)
         self.columns = self._layout(product.columns, product.column_count)
         self.row_bytes = self.rows.lines * self.rows.line_bytes
@@ -62,29 +59,18 @@ class _MmaWriter(IrWriter):
     def steps(self) -> int:
         return self.product.depth // self.product.step
 
-    def function(self) -> str:
-        product = self.product
-        type = f"<{product.registers} x {product.accumulator}>"
-        coordinates = [
-            f"i32 %{name}{number}"
-            for name, operand in (("r", product.rows), ("c", product.columns))
-            for number in range(len(operand.shape))
-        ]
-        parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread",
-                      "i32 %round", f"{product.accumulator} %init"]  # fmt: skip
+    def write_body(self) -> None:
         self.label("entry")
         self.asm("bar.sync 0;")
         copies = [
             *self._copies("rows", "r", self.rows, 0),
             *self._copies("columns", "c", self.columns, self.row_bytes),
         ]
-        for stage in range(product.stages - 1):
+        for stage in range(self.product.stages - 1):
             if stage < self.steps:
                 self._copy_step(copies, str(stage), str(stage))
             self.asm("cp.async.commit_group;")
         self._multiply_steps(copies)
-        header = f"define internal {type} @{product.name}({', '.join(parameters)}) alwaysinline {{"
-        return "\n".join([header, *self.lines, "}", ""])
 
     # Copies
 
@@ -135,7 +121,7 @@ class _MmaWriter(IrWriter):
         return self.let(f"add i32 {line_offset}, {part_offset}")
 
     def _copy_step(self, copies: list[tuple[str, str, int]], step: str, stage: str) -> None:
-        start = self._stage_address(stage)
+        start = self.stage_address(stage)
         wide = self.let(f"zext i32 {step} to i64")
         for source, target, distance in copies:
             offset = self.let(f"mul i64 {wide}, {distance}")
@@ -145,15 +131,10 @@ class _MmaWriter(IrWriter):
             self.asm("cp.async.cg.shared.global [$0], [$1], 16;",
                      [f"i32 {shared}", f"ptr addrspace(1) {near}"], "rl")  # fmt: skip
 
-    def _stage_address(self, stage: str) -> str:
-        offset = self.let(f"mul i32 {stage}, {self.product.stage_bytes}")
-        return self.let(f"add i32 {self.tiles}, {offset}")
-
     # Products
 
     def _multiply_steps(self, copies: list[tuple[str, str, int]]) -> None:
-        product = self.product
-        count, type, stages = product.registers, product.accumulator, product.stages
+        stages = self.product.stages
         warp, lane = self.let("udiv i32 %thread, 32"), self.let("and i32 %thread, 31")
         first_row, first_column = self._first_positions(warp)
         self.jump("start")
@@ -161,7 +142,7 @@ class _MmaWriter(IrWriter):
         self.jump("multiply")
         self.label("multiply")
         phi_position = len(self.lines)
-        sums = [f"%sum{number}" for number in range(count)]
+        sums = [f"%sum{number}" for number in range(self.product.registers)]
         self.asm(f"cp.async.wait_group {stages - 2};")
         self.asm("bar.sync 0;")
         ahead = self.let(f"add i32 %number, {stages - 1}")
@@ -173,9 +154,9 @@ class _MmaWriter(IrWriter):
         self.jump("copied")
         self.label("copied")
         self.asm("cp.async.commit_group;")
-        start = self._stage_address("%stage")
+        start = self.stage_address("%stage")
         results = sums
-        for part in range(product.step * product.element_bytes // INSTRUCTION_BYTES):
+        for part in range(self.instructions):
             results = self._multiply_part(start, part, lane, first_row, first_column, results)
         following = self.let("add i32 %number, 1")
         next_stage = self.let(f"urem i32 {following}, {stages}")
@@ -183,19 +164,11 @@ class _MmaWriter(IrWriter):
         self.branch(more, "multiply", "finish")
         values = [
             ("%number", "i32", "0", following), ("%stage", "i32", "0", next_stage),
-            *((name, type, "%init", result) for name, result in zip(sums, results, strict=True)),
+            *self.sum_phis(sums, results),
         ]  # fmt: skip
-        self.lines[phi_position:phi_position] = [
-            f"  {name} = phi {kind} [ {begin}, %start ], [ {next_value}, %copied ]"
-            for name, kind, begin, next_value in values
-        ]
+        self.add_phis(phi_position, values, "start", "copied")
         self.label("finish")
-        vector = "poison"
-        for number, value in enumerate(results):
-            vector = self.let(
-                f"insertelement <{count} x {type}> {vector}, {type} {value}, i32 {number}"
-            )
-        self.emit(f"ret <{count} x {type}> {vector}")
+        self.return_sums(results)
 
     def _first_positions(self, warp: str) -> tuple[str, str]:
         """Return the first row and the first column of a warp."""
@@ -265,17 +238,10 @@ class _MmaWriter(IrWriter):
         return [self.let(f"extractvalue {struct} {result}, {number}") for number in range(4)]
 
     def _multiply(self, rows: list[str], columns: list[str], sums: list[str]) -> list[str]:
-        product = self.product
-        type = product.accumulator
-        kind = "r" if type == "i32" else "f"
-        depth = INSTRUCTION_BYTES // product.element_bytes
-        struct = "{ " + ", ".join([type] * 4) + " }"
-        operands = [f"i32 {each}" for each in (*rows, *columns)]
-        operands += [f"{type} {each}" for each in sums]
-        constraints = ",".join([f"={kind}"] * 4 + ["r"] * 6 + [str(number) for number in range(4)])
-        result = self.let(
-            f'call {struct} asm "mma.sync.aligned.m16n8k{depth}.row.col.{TYPES[product.element]} '
-            '{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$0, $1, $2, $3};", '
-            f'"{constraints}"({", ".join(operands)}) {ATTRIBUTES}'
+        text = (
+            f"mma.sync.aligned.m16n8k{self.instruction_depth}.row.col."
+            f"{TYPES[self.product.element]} "
+            "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$0, $1, $2, $3};"
         )
-        return [self.let(f"extractvalue {struct} {result}, {number}") for number in range(4)]
+        operands = [f"i32 {each}" for each in (*rows, *columns)]
+        return self.asm_sums(text, sums, operands, "rrrrrr", is_volatile=False)

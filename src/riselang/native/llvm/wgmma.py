@@ -14,7 +14,7 @@ from riselang.lowering.gpu.tensor_products import (
     TensorProduct,
     TileOperand,
 )
-from riselang.native.llvm.ir_writer import ATTRIBUTES, IrWriter
+from riselang.native.llvm.product_writer import INSTRUCTION_BYTES, ProductWriter, shared_address
 
 GROUP_ROWS, GROUP_WARPS = 64, 4
 """The rows and the warps of a warp group."""
@@ -22,8 +22,6 @@ ATOM_BYTES = 8 * SWIZZLE_BYTES
 """The bytes of the smallest part of a tile: eight rows."""
 SWIZZLED = 1 << 62
 """The mark of the permuted layout in a matrix descriptor."""
-INSTRUCTION_BYTES = 32
-"""The bytes of a row that one instruction multiplies."""
 TYPES = {"bf16": "f32.bf16.bf16", "f16": "f32.f16.f16", "f32": "f32.tf32.tf32", "i8": "s32.s8.s8"}
 
 
@@ -43,40 +41,27 @@ def wgmma_function(product: TensorProduct, tiles: str, barriers: str) -> str:
     return _WgmmaWriter(product, tiles, barriers).function()
 
 
-class _WgmmaWriter(IrWriter):
+class _WgmmaWriter(ProductWriter):
     def __init__(self, product: TensorProduct, tiles: str, barriers: str):
-        super().__init__()
-        self.product = product
+        super().__init__(product, tiles)
         self.row_bytes = product.row_count * SWIZZLE_BYTES
         self.first_stage = self.first_parity = "0"
         """The stage and the parity of its barriers for the first step of this tile."""
-        self.tiles = f"ptrtoint (ptr addrspace(3) @{tiles} to i32)"
-        self.barriers = f"ptrtoint (ptr addrspace(3) @{barriers} to i32)"
+        self.barriers = shared_address(barriers)
 
     @property
     def steps(self) -> int:
         """The number of steps; after the end of a row, the copy engine stores zeros."""
         return -(-self.product.depth // self.product.step)
 
-    def function(self) -> str:
-        product = self.product
-        type = f"<{product.registers} x {product.accumulator}>"
-        coordinates = [
-            f"i32 %{name}{number}"
-            for name, operand in (("r", product.rows), ("c", product.columns))
-            for number in range(len(operand.shape))
-        ]
-        parameters = ["ptr %rows", "ptr %columns", *coordinates, "i32 %thread",
-                      "i32 %round", f"{product.accumulator} %init"]  # fmt: skip
+    def write_body(self) -> None:
         self.label("entry")
         self._initialize()
         warp = self.let("udiv i32 %thread, 32")
-        is_producer = self.let(f"icmp eq i32 {warp}, {product.warps}")
+        is_producer = self.let(f"icmp eq i32 {warp}, {self.product.warps}")
         self.branch(is_producer, "producer", "consumer")
         self._produce()
         self._consume(warp)
-        header = f"define internal {type} @{product.name}({', '.join(parameters)}) alwaysinline {{"
-        return "\n".join([header, *self.lines, "}", ""])
 
     def _initialize(self) -> None:
         """Initialize the barriers before the first tile."""
@@ -123,10 +108,6 @@ class _WgmmaWriter(IrWriter):
             self.let(f"select i1 {wraps}, i32 {flipped}, i32 {parity}"),
         )
 
-    def _stage_address(self, stage: str) -> str:
-        offset = self.let(f"mul i32 {stage}, {self.product.stage_bytes}")
-        return self.let(f"add i32 {self.tiles}, {offset}")
-
     # The warp that copies
 
     def _produce(self) -> None:
@@ -144,7 +125,7 @@ class _WgmmaWriter(IrWriter):
         self._wait(empty, parity)
         self.asm("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
                  [f"i32 {full}", f"i32 {self.product.stage_bytes}"], "rr")  # fmt: skip
-        address = self._stage_address(stage)
+        address = self.stage_address(stage)
         self._copy_operand("rows", "r", self.product.rows, self.product.row_count,
                            address, full, step)  # fmt: skip
         columns = self.let(f"add i32 {address}, {self.row_bytes}")
@@ -155,17 +136,13 @@ class _WgmmaWriter(IrWriter):
         more = self.let(f"icmp ult i32 {next_step}, {self.steps}")
         self.branch(more, "copy_step", "copied")
         values = (
-            (step, "0", next_step),
-            (stage, self.first_stage, next_stage),
-            (parity, free_parity, next_parity),
+            (step, "i32", "0", next_step),
+            (stage, "i32", self.first_stage, next_stage),
+            (parity, "i32", free_parity, next_parity),
         )
-        self.lines[phi_position:phi_position] = [
-            f"  {name} = phi i32 [ {start}, %copy ], [ {following}, %copy_step ]"
-            for name, start, following in values
-        ]
+        self.add_phis(phi_position, values, "copy", "copy_step")
         self.label("copied")
-        type = f"<{self.product.registers} x {self.product.accumulator}>"
-        self.emit(f"ret {type} zeroinitializer")
+        self.emit(f"ret {self.result_type} zeroinitializer")
 
     def _copy_operand(
         self, name: str, prefix: str, operand: TileOperand, count: int,
@@ -199,7 +176,6 @@ class _WgmmaWriter(IrWriter):
 
     def _consume(self, warp: str) -> None:
         product = self.product
-        count, type = product.registers, product.accumulator
         self.label("consumer")
         group = self.let(f"udiv i32 {warp}, {GROUP_WARPS}")
         thread = self.let(f"and i32 %thread, {GROUP_WARPS * WARP_SIZE - 1}")
@@ -209,7 +185,7 @@ class _WgmmaWriter(IrWriter):
         self.label("multiply")
         step, stage, parity, last = "%number", "%stage", "%parity", "%last_stage"
         phi_position = len(self.lines)
-        sums = [f"%sum{number}" for number in range(count)]
+        sums = [f"%sum{number}" for number in range(product.registers)]
         self._wait(self._barrier(stage, 0), parity)
         offset = self.let(f"mul i32 {stage}, {product.stage_bytes}")
         rows = self.let(f"add i32 {first}, {offset}")
@@ -219,7 +195,7 @@ class _WgmmaWriter(IrWriter):
         column_descriptor = self._descriptor(columns, product.columns)
         self.asm("wgmma.fence.sync.aligned;")
         results = sums
-        for part in range(product.step * product.element_bytes // INSTRUCTION_BYTES):
+        for part in range(self.instructions):
             results = self._multiply(part, row_descriptor, column_descriptor, results)
         self.asm("wgmma.commit_group.sync.aligned;")
         self.asm("wgmma.wait_group.sync.aligned 1;")
@@ -231,12 +207,9 @@ class _WgmmaWriter(IrWriter):
         values = [
             (step, "i32", "0", next_step), (stage, "i32", self.first_stage, next_stage),
             (parity, "i32", self.first_parity, next_parity), (last, "i32", "0", stage),
-            *((name, type, "%init", result) for name, result in zip(sums, results, strict=True)),
+            *self.sum_phis(sums, results),
         ]  # fmt: skip
-        self.lines[phi_position:phi_position] = [
-            f"  {name} = phi {kind} [ {start}, %consumer ], [ {following}, %released ]"
-            for name, kind, start, following in values
-        ]
+        self.add_phis(phi_position, values, "consumer", "released")
         self.label("finish")
         self._finish(results, stage, is_first)
 
@@ -256,29 +229,10 @@ class _WgmmaWriter(IrWriter):
         self.label(end)
 
     def _finish(self, results: list[str], stage: str, is_first: str) -> None:
-        """Wait for the sums, and return them."""
-        type, count = self.product.accumulator, len(results)
-        sums = self._waited(results)
+        """Wait for the sums, and return them: values that depend on the wait."""
+        sums = self.asm_sums("wgmma.wait_group.sync.aligned 0;", results, touches_memory=True)
         self._release_if(is_first, stage, "release_last", "return")
-        vector = "poison"
-        for number, value in enumerate(sums):
-            vector = self.let(
-                f"insertelement <{count} x {type}> {vector}, {type} {value}, i32 {number}"
-            )
-        self.emit(f"ret <{count} x {type}> {vector}")
-
-    def _waited(self, results: list[str]) -> list[str]:
-        """Return the sums after all products: values that depend on the wait."""
-        count, type = len(results), self.product.accumulator
-        kind = "r" if type == "i32" else "f"
-        constraints = ",".join([f"={kind}"] * count + [str(n) for n in range(count)])
-        struct = "{ " + ", ".join([type] * count) + " }"
-        operands = ", ".join(f"{type} {value}" for value in results)
-        result = self.let(
-            f'call {struct} asm sideeffect "wgmma.wait_group.sync.aligned 0;", '
-            f'"{constraints},~{{memory}}"({operands}) {ATTRIBUTES}'
-        )
-        return [self.let(f"extractvalue {struct} {result}, {n}") for n in range(count)]
+        self.return_sums(sums)
 
     def _address_of_group(self, group: str) -> str:
         """Return the address of the rows of a warp group in the first stage."""
@@ -300,15 +254,14 @@ class _WgmmaWriter(IrWriter):
         return self.let(f"or i64 {wide}, {constant}")
 
     def _multiply(self, part: int, rows: str, columns: str, sums: list[str]) -> list[str]:
-        product = self.product
-        depth = INSTRUCTION_BYTES // product.element_bytes
+        product, depth = self.product, self.instruction_depth
         operands: list[str] = []
         for descriptor, operand in ((rows, product.rows), (columns, product.columns)):
             advance = INSTRUCTION_BYTES if operand.is_depth_major else depth * SWIZZLE_BYTES
             operands.append(self.let(f"add i64 {descriptor}, {part * advance >> 4}"))
-        count, type = len(sums), product.accumulator
+        count = len(sums)
         results = ", ".join(f"${number}" for number in range(count))
-        scales = "p" if type == "i32" else "p, 1, 1"
+        scales = "p" if product.accumulator == "i32" else "p, 1, 1"
         if product.element_bytes == 2:
             majors = (int(not each.is_depth_major) for each in (product.rows, product.columns))
             scales += "".join(f", {major}" for major in majors)
@@ -317,12 +270,4 @@ class _WgmmaWriter(IrWriter):
             f"m64n{product.column_count}k{depth}.{TYPES[product.element]} "
             f"{{{results}}}, ${count}, ${count + 1}, {scales}; }}"
         )
-        kind = "r" if type == "i32" else "f"
-        constraints = [f"={kind}"] * count + ["l", "l"] + [str(n) for n in range(count)]
-        values = [*(f"i64 {each}" for each in operands), *(f"{type} {each}" for each in sums)]
-        struct = "{ " + ", ".join([type] * count) + " }"
-        result = self.let(
-            f'call {struct} asm sideeffect "{text}", "{",".join(constraints)}"'
-            f"({', '.join(values)}) {ATTRIBUTES}"
-        )
-        return [self.let(f"extractvalue {struct} {result}, {n}") for n in range(count)]
+        return self.asm_sums(text, sums, [f"i64 {each}" for each in operands], "ll")
