@@ -201,6 +201,11 @@ def test_other_types_are_multiplied_by_default(
     ptx = kernel(text, float=float).lower().as_text("ptx")
     assert ("wgmma" in ptx) == bool(instruction)
     assert instruction in ptx
+    if not instruction:
+        step = replace(HOPPER_TILES[1], step=32).strategy()
+        any_order = text.replace("s + cast", "add[any](s, cast").replace("(snd(p))", "(snd(p)))")
+        with pytest.raises(UserError, match="round f32 to tf32"):
+            kernel(any_order, top_down(step), float).lower().as_text("kernels")
 
 
 def test_the_order_of_sums_is_kept_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,9 @@ class _TensorTiles(Strategy):
                 'expected products that may be added in any order (float="relaxed" or order="any")'
             )
             return Failure(self, reason, term, closeness=CONDITION)
+        if types[0] == f32 and setting.float != "relaxed":
+            reason = 'tensor cores round f32 to tf32, which only float="relaxed" permits'
+            return Failure(self, reason, term, closeness=CONDITION)
         bytes = _bytes_of_elements(types)
         if not self.tile.fits(*product.sizes, bytes):
             if self.tile.fits_padded(*product.sizes, bytes):
@@ -243,6 +246,8 @@ def _choose_tile(term: Term, setting: Setting, batch: int) -> TensorTile | None:
     operands = (product.rows, product.columns)
     if bytes != SHORT_BYTES and any(map(is_row_major, operands)):
         return None  # only rows and columns that are contiguous are multiplied
+    if types[0] == f32 and setting.float != "relaxed":
+        return None  # f32 is rounded to tf32
     tiles = [tile.with_elements_of(bytes) for tile in TILES.get(setting.tensor_unit, ())]
     fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
     if not fitting and setting.tensor_unit == "wgmma":
