@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from riselang.autodiff.differentiation import forward_term, reverse_term
+from riselang.autodiff.instantiation import normalize_function
 from riselang.dialects.rise.types import f64, uncurry
 from riselang.support.errors import LimitationError
 from riselang.term.nodes import subterms
 from support.checking import check_compiled, inputs_of
-from support.derivatives import Derivatives, has_only_floats, normalized, random_buffers
+from support.derivatives import Derivatives, has_only_floats, random_buffers
 from support.fuzzing import Ran, seeds
 from support.programs import Program, seeded_program
 
@@ -63,5 +64,5 @@ def compiled_derivatives(seed: int) -> list[Program]:
         derivatives = [reverse_term(term, active), forward_term(term, active)]
     except LimitationError:
         return []  # vectors
-    programs = [Program(normalized(each), 1) for each in derivatives]
+    programs = [Program(normalize_function(each), 1) for each in derivatives]
     return [each for each in programs if len(set(subterms(each.term))) <= MAX_SUBTERMS]

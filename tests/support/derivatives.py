@@ -7,28 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riselang.autodiff.building import Builder
 from riselang.autodiff.differentiation import forward_term, reverse_term
-from riselang.autodiff.instantiation import instantiate
+from riselang.autodiff.instantiation import normalize_function
 from riselang.dialects.rise.types import RiseType, index_bounds, is_float, leaves, uncurry
 from riselang.interpreter.evaluate import from_buffers, run_term, to_buffers
-from riselang.term import build
-from riselang.term.finish import finish
 from riselang.term.nodes import Term
 from support.numpy_scalars import Array
 
 STEP = 1e-6
-
-
-def normalized(term: Term) -> Term:
-    """The function as a program that calls it would contain it."""
-    builder = Builder()
-    types, _ = uncurry(term.type)
-    parameters = [build.Variable(type, "x", scope=builder.scope) for type in types]
-    body = instantiate(builder, term, parameters)
-    function = builder.close_function(parameters, body, builder.scope)
-    function.scope = None
-    return finish(function)
 
 
 def run(term: Term, buffers: Sequence[Array]) -> list[Array]:
@@ -104,7 +90,7 @@ class Derivatives:
 
     def run_derivative(self, derivative: Term, directions: Sequence[Array]) -> list[Array]:
         """The derivatives of a term in directions; the results are those of the program."""
-        results = run(normalized(derivative), [*self.values, *directions])
+        results = run(normalize_function(derivative), [*self.values, *directions])
         count = len(self.results)
         for own, other in zip(self.results, results[:count], strict=True):
             assert np.array_equal(own, other, equal_nan=own.dtype.kind == "f")

@@ -20,7 +20,7 @@ from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, check_no_vectors, float_leaves
 from riselang.autodiff.forward import Forward
 from riselang.autodiff.forward_views import tangent_leaves
-from riselang.autodiff.reverse import Reverse
+from riselang.autodiff.reverse import DerivativeStep, Reverse
 from riselang.dialects.rise.types import RiseType, leaves, uncurry
 from riselang.support.recursion import with_deep_stack
 from riselang.term import build
@@ -89,21 +89,29 @@ def reverse_term(term: Term, active: Sequence[bool]) -> Term:
 
 
 @with_deep_stack
-def gradient_term(term: Term, active: Sequence[bool]) -> Term:
+def gradient_term(
+    term: Term, active: Sequence[bool], steps: list[DerivativeStep] | None = None
+) -> Term:
     """Return the function that computes a program and the gradient of the first scalar of its
-    result, a float, as arrays for the floats of the active arguments."""
+    result, a float, as arrays for the floats of the active arguments.
+
+    Each application of a rule is appended to `steps`.
+    """
     program = _Program(term, active)
     program.builder.is_reverse = True
     result = program.run(term)
     one = program.builder.number(1, next(leaf for _, leaf in leaves(program.output)))
     others = [None] * (len(float_leaves(program.output)) - 1)
     seed = nest_of(program.builder, one)
-    return program.close([], [result.node, *_pull_back(program, result, [seed, *others])])
+    parts = _pull_back(program, result, [seed, *others], steps)
+    return program.close([], [result.node, *parts])
 
 
-def _pull_back(program: _Program, result: Entry, leaves: Leaves) -> list[Node]:
+def _pull_back(
+    program: _Program, result: Entry, leaves: Leaves, steps: list[DerivativeStep] | None = None
+) -> list[Node]:
     """Return the cotangents of all floats of the active arguments."""
-    cotangents, reverse = Cotangents(), Reverse(program.builder)
+    cotangents, reverse = Cotangents(), Reverse(program.builder, steps)
     cotangents.add(result, leaves)
     reverse.run(program.record, cotangents)
     parts: list[Node] = []

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import RiseType, uncurry
 from riselang.support.recursion import with_deep_stack
 from riselang.term import build
 from riselang.term.build import Node
+from riselang.term.finish import finish
 from riselang.term.nodes import (
     Apply,
     Bound,
@@ -28,6 +29,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
+    parameter_names,
     spine,
 )
 from riselang.term.size_substitution import apply_dependent
@@ -72,6 +74,21 @@ def instantiate(
     their own become plain values and functions.
     """
     return _Instantiation(builder, keep_marks).apply_to_nodes(function, arguments)
+
+
+def normalize_function(function: Term) -> Term:
+    """Return a closed function in the normal form that `instantiate` builds."""
+    builder = Builder()
+    inputs, _ = uncurry(function.type)
+    names = parameter_names(function)
+    parameters = [
+        build.Variable(type, name, scope=builder.scope)
+        for type, name in zip(inputs, names, strict=True)
+    ]
+    body = instantiate(builder, function, parameters)
+    normalized = builder.close_function(parameters, body, builder.scope)
+    normalized.scope = None
+    return finish(normalized)
 
 
 class _Instantiation:

@@ -7,6 +7,7 @@ run time: the derivative of a loop computes the values of its body again where i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from riselang.autodiff.building import Builder
 from riselang.autodiff.contributions import Contribution, Nest, Sparse, nest_of
@@ -19,7 +20,7 @@ from riselang.autodiff.scalar_derivatives import partials_of, scale
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, TupleType
 from riselang.nat import Nat
-from riselang.support.errors import LimitationError
+from riselang.support.errors import LimitationError, SourceLocation
 from riselang.term import build
 from riselang.term.build import Node
 from riselang.term.nodes import Scalar
@@ -34,6 +35,22 @@ Values = Sequence[tuple[Entry, Sequence[Sequence[Contribution]]]]
 """Contributions to the cotangents of entries, for each of their scalars."""
 Seed = Callable[[Entry], Leaves]
 """Returns the cotangent of the result of an iteration, in the scope of the loop."""
+LOOP_LAW = "the cotangent of each element, from the last to the first"
+OPERATION_LAW = "ct * the partial derivative, for each operand"
+LAWS: Mapping[str, str] = {
+    "map": "zip(xs, ct) |> map(the cotangent of the function)",
+    "generate": "zip(indices, ct) |> map(the cotangent of the function)",
+    "reduce": "the cotangent of a sum is repeated; other functions go from the last element back",
+    "zip": "ct |> unzip", "unzip": "zip(fst(ct), snd(ct))", "tuple": "(fst(ct), snd(ct))",
+    "fst": "(ct, 0)", "snd": "(0, ct)", "split": "ct |> join", "join": "ct |> split",
+    "transpose": "ct |> transpose", "reverse": "ct |> reverse", "toMem": "ct",
+    "take": "ct |> padConst(0, m, 0)", "drop": "ct |> padConst(m, 0, 0)",
+    "concat": "ct |> take, ct |> drop", "padConst": "ct |> drop |> take",
+    "slide": "the sum of all windows that contain an element",
+    "at": "zeros |> scatterWith(add)", "gather": "zeros |> scatterWith(add)",
+    "scatterWith": "ct |> gather", "sort": "ct, permuted back",
+}  # fmt: skip
+"""How the cotangent of an argument is computed from that of the result, by pattern."""
 
 
 def rule(*specs: PatternSpec) -> Callable[[Rule], Rule]:
@@ -45,11 +62,29 @@ def rule(*specs: PatternSpec) -> Callable[[Rule], Rule]:
     return register
 
 
+@dataclass(frozen=True)
+class DerivativeStep:
+    """An application of a rule to a value of the program."""
+
+    name: str
+    """The pattern that computes the value, or the scalar operation."""
+    law: str
+    depth: int
+    """The number of loops around the value."""
+    location: SourceLocation | None
+
+    def __str__(self) -> str:
+        source = f" ({self.location})" if self.location is not None else ""
+        return f"{'  ' * self.depth}{self.name}: {self.law}{source}"
+
+
 class Reverse:
     """Propagates cotangents through records, and builds the nodes that compute them."""
 
-    def __init__(self, builder: Builder):
+    def __init__(self, builder: Builder, steps: list[DerivativeStep] | None = None):
         self.builder = builder
+        self._steps = steps
+        self._depth = 0
         self.nests = Nests(builder)
         self._index_arrays: set[Node] = set()
 
@@ -70,10 +105,23 @@ class Reverse:
                 continue
             with self.builder.at_location(entry.location):
                 leaves = self.totals(contributions)
+                self._add_step(entry)
+                self._depth += 1
                 if isinstance(entry.operation, Scalar):
                     self._propagate_operation(cotangents, entry, entry.operation, leaves)
                 else:
                     self._rule_for(entry)(self, cotangents, entry, leaves)
+                self._depth -= 1
+
+    def _add_step(self, entry: Entry) -> None:
+        if self._steps is None:
+            return
+        is_operation = isinstance(entry.operation, Scalar)
+        name = entry.operation.op if isinstance(entry.operation, Scalar) else ""
+        if entry.spec is not None:
+            name = entry.spec.name
+        law = OPERATION_LAW if is_operation else LAWS.get(name, LOOP_LAW)
+        self._steps.append(DerivativeStep(name, law, self._depth, entry.location))
 
     def totals(self, contributions: Sequence[Sequence[Contribution]]) -> list[Contribution | None]:
         return [self.nests.total(each) if each else None for each in contributions]

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 from riselang.notation.layout import MARK
 from riselang.rewrite.core import Setting
@@ -45,11 +46,26 @@ def _derive_program(options: argparse.Namespace) -> Derivation:
     if options.file is None:
         raise UserError("expected a file with a program, or --replay with a derivation")
     program = _read_program(options, options.float)
+    if options.grad:
+        program = replace(program, term=_derive_gradient(program.term, options))
+        if not options.default and options.strategy is None:
+            return Derivation(program.term, (), program.term, "", program.float)
     if options.default:
         return _derive_default(_contracted_term(program), program.float)
     strategy = select_strategy(options.strategy, options.file)
     with progress(f"deriving from {options.file}"), time_span("rewrite"):
         return derive(_contracted_term(program), strategy, program.float)
+
+
+def _derive_gradient(term: Term, options: argparse.Namespace) -> Term:
+    """Return the program that computes the gradient, and print the steps of the derivative."""
+    from riselang.autodiff.steps import derive_gradient
+
+    with time_span("differentiate"):
+        derivation = derive_gradient(term)
+    if not options.end:
+        print("\n".join(derivation.lines()), end="\n\n")
+    return derivation.end
 
 
 def _derive_default(term: Term, float: str) -> Derivation:

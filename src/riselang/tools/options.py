@@ -99,6 +99,10 @@ def add_derive_options(command: argparse.ArgumentParser) -> None:
     strategy_group.add_argument(
         "--replay", metavar="FILE.json", help="replay the steps of a saved derivation"
     )
+    command.add_argument(
+        "--grad", action="store_true",
+        help="differentiate the program first, and print the rule of each step",
+    )  # fmt: skip
     output_group = command.add_mutually_exclusive_group()
     for flag, summary in (
         ("--summary", "print one line for each step"),

@@ -254,3 +254,21 @@ def test_a_derivation_that_was_changed_is_refused(derive: Command) -> None:
         result = derive("--replay", "changed.json")
         assert result.code == 1
         assert "changed.json: step 1" in result.errors
+
+
+def test_the_steps_of_a_gradient(derive: Command) -> None:
+    result = derive("dot.rise", "--grad", "--float", "strict")
+    lines = result.output.splitlines()
+    steps = lines[: lines.index("")]
+    assert [each.split(":")[0] for each in steps] == [
+        "1. reduce", "2. map", "3.   arith.mulf", "4.   snd", "5.   fst", "6. zip",
+    ]  # fmt: skip
+    assert "(dot.rise:" in steps[0]
+    end = derive("dot.rise", "--grad", "--end", "--float", "strict").output
+    assert end in result.output
+    summary = derive("dot.rise", "--grad", "--strategy", "fuse()", "--summary", "--check")
+    assert "the whole program gives the same values" in summary.output
+    (derive.folder / "twice.rise").write_text("def f = fun((x : 4.f32), x |> map(fun(a, a * a)))")
+    refused = derive("twice.rise", "--grad")
+    assert refused.code == 1
+    assert "a gradient needs a result that is one float" in refused.errors

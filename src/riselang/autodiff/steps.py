@@ -1,0 +1,49 @@
+"""The steps of a derivative: which rule was applied to which part of the program, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from riselang.autodiff.differentiation import gradient_term
+from riselang.autodiff.evaluation import float_leaves
+from riselang.autodiff.instantiation import normalize_function
+from riselang.autodiff.reverse import DerivativeStep
+from riselang.dialects.rise.types import is_float, uncurry
+from riselang.support.errors import UserError
+from riselang.term.nodes import Term
+
+
+@dataclass(frozen=True)
+class GradientDerivation:
+    """A program, the steps of its derivative in reverse mode, and the program that computes its
+    result and its gradient."""
+
+    start: Term
+    steps: Sequence[DerivativeStep]
+    end: Term
+
+    def lines(self) -> Iterator[str]:
+        """Return a line for each step."""
+        for number, step in enumerate(self.steps, 1):
+            yield f"{number}. {step}"
+
+
+def derive_gradient(term: Term) -> GradientDerivation:
+    """Differentiate a closed program by all arguments that consist of floats."""
+    inputs, output = uncurry(term.type)
+    if not is_float(output):
+        raise UserError(
+            f"the program returns {output}, but a gradient needs a result that is one float; sum "
+            "the result",
+            term.location,
+        )
+    active = [all(float_leaves(type)) for type in inputs]
+    if not any(active):
+        raise UserError(
+            "derivatives exist only with respect to floats, but no argument consists of floats",
+            term.location,
+        )
+    steps: list[DerivativeStep] = []
+    gradient = gradient_term(term, active, steps)
+    return GradientDerivation(term, tuple(steps), normalize_function(gradient))
