@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from riselang.api.jacobians import hessian, jacobian
     from riselang.api.jit import Jitted, jit
     from riselang.api.lowered import Lowered
+    from riselang.api.out_of_core import map_blocks, reduce_blocks
     from riselang.api.specs import Array, T, dtype_variable
     from riselang.api.traced import Traced
     from riselang.api.vmap import vmap
@@ -196,6 +197,7 @@ if TYPE_CHECKING:
         "load_model",
         "loads",
         "map2d",
+        "map_blocks",
         "map_seq2d",
         "math",
         "matmul",
@@ -206,6 +208,7 @@ if TYPE_CHECKING:
         "pad2d",
         "popcount",
         "real",
+        "reduce_blocks",
         "roll",
         "show_term",
         "slide2d",
@@ -240,6 +243,7 @@ _NAME_MODULES = {
         "riselang.api.jacobians": "hessian jacobian",
         "riselang.api.jit": "Jitted jit",
         "riselang.api.lowered": "Lowered",
+        "riselang.api.out_of_core": "map_blocks reduce_blocks",
         "riselang.api.specs": "Array T dtype_variable",
         "riselang.api.traced": "Traced",
         "riselang.api.vmap": "vmap",
