@@ -509,7 +509,8 @@ _describe(
     "x : 16.1.f32, y : 2.1.f32, z : 2.8.f32",
     "tensorAttention(16, 2, 1, 1, 1, 1.0, sizeOf(y), x, y, z) "
     "|> map(fun(warp, warp |> take(2) |> map(fun(results, results |> take(2)))))",
-    str([[0.0]] * 16), "[[1.0], [2.0]]", str([[float(2 * n + m) for n in range(8)] for m in (1, 3)]),
+    str([[0.0]] * 16), "[[1.0], [2.0]]",
+    str([[float(2 * number + first) for number in range(8)] for first in (1, 3)]),
     "[[[2.0, 4.0], [6.0, 8.0]]]",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ import ctypes
 import sys
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -110,14 +111,32 @@ def new_device_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceView
     return device_view(DeviceArray(shape, dtype), "out")
 
 
+@dataclass(frozen=True)
+class _Integers:
+    """An array of 2-byte elements as integers, for libraries that cannot name its dtype."""
+
+    array: Any
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**getattr(self.array, INTERFACE), "typestr": "<i2"}
+
+
+def _to_tensor(torch: Any, result: Any) -> Any:
+    """Convert a result to a PyTorch tensor, without a copy."""
+    if np.dtype(getattr(result, INTERFACE)["typestr"]) != np.dtype("V2"):
+        return torch.as_tensor(result, device="cuda")
+    return torch.as_tensor(_Integers(result), device="cuda").view(torch.bfloat16)
+
+
 def to_argument_library(arguments: Sequence[Any], result: Any) -> Any:
     """Convert results to arrays of the library of the arguments, without a copy."""
     if isinstance(result, tuple):
         return tuple(to_argument_library(arguments, part) for part in result)
     for argument in arguments:
         package = type(argument).__module__.partition(".")[0]
-        make = {"torch": "as_tensor", "cupy": "asarray"}.get(package)
-        if make is not None and is_on_gpu(argument):
-            options = {"device": "cuda"} if package == "torch" else {}
-            return getattr(sys.modules[package], make)(result, **options)
+        if package == "torch" and is_on_gpu(argument):
+            return _to_tensor(sys.modules[package], result)
+        if package == "cupy" and is_on_gpu(argument):
+            return sys.modules[package].asarray(result)
     return result

@@ -21,7 +21,8 @@ from riselang.rewrite.rules.lowering import (
 )
 from riselang.rewrite.rules.simplification import copy_elements
 from riselang.rewrite.rules.vectorization import vectorize_map
-from riselang.rewrite.strategies.gpu import VECTOR_BYTES, choose_tile
+from riselang.rewrite.strategies.epilogues import FuseEpilogue
+from riselang.rewrite.strategies.gpu import SQUARE, TILES, VECTOR_BYTES, choose_tile
 from riselang.rewrite.strategies.gpu_attention import attention_strategy
 from riselang.rewrite.strategies.gpu_nests import (
     BODY,
@@ -82,7 +83,10 @@ def on_gpu() -> Strategy:
 @dataclass(frozen=True, repr=False)
 class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
-        steps: tuple[Step, ...] = ()
+        epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting))
+        fused = try_(everywhere(epilogues)).run(term, setting)
+        assert isinstance(fused, Success), fused
+        term, steps = fused.term, fused.steps
         for path in list(outermost_reductions(term)):
             part = subterm_at(term, path)
             result = run_at(_strategy_for_reduction(part), term, path, part, setting)
@@ -202,6 +206,19 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
         strategies.append(scan_rows >> _MapLoops())
     strategies += [columns_by_blocks(COLUMN_THREADS, COLUMNS), scan_columns()]
     return choice(*strategies, _MapLoops())
+
+
+def _takes_epilogue(part: Term, setting: Setting) -> bool:
+    """Whether a matrix multiplication applies an epilogue to its sums: not in tiles of lanes."""
+    fused = _fuse_sums.run(part, setting)
+    product = match_product(fused.term) if isinstance(fused, Success) else None
+    if product is None or not isinstance(fused, Success):
+        return False
+    if tensor_strategy(fused.term, setting) is not None:
+        return True
+    return bytes_of(product.type) * SQUARE != VECTOR_BYTES or not any(
+        tile.fits(*product.sizes) for tile in TILES
+    )
 
 
 def _tiles_of_batch(part: Term, setting: Setting) -> list[Strategy]:

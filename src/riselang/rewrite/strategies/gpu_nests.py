@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from riselang.dialects.rise.types import ArrayType
+from riselang.dialects.rise.pattern_spec import Role
+from riselang.dialects.rise.types import ArrayType, FunType
 from riselang.rewrite.core import Path, Strategy
+from riselang.rewrite.eta import mentions
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.rules.lowering import (
     map_in_parallel,
@@ -20,7 +22,17 @@ from riselang.rewrite.rules.lowering import (
 )
 from riselang.rewrite.strategies.threads import outermost_maps
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
-from riselang.term.nodes import Apply, DepLambda, Lambda, Term
+from riselang.term.nodes import (
+    Apply,
+    Bound,
+    DepLambda,
+    Lambda,
+    Literal,
+    Pattern,
+    Scalar,
+    Term,
+    spine,
+)
 
 MIN_THREADS = 32
 """The size of a warp: shorter loops would leave its threads idle."""
@@ -75,10 +87,15 @@ def _named_views(program: Term) -> Iterator[Path]:
             stack.append(((*path, 0), term.children[0]))
         elif (arguments := pattern_arguments(term, "let")) is not None:
             value, body = arguments
-            is_map = () in outermost_maps(value)
-            if isinstance(value, Apply) and not is_map and is_free_to_read(value, COPIED):
+            is_view = () not in outermost_maps(value) and not _is_stored(value)
+            if isinstance(value, Apply) and is_view and is_free_to_read(value, COPIED):
                 yield (*path, 0, 1)
             stack.append(((*path, 1), body))
+
+
+def _is_stored(value: Term) -> bool:
+    """Whether a value is in memory, and is not a part of an array."""
+    return pattern_arguments(value, "toMem") is not None
 
 
 def _stored_arrays(path: Path, array: Term) -> Iterator[tuple[Path, Term]]:
@@ -95,10 +112,12 @@ def _stored_arrays(path: Path, array: Term) -> Iterator[tuple[Path, Term]]:
 def perfect_nest(outermost: Term) -> list[Level]:
     """Return a map, the map that computes its elements, and so on: nothing else is computed.
 
-    The maps inside read their arrays without computing: such values might have to be stored.
+    The maps inside read their arrays without computing: such values might have to be stored. So
+    are parts of padded arrays that are read several times, by the thread that reads them.
     """
     levels: list[Level] = []
     path: Path | None = ()
+    is_padded = False
     while path is not None:
         current = subterm_at(outermost, path)
         arguments = pattern_arguments(current, "map")
@@ -106,7 +125,9 @@ def perfect_nest(outermost: Term) -> list[Level]:
         assert isinstance(current.type, ArrayType)
         length = current.type.length
         levels.append(Level(path, length.constant if length.is_constant else None))
-        path = _inner_map(path, arguments[0]) if is_free_to_read(arguments[1], STORED) else None
+        is_padded |= not is_free_to_read(arguments[1], STORED)
+        inner = _inner_map(path, arguments[0]) if _is_cheap_to_read(arguments[1]) else None
+        path = None if is_padded and not _maps_element(outermost, inner) else inner
     return levels
 
 
@@ -118,12 +139,57 @@ def _inner_map(path: Path, function: Term) -> Path | None:
         part = subterm_at(function.body, inner)
         arguments = pattern_arguments(part, "map")
         if arguments is not None and has_cost(arguments[0]):
-            return (
-                (*path, *FUNCTION, BODY, *inner) if is_free_to_read(arguments[1], STORED) else None
-            )
+            return (*path, *FUNCTION, BODY, *inner) if _is_cheap_to_read(arguments[1]) else None
         if pattern_arguments(part, *VIEWS) is None:
             return None
     return None
+
+
+def _maps_element(outermost: Term, path: Path | None) -> bool:
+    """Whether a map in the function of another one is over the element of that one."""
+    if path is None:
+        return False
+    arguments = pattern_arguments(subterm_at(outermost, path), "map")
+    return arguments is not None and mentions(arguments[1], 0)
+
+
+def _is_cheap_to_read(term: Term) -> bool:
+    """Whether reading an array computes nothing, or a little arithmetic once for each element."""
+    is_computed, is_repeated = False, False
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        head, arguments = spine(part)
+        if isinstance(head, Scalar):
+            is_computed = True
+            stack += head.operands
+            continue
+        if isinstance(part, Bound | Literal):
+            continue
+        if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+            return False
+        if head.spec.name in STORED:
+            continue
+        if head.spec.name in ("map", "generate") and isinstance(arguments[0], Lambda):
+            stack += [arguments[0].body, *arguments[1:]]
+        elif head.spec.role is Role.VIEW and not any(
+            isinstance(each.type, FunType) for each in arguments
+        ):
+            is_repeated |= not _is_partition(head)
+            stack += arguments
+        else:
+            return False
+    return not (is_computed and is_repeated)
+
+
+PARTITIONS = ("join", "split", "transpose", "reverse", "zip", "tuple", "fst", "snd", "padConst")
+"""Views that present each element once."""
+
+
+def _is_partition(pattern: Pattern) -> bool:
+    if pattern.spec.name == "slide":
+        return pattern.argument("sz") == pattern.argument("sp")
+    return pattern.spec.name in PARTITIONS
 
 
 STORED = ("toMem",)
