@@ -6,6 +6,7 @@ What each op computes is compared in test_onnx_nodes.py.
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,45 @@ def test_what_is_not_supported_is_named(proto: Any, message: str) -> None:
 def test_what_is_not_a_valid_model_is_a_users_error(source: Any, message: str) -> None:
     with pytest.raises(rl.UserError, match=message):
         rl.from_onnx(source)
+
+
+def broken(proto: Any, random: Random) -> Any:
+    """Return a model with an attribute, an input, a shape or an op of another kind."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(proto)
+    graph = changed.graph
+    node, info = random.choice(graph.node), random.choice(graph.input)
+    kind = random.randrange(6)
+    if kind == 0 and node.attribute:
+        attribute = random.choice(node.attribute)
+        attribute.i = random.choice([-7, -1, 0, 5, 2**40])
+        attribute.ints[:] = [random.choice([-7, -1, 0, 5])] * random.randrange(4)
+    elif kind == 1 and len(node.input) > 1:
+        del node.input[random.randrange(len(node.input))]
+    elif kind == 2:
+        node.input.append(random.choice([*node.input, "missing"]))
+    elif kind == 3:
+        node.op_type = random.choice(["Conv", "Concat", "Trilu", "LSTM", "Einsum", "Foo", "TopK"])
+    elif kind == 4:
+        info.type.tensor_type.elem_type = random.randrange(24)
+    else:
+        info.type.tensor_type.shape.dim.add().dim_value = random.randrange(4)
+    return changed
+
+
+def test_broken_models_have_a_message() -> None:
+    conv = helper.make_node("Conv", ["x", "w"], ["h"], kernel_shape=[2, 2], pads=[1, 1, 0, 0])
+    pool = helper.make_node("MaxPool", ["h"], ["p"], kernel_shape=[2, 2], strides=[2, 2])
+    flat = helper.make_node("Flatten", ["p"], ["f"], axis=1)
+    gemm = helper.make_node("Gemm", ["f", "v", "b"], ["y"], transB=1)
+    shapes = {"x": [1, 2, 4, 4], "w": [3, 2, 2, 2], "v": [5, 12], "b": [5]}
+    inputs = [tensor(name, shape) for name, shape in shapes.items()]
+    proto = model([conv, pool, flat, gemm], inputs, [tensor("y", [1, 5])])
+    load(proto)
+    random, messages = Random(1), 0
+    for _ in range(60):
+        try:
+            load(broken(proto, random))
+        except (rl.UserError, rl.LimitationError) as error:
+            messages += bool(error.message)
+    assert messages > 20

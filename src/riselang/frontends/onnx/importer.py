@@ -8,6 +8,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.utils.exceptions import VerifyException
 
 from riselang.frontends.onnx.element_types import (
     element_of_type,
@@ -17,7 +18,7 @@ from riselang.frontends.onnx.element_types import (
 )
 from riselang.frontends.onnx.primitives.graph import Graph, Value
 from riselang.frontends.onnx.registry import OPS, Input, Node
-from riselang.support.errors import LimitationError, RiseError, UserError
+from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
 
 OP_MODULES = (
     "elementwise", "activations", "casts", "shapes", "indexing", "reductions", "contractions",
@@ -37,6 +38,23 @@ def load_ops() -> None:
 
 class NodeError(LimitationError):
     """An error that names a node."""
+
+
+DEFECTS = (
+    LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError,
+    VerifyException,
+)  # fmt: skip
+"""The exceptions that a model that is not valid, or a bug in a conversion, causes."""
+
+
+class NodeDefect(InternalError):
+    """An exception in the conversion of a node."""
+
+    def __init__(self, op: str, name: str, error: Exception):
+        super().__init__(
+            f"the conversion of the op {op} of the node {name!r} failed with "
+            f"{type(error).__name__}: {error}"
+        )
 
 
 def domain_of(proto: Any) -> str:
@@ -130,9 +148,10 @@ class Importer:
                 f"the op {proto.op_type} of the node {name!r} (output {output!r}) is not supported "
                 f"here: {error.message}", None, *error.notes,
             ) from None  # fmt: skip
-        except RiseError as error:
-            error.message = f"the node {name!r} ({proto.op_type}): {error.message}"
+        except RiseError:
             raise
+        except DEFECTS as error:
+            raise NodeDefect(proto.op_type, name, error) from error
         finally:
             self.graph.label = outer
         for each, value in zip(proto.output, results, strict=False):

@@ -23,6 +23,7 @@ from riselang.frontends.onnx.reading import (
     ConvertedGraph,
     InputType,
     Leaf,
+    blaming_invalid_models,
     convert_graph,
     input_types,
     load_proto,
@@ -165,12 +166,13 @@ class OnnxModel:
 
     @hold_forks()
     def _make_program(self, arguments: Sequence[Any], key: Any) -> _Program:
-        converted = convert_graph(self.proto, self.types, arguments)
-        if not converted.function.body.operations[-1].operands:
-            return _Program(None, converted.results)
-        origin = replace(self.origin, types=(str(key),))
-        body = ModelBody(origin, self.backend, self.options, self.strategy)
-        return _Program(Model(_lowered(body, converted.function)), converted.results)
+        with blaming_invalid_models(self.proto):
+            converted = convert_graph(self.proto, self.types, arguments)
+            if not converted.function.body.operations[-1].operands:
+                return _Program(None, converted.results)
+            origin = replace(self.origin, types=(str(key),))
+            body = ModelBody(origin, self.backend, self.options, self.strategy)
+            return _Program(Model(_lowered(body, converted.function)), converted.results)
 
     def save(self, path: str | Path) -> None:
         """Write a file with the model and the bound arguments, which `rl.load_model` reads."""
@@ -307,7 +309,8 @@ def make_onnx_model(
     if body.is_cached:
         return Model(body)
     try:
-        converted = convert_graph(proto, types, [each.shape for each in types])
+        with blaming_invalid_models(proto):
+            converted = convert_graph(proto, types, [each.shape for each in types])
     except UnknownValueError as error:
         if not error.inputs:
             raise _unknown_value() from None
@@ -315,7 +318,8 @@ def make_onnx_model(
         return model
     if any(each.small_type for each in types) or not types or not _is_plain(converted):
         return model
-    return Model(_lowered(body, converted.function))
+    with blaming_invalid_models(proto):
+        return Model(_lowered(body, converted.function))
 
 
 def read_graph(origin: ModelOrigin) -> GraphFunction:

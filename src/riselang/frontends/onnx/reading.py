@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,16 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.onnx.element_types import element_of_type, onnx_package, type_name
-from riselang.frontends.onnx.importer import Importer, domain_of, load_ops
+from riselang.frontends.onnx.importer import (
+    DEFECTS,
+    Importer,
+    domain_of,
+    load_ops,
+)
 from riselang.frontends.onnx.primitives.graph import Array, Graph, Shape, Value
 from riselang.frontends.stablehlo.model.argument_names import argument_names
 from riselang.native.mlir.stablehlo_graph import GraphFunction
-from riselang.support.errors import LimitationError, UserError
+from riselang.support.errors import InternalError, LimitationError, UserError
 
 FRONT_END = "from_onnx"
 OLDEST_OPSET = 6
@@ -43,6 +49,27 @@ class InputType:
         return ".".join([*(str(each or "?") for each in self.shape), self.element])
 
 
+@contextmanager
+def blaming_invalid_models(proto: Any) -> Generator[None]:
+    """Turn exceptions into users' errors if ONNX rejects the model, too; else they are bugs."""
+    try:
+        yield
+    except (*DEFECTS, InternalError) as error:
+        onnx = onnx_package()
+        try:
+            onnx.checker.check_model(proto)
+            inference = importlib.import_module("onnx.shape_inference")
+            inference.infer_shapes(proto, check_type=True, strict_mode=True)
+        except Exception as problem:
+            # The errors of the checker and of shape inference have no common base class.
+            reason = " ".join(str(problem).split())[:300]
+            raise UserError(f"{FRONT_END}: the model is not valid: {reason}") from None
+        if isinstance(error, InternalError):
+            raise
+        message = f"{FRONT_END}: the conversion failed with {type(error).__name__}: {error}"
+        raise InternalError(message) from error
+
+
 def load_proto(source: str | Path | bytes | Any) -> Any:
     """Return the model in a file or in bytes, with all its weights."""
     onnx = onnx_package()
@@ -68,9 +95,21 @@ def load_proto(source: str | Path | bytes | Any) -> Any:
     external = onnx.TensorProto.EXTERNAL
     if any(each.data_location == external for each in proto.graph.initializer):
         raise UserError(f"{FRONT_END}: the weights are in another file; pass the path of the model")
+    _check_names(proto.graph)
     if not proto.graph.node and not proto.graph.output:
         raise UserError(f"{FRONT_END}: the model is empty")
     return proto
+
+
+def _check_names(graph: Any) -> None:
+    """Check that names are text; the parser returns bytes for those that are not UTF-8."""
+    named = (*graph.input, *graph.output, *graph.initializer, *graph.node)
+    names = [graph.name, *(each.name for each in named)]
+    for node in graph.node:
+        names += [node.op_type, node.domain, *node.input, *node.output]
+        names += [each.name for each in node.attribute]
+    if not all(isinstance(each, str) for each in names):
+        raise UserError(f"{FRONT_END}: the model is not valid: a name is not text in UTF-8")
 
 
 def input_types(proto: Any) -> list[InputType]:
