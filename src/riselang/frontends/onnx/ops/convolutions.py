@@ -15,6 +15,7 @@ from riselang.frontends.onnx.primitives.shapes import (
     transpose,
 )
 from riselang.frontends.onnx.registry import Node, converts
+from riselang.support.errors import LimitationError
 
 CONVOLUTION = "`slide` in each dimension, and `reduce` over `zip`"
 Pads = list[tuple[int, int]]
@@ -22,6 +23,8 @@ Pads = list[tuple[int, int]]
 
 def integers(node: Node, name: str, rank: int, default: int = 1) -> list[int]:
     found = node.attributes.get(name)
+    if found and len(found) != rank:
+        raise LimitationError(f"{name} has {len(found)} numbers, but {rank} are needed")
     return [int(each) for each in found] if found else [default] * rank
 
 

@@ -44,7 +44,7 @@ class Windows:
     def __init__(self, node: Node, x: Value):
         rank = x.rank - 2
         self.lengths = x.shape[2:]
-        self.kernel = [int(each) for each in node.attributes["kernel_shape"]]
+        self.kernel = integers(node, "kernel_shape", rank)
         self.strides = integers(node, "strides", rank)
         self.dilations = integers(node, "dilations", rank)
         self.pads = padding(node, self.lengths, self.kernel, self.strides, self.dilations)

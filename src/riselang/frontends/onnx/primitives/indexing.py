@@ -89,6 +89,11 @@ def _vectors_along(x: Value, indices: Value, axis: int) -> Value:
 def scatter_nd(x: Value, vectors: Value, updates: Value, op: str | None = None) -> Value:
     """Replace parts at index vectors by updates, or combine them by an op."""
     count = vectors.shape[-1]
+    if updates.shape != (*vectors.shape[:-1], *x.shape[count:]) or updates.element != x.element:
+        raise LimitationError(
+            f"updates {updates.element}{updates.shape} do not fit {x.element}{x.shape} at indices "
+            f"of the shape {vectors.shape}"
+        )
     if 0 in updates.shape:
         return x
     if count:

@@ -49,7 +49,12 @@ def move_axis(x: Value, source: int, target: int) -> Value:
 
 def broadcast_in_dim(x: Value, shape: Sequence[int], dimensions: Sequence[int]) -> Value:
     """Broadcast; the dimensions of the operand become `dimensions`."""
-    shape = tuple(shape)
+    shape, dimensions = tuple(shape), tuple(dimensions)
+    fits = len(dimensions) == x.rank and all(
+        x.shape[k] in (1, shape[dimension]) for k, dimension in enumerate(dimensions)
+    )
+    if not fits:
+        raise LimitationError(f"a tensor of shape {x.shape} cannot be broadcast to {shape}")
     if x.shape == shape and list(dimensions) == list(range(x.rank)):
         return x
     if x.array is not None and (prod(shape) <= MAX_FOLDED_BROADCAST or x.size == prod(shape)):
