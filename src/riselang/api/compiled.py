@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -135,7 +135,7 @@ class Compiled:
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
         with (
-            locate_errors(self.origin.source if self.origin is not None else None, self.interface),
+            self._locate_errors(),
             recording(self.interface.observations),
             time_span("run"),
         ):
@@ -153,7 +153,7 @@ class Compiled:
         buffers = view_outputs(buffers, self.interface.complex_results)
         inputs = view_inputs(arrays, self.interface.complex_inputs)
         with (
-            locate_errors(self.origin.source if self.origin is not None else None, self.interface),
+            self._locate_errors(),
             recording(self.interface.observations),
         ):
             self.function(*buffers, *inputs, *self.interface.captured)
@@ -227,7 +227,12 @@ class Compiled:
             return None
         fixed = [None if each is None else view_if_complex(each) for each in fixed]
         pack = None if self._returns_buffers else self._pack
-        return self.function.native_call(sum(self.groups), fixed, self.interface, pack, shapes)
+        return self.function.native_call(
+            sum(self.groups), fixed, self.interface, pack, shapes, self._locate_errors
+        )
+
+    def _locate_errors(self) -> AbstractContextManager[None]:
+        return locate_errors(None if self.origin is None else self.origin.source, self.interface)
 
     @property
     def _returns_buffers(self) -> bool:

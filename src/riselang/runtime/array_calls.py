@@ -204,6 +204,8 @@ def _function_maker() -> Callable[[_CallTable], NativeCall] | None:
     new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
     def make(table: _CallTable) -> NativeCall:
+        # Several threads may have compiled the code: each function keeps the code that it calls.
+        table.referents = (*table.referents, code, definition)
         return new(ctypes.addressof(definition), table, None)
 
     return make

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -40,7 +41,13 @@ from riselang.runtime.arrays import (
 )
 from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
-from riselang.support.errors import LimitationError, OutOfRangeError, SourceLocation, UserError
+from riselang.support.errors import (
+    InternalError,
+    LimitationError,
+    OutOfRangeError,
+    SourceLocation,
+    UserError,
+)
 from riselang.support.lazy import cached_property
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 
@@ -295,14 +302,22 @@ class Executable:
         interface: Interface = PLAIN_INTERFACE,
         pack: Callable[[Sequence[Array]], Any] | None = None,
         shapes: Sequence[tuple[int, ...]] | None = None,
+        locate_errors: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> NativeCall | None:
         """Return a native function for calls that allocate the results or write to one; None if
         calls need more checks.
 
         `inputs` contains the fixed inputs, and None for those that each call passes. `shapes`
         contains the shapes of all arrays; it is required if there are dynamic dimensions. The
-        `interface` tells which of the results and inputs are complex.
+        `interface` tells which of the results and inputs are complex. Failed checks are reported in
+        the context of `locate_errors`.
         """
+
+        def fail(reported: Sequence[int]) -> NoReturn:
+            with locate_errors():
+                self._fail(reported)
+            raise InternalError("a failed check was not reported")
+
         fixed_inputs = [each for each in inputs if each is not None]
         if not self.has_native_calls or not all(map(_is_readable, fixed_inputs)):
             return None
@@ -324,8 +339,10 @@ class Executable:
             type if each is None else each
             for type, each in zip(types[results:], inputs, strict=True)
         ]
-        fail = self._fail if self._checks else None
-        return native_call(self._array_code, types[:results], input_types, lengths, pack, fail)
+        return native_call(
+            self._array_code, types[:results], input_types, lengths, pack,
+            fail if self._checks else None,
+        )  # fmt: skip
 
     def _call_checked(self, call_arguments: Sequence[Any], length_address: Sequence[int]) -> None:
         """Call the function with a failure buffer, and raise an error if a check failed."""
