@@ -85,6 +85,15 @@ def test_iterations_load_few_enough_vectors_for_their_addresses_to_be_simplified
     assert 27 < max(each.count("vector_load") for each in loops) <= 200
 
 
+def test_means_of_several_windows_are_summed_together() -> None:
+    """Otherwise, each addition would wait for the previous one."""
+    with assume_machine(MACHINES["Neoverse N1"]):
+        text = lowered("stencil_3d", "stencils.vectors", random(12, 12, 130))
+    sums = [line.split() for line in text.splitlines() if "arith.addf" in line]
+    results, operands = {each[0] for each in sums[:4]}, {each[3].strip(",") for each in sums[:4]}
+    assert not results & operands
+
+
 def test_windows_with_much_arithmetic_use_long_vectors() -> None:
     with assume_machine(MACHINES["AVX-512"]):
         text = lowered("convolution_2d", "stencils.vectors", random(9, 9), random(40, 136))

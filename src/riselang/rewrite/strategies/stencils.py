@@ -24,6 +24,7 @@ from riselang.rewrite.rules.algorithmic import (
     reduce_map_fusion,
     reduce_of_join,
 )
+from riselang.rewrite.rules.functions import reductions_first
 from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
 from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.selectors import loop
@@ -181,7 +182,9 @@ class _BlockInRegisters(Strategy):
 
     def run(self, term: Term, setting: Setting) -> Result:
         if _reduction_of_elements(term) is None:
-            return seq(everywhere(reduce_unrolled), unroll()).run(term, setting)
+            separately = seq(everywhere(reduce_unrolled), unroll())
+            together = seq(reductions_first, argument(_BlockInRegisters()), unroll())
+            return choice(together, separately).run(term, setting)
         lengths = _reduction_lengths(term)
         steps: list[Strategy] = [interchange() @ loop(level + 1) for level in range(len(lengths))]
         unrolled_count = 1
