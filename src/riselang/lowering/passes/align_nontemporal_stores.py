@@ -5,8 +5,9 @@ its address. A vector that is aligned to 16 bytes only, as NumPy's arrays are, i
 16 bytes, and others are stored as usual. The check depends on the address of the array, so LLVM
 moves most of it out of the loops.
 
-Nontemporal stores of x86-64 are not ordered with other accesses. The body of each parallel loop,
-and each function, therefore ends with a fence if it contains such stores.
+Nontemporal stores of x86-64 are not ordered with other accesses. A function that contains such
+stores therefore ends with a fence. The other threads of a parallel loop end with an atomic
+read-modify-write operation (`native/llvm/thread_pool.ll`), which is a fence for these stores, too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from riselang.dialects.affine import ParallelOp
 from riselang.dialects.llvm import FenceOp
 from riselang.dialects.module import functions, walk
 from riselang.lowering.origins import builder_at
@@ -59,16 +59,16 @@ class AlignNontemporalStoresPass(ModulePass):
 
 def align_nontemporal_stores(function: func.FuncOp) -> None:
     stores = [op for op in walk(function) if isinstance(op, vector.StoreOp) and _is_unchecked(op)]
-    bodies: dict[Block, None] = {}
+    aligned = [store for store in stores if _can_be_aligned(store)]
     for store in stores:
-        if _can_be_aligned(store):
-            bodies[_body_of_thread(store)] = None
+        if store in aligned:
             _check_alignment(store)
         else:
             store.properties.pop("nontemporal")
-    for body in bodies:
-        assert body.last_op is not None
-        body.insert_op_before(FenceOp(), body.last_op)
+    if aligned:
+        for block in function.body.blocks:
+            if isinstance(block.last_op, func.ReturnOp):
+                block.insert_op_before(FenceOp(), block.last_op)
 
 
 def _is_unchecked(store: vector.StoreOp) -> bool:
@@ -92,17 +92,6 @@ def _can_be_aligned(store: vector.StoreOp) -> bool:
     assert isinstance(store.base.type, MemRefType)
     has_default_layout = isinstance(store.base.type.layout, NoneAttr)
     return bytes >= MIN_BYTES and bytes.bit_count() == 1 and has_default_layout
-
-
-def _body_of_thread(op: Operation) -> Block:
-    """Return the block around an op that one thread runs: of a parallel loop, or a function."""
-    block = op.parent
-    assert block is not None
-    while not isinstance(parent := block.parent_op(), ParallelOp | scf.ParallelOp | func.FuncOp):
-        assert parent is not None
-        assert parent.parent is not None
-        block = parent.parent
-    return block
 
 
 def _check_alignment(store: vector.StoreOp) -> None:

@@ -26,9 +26,9 @@ from riselang.term.nodes import DepLambda, Lambda, Term
 
 READ_BYTES, WRITE_BYTES = 1024, 256
 """Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
-NONTEMPORAL_READ_BYTES = 256
+NONTEMPORAL_READ_BYTES, NONTEMPORAL_WRITE_BYTES = 256, 128
 """The same with nontemporal stores, which need no cache lines of the result."""
-NONTEMPORAL_FACTOR = 8
+NONTEMPORAL_FACTOR = 2
 """Nontemporal stores are used for results that are at least so many times larger than the L2
 cache. What a core gets of the last cache depends on the other cores."""
 PREFETCH_FACTOR = 4
@@ -88,7 +88,7 @@ class TransposeTiles:
         sizes = self.rows, self.columns, self.lanes
         if not self.nontemporal:
             return tiled_transpose(*sizes)
-        return tiled_transpose(*sizes, self.copied_lanes, nontemporal=True)
+        return tiled_transpose(*sizes, self.copied_lanes, nontemporal=True, by_rows=True)
 
 
 def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
@@ -105,19 +105,16 @@ def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | Non
     bytes = bytes_of(inner.element)
     lanes = max(1, min(machine.vector_bytes, MAX_VECTOR_BYTES) // bytes)
     copied = machine.lanes(bytes)
-    nontemporal = should_bypass_caches(rows * columns * bytes, machine) and rows % copied == 0
+    is_large = rows * columns * bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
+    nontemporal = machine.reads_stored_lines and is_large and rows % copied == 0
     read_bytes = NONTEMPORAL_READ_BYTES if nontemporal else READ_BYTES
+    write_bytes = NONTEMPORAL_WRITE_BYTES if nontemporal else WRITE_BYTES
     step = copied if nontemporal else lanes
-    height = _largest_divisor(rows, range(step, WRITE_BYTES // bytes + 1, step))
+    height = _largest_divisor(rows, range(step, write_bytes // bytes + 1, step))
     width = _largest_divisor(columns, range(lanes, read_bytes // bytes + 1, lanes))
     if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
         return None
     return TransposeTiles(height, width, lanes, copied, nontemporal)
-
-
-def should_bypass_caches(bytes: int, machine: Machine) -> bool:
-    """Whether nontemporal stores of so many bytes, each stored once, are faster than others."""
-    return machine.reads_stored_lines and bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
 
 
 def _largest_divisor(size: int, candidates: range) -> int:
