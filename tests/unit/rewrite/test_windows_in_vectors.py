@@ -89,9 +89,23 @@ def test_means_of_several_windows_are_summed_together() -> None:
     """Otherwise, each addition would wait for the previous one."""
     with assume_machine(MACHINES["Neoverse N1"]):
         text = lowered("stencil_3d", "stencils.vectors", random(12, 12, 130))
+    assert "iter_args" not in text
     sums = [line.split() for line in text.splitlines() if "arith.addf" in line]
     results, operands = {each[0] for each in sums[:4]}, {each[3].strip(",") for each in sums[:4]}
     assert not results & operands
+
+
+@pytest.mark.parametrize(
+    ("machine", "rows", "expected"),
+    [("AVX-512", 4096, True), ("AVX-512", 512, False), ("Neoverse N1", 4096, False)],
+)
+def test_large_results_bypass_caches_that_would_read_them(
+    machine: str, rows: int, expected: bool
+) -> None:
+    program = kernel("jacobi_2d", "stencils.vectors")
+    with assume_machine(MACHINES[machine]):
+        text = program.lower(N=rows, M=4096).as_text("notation")
+    assert ("nontemporal" in text) == expected
 
 
 def test_windows_with_much_arithmetic_use_long_vectors() -> None:

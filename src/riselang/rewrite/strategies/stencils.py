@@ -25,7 +25,7 @@ from riselang.rewrite.rules.algorithmic import (
     reduce_of_join,
 )
 from riselang.rewrite.rules.functions import reductions_first
-from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements
+from riselang.rewrite.rules.lowering import reduce_unrolled, store_elements, store_nontemporal
 from riselang.rewrite.rules.movement import zip_before_join
 from riselang.rewrite.selectors import loop
 from riselang.rewrite.strategies.matmul_shapes import LARGE_SIZE, bytes_of, typical_size
@@ -65,6 +65,10 @@ MAX_LIGHT_FLOPS, LIGHT_VECTOR_BYTES = 32, 32
 """Windows with at most so many operations per element wait for loads, most of which are not
 aligned. A load of 64 bytes that is not aligned accesses two cache lines, so their vectors have at
 most 32 bytes."""
+CACHE_LINE_BYTES = 64
+NONTEMPORAL_FACTOR = 32
+"""Nontemporal stores are used for results that are at least so many times larger than the L2
+cache; smaller ones may stay in a cache until they are read."""
 MIN_PARALLEL_ELEMENTS = 1 << 16
 """The minimum number of elements for which parallel loops are worth their overhead."""
 
@@ -217,6 +221,8 @@ class _Stencil(Strategy):
             for is_large in (True, False)
         )
         if nest.elements.is_constant:
+            if _should_bypass_caches(nest) and not setting.in_loop:
+                large = large >> store_nontemporal
             is_large = nest.elements.constant >= MIN_PARALLEL_ELEMENTS
             return (large if is_large else small).run(term, setting)
         versions = by_size(str(nest.elements), MIN_PARALLEL_ELEMENTS, large, small)
@@ -236,6 +242,15 @@ def _schedule_nest(
         return _two_slices(lanes)
     outermost = parallel() if is_large else sequential()
     return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), outermost @ loop(1))
+
+
+def _should_bypass_caches(nest: ScalarNest) -> bool:
+    """Whether results are so large, and their rows have such lengths, that nontemporal stores are
+    faster."""
+    machine, bytes = this_machine(), bytes_of(nest.element)
+    has_aligned_rows = nest.lengths[-1].constant * bytes % CACHE_LINE_BYTES == 0
+    is_large = nest.elements.constant * bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
+    return machine.reads_stored_lines and has_aligned_rows and is_large
 
 
 def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
