@@ -320,6 +320,6 @@ if not TYPE_CHECKING:  # a type checker would accept every name
             from riselang.dsl.name_hints import missing_attribute_message
 
             math = import_module(_NAME_MODULES["math"]).math
-        raise AttributeError(
-            missing_attribute_message(__name__, name, _public_names(), vars(math)), name=name
-        )
+            numpy = import_module("riselang.numpy").__all__
+        message = missing_attribute_message(__name__, name, _public_names(), vars(math), numpy)
+        raise AttributeError(message, name=name)

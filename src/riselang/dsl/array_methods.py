@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from riselang.dsl.argument_errors import with_argument_checks
+from riselang.dsl.diagnostics import refuse
 
 if TYPE_CHECKING:
     from riselang.dialects.rise.types import ScalarType
@@ -90,6 +91,37 @@ class ArrayMethods:
         """Return the mean of the elements along these axes."""
         return _reductions().mean(self, axis, keepdims)
 
+    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Value:
+        """Return the variance of the elements along these axes."""
+        return _reductions().var(self, axis, keepdims, ddof)
+
+    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Value:
+        """Return the standard deviation of the elements along these axes."""
+        return _operations().build_operation("sqrt", self.var(axis, ddof, keepdims))
+
+    def cumsum(self, axis: Any = None) -> Value:
+        """Return the sums of the first 1, 2, ... elements along an axis, or of all elements."""
+        return _selections().cumsum(self, axis)
+
+    def clip(self, min: Any = None, max: Any = None) -> Value:
+        """Limit the elements to the range from `min` to `max`; None does not limit them."""
+        return _selections().clip(self, min, max)
+
+    def dot(self, other: Any) -> Value:
+        """Return the product `self @ other`."""
+        return self @ other
+
+    def round(self) -> Value:
+        """Round floats to integers, halves to even; the type stays."""
+        is_rounded = _shapes().is_float_array("round", self)
+        return (
+            _operations().build_operation("roundeven", self) if is_rounded else cast("Value", self)
+        )
+
+    def copy(self) -> Value:
+        """Return the array itself, since arrays of a program never change."""
+        return cast("Value", self)
+
     def max(self, axis: Any = None, keepdims: bool = False) -> Value:
         """Return the greatest element along these axes."""
         return _reductions().max(self, axis, keepdims)
@@ -138,6 +170,11 @@ class ArrayMethods:
     def __rfloordiv__(self, other: Any) -> Value:
         return _operators().floor_division(other, self)
 
+    def __round__(self, digits: Any = None) -> Value:
+        if digits:
+            refuse(f"round: only integers are rounded to; use rl.numpy.round(x, {digits})")
+        return self.round()
+
     def __mod__(self, other: Any) -> Value:
         return _operators().remainder(self, other)
 
@@ -149,6 +186,20 @@ class ArrayMethods:
 
     def __rpow__(self, other: Any) -> Value:
         return _operators().power(other, self)
+
+
+def _operations() -> Any:
+    # Deferred: its functions work on values.
+    from riselang.dsl import symbolic_values
+
+    return symbolic_values
+
+
+def _selections() -> Any:
+    # Deferred: its functions work on values.
+    from riselang.dsl.arrays import selections
+
+    return selections
 
 
 def _operators() -> Any:

@@ -12,10 +12,9 @@ from riselang.support.errors import UserError
 SYMBOLIC_VALUE = "a value of the program is symbolic while it is traced"
 ATTRIBUTE_HINTS: Mapping[str, str] = {
     "argsort": "use rl.argsort(x)",
-    "cumsum": "use rl.cumsum(x)",
     "sort": "use rl.numpy.sort(x)",
-    "dot": "use x @ y",
-    "copy": "values never change, so no copy is needed",
+    "item": "return the value, and convert the result of the call",
+    "tolist": "return the array, and convert the result of the call",
     "mT": "use x.transpose(0, 2, 1), with the axes in their new order",
 }
 # NumPy functions that have another name here.
@@ -94,8 +93,10 @@ class UnsupportedOperations:
             "rl.iterate, or add the parameter to static= if it is a Python number"
         )
 
-    def __round__(self, digits: int = 0) -> NoReturn:
-        refuse(f"{SYMBOLIC_VALUE}; use rl.math.round")
+    def __format__(self, specification: str) -> str:
+        if specification:
+            refuse(f"{SYMBOLIC_VALUE}; rl.debug.print('{{}}', x) prints it when the program runs")
+        return str(self)
 
     def __contains__(self, item: object) -> NoReturn:
         refuse("'in' does not work on a value of the program; use rl.map and rl.reduce")

@@ -124,8 +124,8 @@ class Value(ArrayMethods, UnsupportedOperations):
     def __bool__(self) -> bool:
         raise UserError(
             "a value of the program is not known while it is traced, so Python's if, and, or, not "
-            "cannot test it; use rl.where(condition, a, b), or rl.max(a, b) and rl.min(a, b) for "
-            "Python's max and min",
+            "cannot test it; use rl.where(condition, a, b) for if, & | ~ for and, or, not, and "
+            "rl.max(a, b), rl.min(a, b), x.max() and x.min() for Python's max and min",
             user_location(),
         )
 

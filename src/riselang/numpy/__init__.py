@@ -343,3 +343,9 @@ __all__ = [
 ]
 
 globals().update(_with_argument_checks({name: globals()[name] for name in __all__}, "rl.numpy"))
+
+
+def __getattr__(name: str) -> object:
+    from riselang.dsl.name_hints import missing_attribute_message
+
+    raise AttributeError(missing_attribute_message(__name__, name, __all__), name=name)

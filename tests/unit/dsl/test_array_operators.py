@@ -187,3 +187,42 @@ def test_captured_arrays_are_multiplied_and_joined() -> None:
     x = np.arange(9, dtype=np.float32).reshape(3, 3)
     for result, expected in zip(rl.jit(lambda x: programs(x, rl))(x), programs(x, np), strict=True):
         np.testing.assert_array_equal(result, expected)
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "var": lambda x: x.var(axis=0, ddof=1),
+    "std": lambda x: x.std(axis=1),
+    "cumsum": lambda x: x.cumsum(axis=1),
+    "clip": lambda x: x.clip(0.25, 0.75),
+    "dot": lambda x: x.dot(x.T),
+    "round": lambda x: x.round(),
+    "Python's round": lambda x: (x * 3).round() if isinstance(x, np.ndarray) else round(x * 3),
+    "copy": lambda x: x.copy(),
+    "count": lambda x: (x > 0.5).sum(axis=0),
+    "share": lambda x: (x > 0.5).mean(),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_have_numpys_results(name: str) -> None:
+    x = np.random.default_rng(5).random((3, 4))
+    found, expected = rl.jit(METHODS[name], backend="interpret")(x), METHODS[name](x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert found.dtype == expected.dtype
+
+
+def test_a_value_cannot_be_formatted_with_a_specification() -> None:
+    with pytest.raises(rl.UserError, match=r"rl\.debug\.print"):
+        rl.jit(lambda x: f"{x[0]:.2f}").lower(np.ones(3))
+
+
+def test_missing_names_have_hints() -> None:
+    hints = [
+        (rl, "mean", r"x\.mean\(\)"),
+        (rl, "hypot", r"rl\.numpy\.hypot"),
+        (rl.numpy, "select", r"rl\.where"),
+        (rl.numpy, "meam", "mean"),
+    ]
+    for module, name, hint in hints:
+        with pytest.raises(AttributeError, match=hint):
+            getattr(module, name)

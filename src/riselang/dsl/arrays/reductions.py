@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from riselang.dialects.rise.types import ScalarType, i1, integer_range, is_float
+from riselang.dialects.rise.types import ScalarType, f64, i1, i64, integer_range, is_float
 from riselang.dsl import array_prelude, patterns
 from riselang.dsl.arrays.layout import expand_dims, flatten_last, permute_axes
 from riselang.dsl.arrays.shapes import (
@@ -48,28 +48,28 @@ def reduce_axes(
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
-    """Add the elements along these axes, from left to right."""
-    type = _number_type("sum", x)
+    """Add the elements along these axes, from left to right; Booleans are counted as i64."""
+    x, type = _as_numbers("sum", x)
     return reduce_axes("sum", patterns.reduce(ADD, literal_of(0, type)), x, axis, keepdims)
 
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """Multiply the elements along these axes, from left to right."""
-    type = _number_type("prod", x)
+    x, type = _as_numbers("prod", x)
     return reduce_axes("prod", patterns.reduce(MULT, literal_of(1, type)), x, axis, keepdims)
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
-    """Divide the sum along these axes by the number of its elements."""
-    type = scalar_dtype("mean", as_array("mean", x, 0))
-    if not type.is_complex:
-        type = _float_type("mean", x)
+    """Divide the sum along these axes by the number of its elements; of integers, as an f64."""
+    x, type = _as_floats("mean", x)
     return sum(x, axis, keepdims) / length_value(_count("mean", x, axis), type)
 
 
 def var(x: Any, axis: Any = None, keepdims: bool = False, correction: float = 0) -> Value:
     """Return the variance: the mean of the squared differences from the mean."""
-    type = _float_type("var", x)
+    x, type = _as_floats("var", x)
+    if type.is_complex:
+        refuse("var works on real numbers, but these are complex")
     difference = x - mean(x, axis, keepdims=True)
     count = length_value(_count("var", x, axis), type)
     return sum(difference * difference, axis, keepdims) / (count - correction)
@@ -138,15 +138,15 @@ def _truths(name: str, x: Any) -> Value:
     return x if type == i1 else convert(x, i1)
 
 
-def _number_type(name: str, x: Any) -> ScalarType:
-    type = scalar_dtype(name, as_array(name, x, 0))
-    if type == i1:
-        refuse(f"{name} works on numbers, but these are Booleans; use x.astype(rl.i32).{name}()")
-    return type
+def _as_numbers(name: str, x: Any) -> tuple[Value, ScalarType]:
+    """Return an array of numbers, and their type; Booleans become i64."""
+    x = as_array(name, x, 0)
+    type = scalar_dtype(name, x)
+    return (convert(x, i64), i64) if type == i1 else (x, type)
 
 
-def _float_type(name: str, x: Any) -> ScalarType:
-    type = scalar_dtype(name, as_array(name, x, 0))
-    if not is_float(type):
-        refuse(f"{name} works on floats, but found {type_text(x.type)}; use x.astype(rl.f64)")
-    return type
+def _as_floats(name: str, x: Any) -> tuple[Value, ScalarType]:
+    """Return an array of floats or complex numbers, and their type; others become f64."""
+    x = as_array(name, x, 0)
+    type = scalar_dtype(name, x)
+    return (x, type) if is_float(type) or type.is_complex else (convert(x, f64), f64)

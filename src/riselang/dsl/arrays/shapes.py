@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, is_float
 from riselang.dsl import patterns
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
@@ -52,6 +52,11 @@ def scalar_dtype(name: str, value: Value) -> ScalarType:
     if not isinstance(type, ScalarType):
         refuse(f"{name} works on scalars and arrays of scalars, but found {type_text(value.type)}")
     return type
+
+
+def is_float_array(name: str, value: Value) -> bool:
+    """Whether the elements are floats."""
+    return is_float(scalar_dtype(name, value))
 
 
 def as_array(name: str, value: Any, min_rank: int = 1) -> Value:
