@@ -223,6 +223,13 @@ def test_old_gpus_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         program.lower().as_text("ptx")
 
 
+def test_a_single_stage_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    tile = replace(HOPPER_TILES[1], stages=1)
+    with pytest.raises(LimitationError, match="two stages or more"):
+        kernel(product(128, 128, 64), top_down(tile.strategy())).lower().as_text("ptx")
+
+
 def test_a_block_computes_several_tiles(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(gpu_targets.TARGETS[-1], multiprocessors=1)
     monkeypatch.setattr(gpu_targets, "TARGETS", (small,))

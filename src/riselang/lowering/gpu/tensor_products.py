@@ -128,6 +128,8 @@ def _why_not_wgmma(product: TensorProduct) -> str | None:
     operands = (product.rows, product.columns)
     if product.column_warps != 1 or product.row_tiles != 1 or product.row_warps % 4:
         return "expected groups of four warps with 16 rows each"
+    if product.stages < 2:
+        return "expected two stages or more: a stage is released during the next step"
     if product.column_count > MAX_WGMMA_COLUMNS or product.column_count % 16:
         return f"expected at most {MAX_WGMMA_COLUMNS} columns"
     if product.step * product.element_bytes != SWIZZLE_BYTES:

@@ -118,9 +118,10 @@ class TensorTile:
 HOPPER_TILES = (
     TensorTile(64, 4, 8, 1, 1, 32, in_rounds=True),
     TensorTile(64, 3, 8, 1, 1, 16, in_rounds=True),
-    TensorTile(64, 4, 4, 1, 1, 8, in_rounds=True),
+    TensorTile(64, 4, 4, 1, 1, 16, in_rounds=True),
+    TensorTile(64, 6, 4, 1, 1, 8, in_rounds=True),
 )
-"""The tiles for `wgmma`: 128 x 256, 128 x 128, and 64 x 64."""
+"""The tiles for `wgmma`: 128 x 256, 128 x 128, 64 x 128, and 64 x 64."""
 AMPERE_TILES = (TensorTile(32, 4, 2, 4, 4, 4), TensorTile(32, 4, 2, 2, 2, 4))
 """The tiles for `mma`: 128 x 128 and 64 x 64."""
 
@@ -194,10 +195,10 @@ class _TensorTiles(Strategy):
 
     def _map_fragment(self, term: Term) -> Strategy:
         """Return the law for the epilogue."""
-        tile, result = self.tile, element_of(term.type)
-        assert isinstance(result, ArrayType)
+        tile, result = self.tile, element_of(element_of(term.type))
+        assert isinstance(result, ScalarType)
         sizes = (tile.row_warps, tile.column_warps, tile.row_tiles)
-        is_short = bytes_of(result.element) == SHORT_BYTES
+        is_short = bytes_of(result) == SHORT_BYTES
         if tile.in_vectors and is_short and tile.column_tiles % VECTOR_TILES == 0:
             return map_fragment_in_vectors(*sizes, tile.column_tiles // VECTOR_TILES)
         return map_fragment(*sizes, tile.column_tiles)
