@@ -14,8 +14,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted((EXAMPLES / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_three() -> None:
-    assert [each.stem for each in NOTEBOOKS] == ["language", "model", "strategies"]
+def test_there_are_four() -> None:
+    assert [each.stem for each in NOTEBOOKS] == ["language", "model", "strategies", "training"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
