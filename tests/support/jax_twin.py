@@ -6,6 +6,7 @@ are `lax.scan` and `lax.while_loop`, so JAX has derivatives of its own for all o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -40,6 +41,7 @@ from riselang.term.nodes import (
 )
 from support.numpy_scalars import DTYPES, Array
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = import_module("jax")
 jax.config.update("jax_enable_x64", True)
 jnp, lax = jax.numpy, jax.lax
