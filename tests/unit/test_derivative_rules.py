@@ -143,6 +143,14 @@ CASES: dict[str, Case] = {
         ),
         ((4, 2), (5, 2), (2,)),
     ),
+    "scatterWith of indices": (
+        lambda x: rl.scatter_with(
+            lambda old, new: (old.fst * new.fst, new.snd), squares(4),
+            rl.generate(lambda i: (x[i], i), n=4),
+            rl.generate(lambda i: (2.0, rl.clamp_idx(4, rl.from_idx(i))), n=5),
+        ) | rl.map(lambda p: p.fst * x[p.snd]),
+        ((4,),),
+    ),
     "while": (
         lambda x, w: rl.while_(lambda s: s < 9.0, lambda s: s * (1.5 + x * w) + w, x),
         ((), ()),

@@ -6,6 +6,7 @@ from riselang.autodiff.building import Builder, length_of
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import (
     ArrayType,
+    IdxType,
     RiseType,
     TupleType,
     array,
@@ -104,6 +105,9 @@ def _select_value(builder: Builder, condition: Node, chosen: Node, other: Node) 
             for part in (builder.first, builder.second)
         ]
         return builder.pair(*parts)
+    if isinstance(chosen.type, IdxType):
+        numbers = [builder.from_idx(each) for each in (chosen, other)]
+        return builder.clamp_idx(chosen.type.bound, builder.select(condition, *numbers))
     if not isinstance(chosen.type, ArrayType):
         return builder.select(condition, chosen, other)
     pairs = builder.zip_all([chosen, other])
