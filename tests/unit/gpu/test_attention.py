@@ -166,6 +166,7 @@ def test_attention_needs_one_kernel_without_spills(monkeypatch: pytest.MonkeyPat
     assert ptx.count(".entry") == 1
     assert "mma.sync" in ptx
     assert ".local" not in ptx
+    assert "st.shared" not in ptx, "the results are in registers"
 
 
 def test_the_order_is_kept_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -444,7 +444,7 @@ TENSOR_ATTENTION = pattern(
     "plus i; on a GPU, tensor cores multiply p keys at a time, q steps of which are copied ahead",
     explicit="p q w tm tn",
     check=all_of(at_least(1, "p", "q", "w", "tm", "tn"), _check_tiles),
-    applications=_w * _tm * _n * _k * 16,
+    is_opaque=True,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

@@ -25,6 +25,7 @@ from riselang.lowering.gpu.mapping import (
 READING_OPS = (
     "memref.load", "affine.load", "affine.vector_load", "vector.load", "vector.transfer_read",
     "tile.product",
+    "tile.attention",
 )  # fmt: skip
 STORING_OPS = (
     "memref.store", "affine.store", "affine.vector_store", "vector.store", "vector.transfer_write",

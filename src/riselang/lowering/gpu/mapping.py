@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import location_of
-from riselang.dialects.tile import ProductOp
+from riselang.dialects.tile import AttentionOp, ProductOp
 from riselang.lowering.loop_emitter import GPU_MAPPING
 from riselang.support.errors import LimitationError, UserError
 
@@ -277,7 +277,9 @@ class GpuIds:
         else:
             body.args[0].replace_all_uses_with(number)
             body.erase_arg(body.args[0])
-            is_all = count == length or any(isinstance(op, ProductOp) for op in body.walk())
+            is_all = count == length or any(
+                isinstance(op, ProductOp | AttentionOp) for op in body.walk()
+            )
             new_ops = self._single_iteration(body, number, length, is_all=is_all)
         for op in new_ops:
             op.location = op.location or loop.location

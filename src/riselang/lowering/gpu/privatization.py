@@ -11,7 +11,7 @@ from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue, Use
 
-from riselang.dialects.tile import ProductOp
+from riselang.dialects.tile import AttentionOp, ProductOp
 from riselang.lowering.gpu.mapping import (
     Launch,
     constant_trip_count,
@@ -85,7 +85,7 @@ def access_indices(use: Use) -> list[SSAValue] | None:
         case vector.LoadOp() | vector.StoreOp():
             is_buffer = op.base is op.operands[use.index]
             return list(op.indices) if is_buffer else None
-        case ProductOp():
+        case ProductOp() | AttentionOp():
             return list(op.fragment_indices) if use.index == 0 else None
         case _:
             return None
@@ -120,6 +120,15 @@ def with_indices(op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> Op
                 (buffer, indices), (op.rows, list(op.row_indices)),
                 (op.columns, list(op.column_indices)), op.init, op.size_values,
                 op.dimension_values,
+            )  # fmt: skip
+        case AttentionOp():
+            operands = (
+                (op.queries, op.query_indices), (op.keys, op.key_indices),
+                (op.values, op.value_indices),
+            )  # fmt: skip
+            return AttentionOp(
+                [(buffer, indices), *((each, list(at)) for each, at in operands)],
+                op.scale, op.last, op.size_values, op.dimension_values,
             )  # fmt: skip
         case _:
             assert isinstance(op, vector.StoreOp)
