@@ -80,7 +80,8 @@ OP ?=
 conformance: $(CONFORMANCE)/ready
 	$(CONFORMANCE)/bin/python tests/conformance/live.py
 	$(CONFORMANCE)/bin/python tests/conformance/run.py --op "$(OP)"
-	$(CONFORMANCE)/bin/python tests/conformance/onnx_nodes.py
+	for kind in node simple pytorch-operator pytorch-converted light; do \
+	  $(CONFORMANCE)/bin/python tests/conformance/onnx_nodes.py --kind $$kind || exit 1; done
 
 # Every benchmark, or those named: make bench BENCH="overhead threads". A page with charts and figures
 # for `rise benchcmp` are in build/bench afterwards.

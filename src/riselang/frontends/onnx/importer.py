@@ -280,7 +280,12 @@ class Importer:
             inner.scope[name] = value
         for node in function.node:
             inner.convert_node(node)
-        return [inner._find(name) for name in function.output]
+        used = [position < len(proto.output) and proto.output[position] for position, _ in
+                enumerate(function.output)]  # fmt: skip
+        return [
+            inner._find(name) if is_used or name in inner.scope else None
+            for name, is_used in zip(function.output, used, strict=True)
+        ]
 
 
 READS_SMALL_TYPES = (

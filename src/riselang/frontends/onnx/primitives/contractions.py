@@ -49,6 +49,8 @@ def matmul(left: Value, right: Value, element: str | None = None) -> Value:
     """Multiply matrices as `numpy.matmul`: leading dimensions are broadcast."""
     if not left.rank or not right.rank:
         raise LimitationError("a scalar is not a matrix")
+    if left.rank == right.rank == 1:
+        return dot_general(left, right, ((), ()), ((0,), (0,)), element)
     if left.rank == 1:
         row = matmul(reshape(left, (1, *left.shape)), right, element)
         return reshape(row, (*row.shape[:-2], *row.shape[-1:]))

@@ -79,6 +79,8 @@ def take_along_axis(x: Value, indices: Value, axis: int) -> Value:
 
 
 def _vectors_along(x: Value, indices: Value, axis: int) -> Value:
+    if indices.rank != x.rank:
+        raise LimitationError(f"indices of the shape {indices.shape} do not fit {x.shape}")
     parts = [
         wrap_index(indices, x.shape[k]) if k == axis else iota(x.graph, indices.shape, k)
         for k in range(x.rank)
