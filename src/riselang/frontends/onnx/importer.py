@@ -16,7 +16,7 @@ from riselang.frontends.onnx.element_types import (
     type_name,
     type_of_element,
 )
-from riselang.frontends.onnx.primitives.graph import Graph, Value
+from riselang.frontends.onnx.primitives.graph import Graph, UnknownValueError, Value
 from riselang.frontends.onnx.registry import OPS, Input, Node
 from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
 
@@ -142,6 +142,9 @@ class Importer:
             inputs = [self._find(each) if each else None for each in proto.input]
             results = self._convert(proto, inputs)
         except NodeError:
+            raise
+        except UnknownValueError as error:
+            error.node = f"the op {proto.op_type} of the node {name!r} (output {output!r})"
             raise
         except LimitationError as error:
             raise NodeError(

@@ -156,7 +156,7 @@ class OnnxModel:
             except UnknownValueError as error:
                 new = error.inputs - self._compiled_in
                 if not new:
-                    raise _unknown_value() from None
+                    raise _unknown_value(error) from None
                 self._compiled_in.update(new)
                 continue
             while len(self._programs) >= MAX_PROGRAMS:
@@ -194,9 +194,10 @@ def _lowered(body: ModelBody, function: GraphFunction) -> ModelBody:
         raise LimitationError(f"the op {label} is not supported here: {error.message}") from None
 
 
-def _unknown_value() -> LimitationError:
+def _unknown_value(error: UnknownValueError) -> LimitationError:
     return LimitationError(
-        f"{FRONT_END}: the shape of a tensor depends on values that are computed from the inputs"
+        f"{error.node} is not supported here: its program depends on values that are computed from "
+        "the inputs"
     )
 
 
@@ -313,7 +314,7 @@ def make_onnx_model(
             converted = convert_graph(proto, types, [each.shape for each in types])
     except UnknownValueError as error:
         if not error.inputs:
-            raise _unknown_value() from None
+            raise _unknown_value(error) from None
         model._compiled_in.update(error.inputs)  # pyright: ignore[reportPrivateUsage]
         return model
     if any(each.small_type for each in types) or not types or not _is_plain(converted):
@@ -329,5 +330,5 @@ def read_graph(origin: ModelOrigin) -> GraphFunction:
     types = input_types(proto)
     try:
         return convert_graph(proto, types, [each.shape for each in types]).function
-    except UnknownValueError:
-        raise _unknown_value() from None
+    except UnknownValueError as error:
+        raise _unknown_value(error) from None

@@ -29,6 +29,8 @@ class UnknownValueError(Exception):
         super().__init__(", ".join(sorted(inputs)))
         self.inputs = inputs
         """The inputs of the model that the tensor depends on."""
+        self.node = "a node"
+        """The op, and the node, that needs it."""
 
 
 def element_name(dtype: np.dtype[Any]) -> str:
