@@ -51,7 +51,7 @@ def test_a_static_model_is_compiled_and_saved(tmp_path: Path) -> None:
         helper.make_node("Gemm", ["x", "w", "b"], ["h"]),
         helper.make_node("Relu", ["h"], ["y"]),
     ]
-    w, b = np.float32([[1, -1], [2, 0], [0, 1]]), np.float32([-5, 1])
+    w, b = np.array([[1, -1], [2, 0], [0, 1]], np.float32), np.array([-5, 1], np.float32)
     proto = model(
         layer, [tensor("x", [2, 3])], [tensor("y", [2, 2])], weight("w", w), weight("b", b)
     )
@@ -86,7 +86,7 @@ def test_shapes_are_computed_during_import() -> None:
         helper.make_node("Reshape", ["x", "shape"], ["y"]),
     ]
     weights = [weight("zero", np.int64(0)), weight("three", np.int64(3)),
-               weight("axis", np.int64([0]))]  # fmt: skip
+               weight("axis", np.array([0], np.int64))]  # fmt: skip
     found = load(model(nodes, [tensor("x", ["n", 3])], [tensor("y", None)], *weights))
     np.testing.assert_array_equal(found(X), X.ravel())
 
@@ -96,10 +96,10 @@ def test_inputs_that_determine_shapes_are_compiled_in() -> None:
     found = load(
         model(nodes, [tensor("x", [2, 3]), tensor("shape", [1], INT)], [tensor("y", None)])
     )
-    np.testing.assert_array_equal(found(X, np.int64([6])), X.ravel())
-    np.testing.assert_array_equal(found(X, np.int64([-1])), X.ravel())
+    np.testing.assert_array_equal(found(X, np.array([6], np.int64)), X.ravel())
+    np.testing.assert_array_equal(found(X, np.array([-1], np.int64)), X.ravel())
     assert found.compiled_in == ("shape",)
-    np.testing.assert_array_equal(found.bind(shape=np.int64([6]))(X), X.ravel())
+    np.testing.assert_array_equal(found.bind(shape=np.array([6], np.int64))(X), X.ravel())
 
 
 def test_functions_of_the_model_are_expanded() -> None:
@@ -147,7 +147,7 @@ def test_a_loop_ends_when_its_condition_fails() -> None:
 def test_small_types_have_their_dtypes_outside() -> None:
     node = helper.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.INT4)
     found = load(model([node], [tensor("x", [3])], [tensor("y", [3])], opset=21))
-    result = found(np.float32([-8, 3, 7]))
+    result = found(np.array([-8, 3, 7], np.float32))
     assert str(result.dtype) == "int4"
     np.testing.assert_array_equal(result.astype(np.int8), [-8, 3, 7])
 
