@@ -72,8 +72,7 @@ def align_nontemporal_stores(function: func.FuncOp) -> None:
 
 
 def _is_unchecked(store: vector.StoreOp) -> bool:
-    is_nontemporal = store.nontemporal is not None and bool(store.nontemporal.value.data)
-    return is_nontemporal and ALIGNMENT not in store.attributes
+    return bool(store.nontemporal.value.data) and ALIGNMENT not in store.attributes
 
 
 def _vector_bytes(store: vector.StoreOp) -> int:
@@ -106,8 +105,8 @@ def _check_alignment(store: vector.StoreOp) -> None:
         is_aligned = builder.add(arith.CmpiOp(misaligned, builder.constant(0), "eq"))
         aligned = vector.StoreOp(store.vector, store.base, store.indices, BoolAttr.from_bool(True))
         aligned.attributes[ALIGNMENT] = IntegerAttr(alignment, i64)
-        branches = [Region(Block([each, scf.YieldOp()])) for each in (aligned, checked)]
-        checked = scf.IfOp(is_aligned, [], *branches)
+        first, second = (Region(Block([each, scf.YieldOp()])) for each in (aligned, checked))
+        checked = scf.IfOp(is_aligned, [], first, second)
     builder.ops.insert(checked)
     store.detach()
     store.erase()
