@@ -32,6 +32,7 @@ THREADS_VARIABLE = "RISE_BENCH_THREADS"
 """How many threads the process of a benchmark measures with."""
 THREAD_POOLS = ("RISE", "HL", "NUMBA", "OMP", "OPENBLAS", "MKL")
 """Whose numbers of threads the environment sets; a process cannot change all of them later."""
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # on a machine with a GPU, JAX would use it
 BOUND = 1.1
 """The maximum of our time relative to a rival's, where a benchmark states no other."""
 DEBIAN = "/usr/lib/python3/dist-packages"
