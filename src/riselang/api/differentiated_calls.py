@@ -212,10 +212,10 @@ class DifferentiatedCall:
 
     def push_forward(self, tangents: Any) -> tuple[Any, Any]:
         """Return the result and its tangent, given those of the arguments."""
-        term = self._traced()
+        # The tangents may have open types, which tracing the function would decide.
         types = [self._type(node) for node in self._inputs]
         given = self._matching_leaves(tangents, self._structure, types)
-        node = self._instantiate(forward_term(term, self._activity()), given)
+        node = self._instantiate(forward_term(self._traced(), self._activity()), given)
         assert self._result_structure is not None
         builder = self._builder
         floats = sum(sum(float_leaves(type)) for type in self._result_types)

@@ -23,7 +23,9 @@ from support.fuzzing import IS_NIGHTLY
 pytestmark = pytest.mark.rotating(2)
 
 TRUE = [*laws.MAPS, *laws.SHAPES, *laws.ENDS, *laws.WINDOWS, *laws.INDICES, *laws.FOLDS]
-NEEDS_FACTS = {"while", "sort", "reducePar", "scatter", "clampIdx", "checkIdx"}
+NEEDS_FACTS = {
+    "while", "sort", "reducePar", "scatter", "clampIdx", "checkIdx", "tensorAttention",
+}  # fmt: skip
 """The patterns some of whose laws in the reference are not those of views."""
 REFERENCE_LAWS = [
     (law.parameters, law.left, law.right)

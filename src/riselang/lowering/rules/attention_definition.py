@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import RiseType
-from riselang.notation.program import parse_term
 from riselang.term.nodes import Lambda, Pattern
 
 DEFINITION = """
@@ -30,6 +29,8 @@ fun((c : f32, o : index, x : ({w} * {tm} * 16).{k}.{s}, y : {n}.{k}.{s}, z : {n}
 
 def attention_definition(pattern: Pattern) -> Lambda:
     """Return the meaning of a pattern `tensorAttention`: a function of its arguments."""
+    from riselang.notation.program import parse_term
+
     type = pattern.argument("s")
     assert isinstance(type, RiseType)
     sizes = {name: str(pattern.argument(name)) for name in ("w", "tm", "tn", "n", "k")}

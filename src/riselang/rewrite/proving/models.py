@@ -73,6 +73,9 @@ class Symbol:
     def __abs__(self) -> Symbol:
         raise Undecided
 
+    def __float__(self) -> float:
+        raise Undecided
+
     __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def __repr__(self) -> str:
