@@ -213,9 +213,11 @@ class DifferentiatedCall:
     def push_forward(self, tangents: Any) -> tuple[Any, Any]:
         """Return the result and its tangent, given those of the arguments."""
         # The tangents may have open types, which tracing the function would decide.
-        types = [self._type(node) for node in self._inputs]
-        given = self._matching_leaves(tangents, self._structure, types)
-        node = self._instantiate(forward_term(self._traced(), self._activity()), given)
+        inputs = [node.type for node in self._inputs]
+        nodes = self._matching_nodes(tangents, self._structure, inputs)
+        term = self._traced()
+        given = self._float_parts(nodes, [self._type(node) for node in self._inputs])
+        node = self._instantiate(forward_term(term, self._activity()), given)
         assert self._result_structure is not None
         builder = self._builder
         floats = sum(sum(float_leaves(type)) for type in self._result_types)
@@ -229,6 +231,12 @@ class DifferentiatedCall:
         self, values: Any, structure: Structure, types: Sequence[RiseType]
     ) -> list[Node]:
         """Return the arrays of a tangent or cotangent, which must match a value."""
+        return self._float_parts(self._matching_nodes(values, structure, types), types)
+
+    def _matching_nodes(
+        self, values: Any, structure: Structure, types: Sequence[RiseType]
+    ) -> list[Node]:
+        """Return a node for each leaf of a tangent or cotangent, which must match a value."""
         leaves, found = flatten(values, is_leaf)
         if found != structure:
             raise UserError(
@@ -240,9 +248,16 @@ class DifferentiatedCall:
         for leaf, type in zip(leaves, types, strict=True):
             node = as_node(leaf, type if isinstance(type, ScalarType) else None)
             self._trace.unify(type, node.type, f"{self._name}: a derivative")
-            if any(float_leaves(type)):
-                nodes += split_leaves(self._builder, _with_type(self._builder, node, type))
+            nodes.append(node)
         return nodes
+
+    def _float_parts(self, nodes: Sequence[Node], types: Sequence[RiseType]) -> list[Node]:
+        """Return the arrays of floats in nodes of these types."""
+        parts: list[Node] = []
+        for node, type in zip(nodes, types, strict=True):
+            if any(float_leaves(type)):
+                parts += split_leaves(self._builder, _with_type(self._builder, node, type))
+        return parts
 
     def _unflatten(self, cotangents: Sequence[Node]) -> Any:
         types = [self._type(node) for node in self._inputs]
