@@ -84,7 +84,10 @@ def _scalar(term: Scalar, operands: Sequence[Any]) -> Any:
     if term.op in ("arith.cmpf", "arith.cmpi") and term.predicate is not None:
         name = term.predicate if term.predicate in RELATIONS else term.predicate[1:]
         is_signed = term.predicate[0] == "s" or term.predicate in ("eq", "ne")
-        if name in RELATIONS and (term.op == "arith.cmpf" or is_signed):
+        if name in RELATIONS and term.op == "arith.cmpf":
+            is_unordered = jnp.isnan(operands[0]) | jnp.isnan(operands[1])
+            return jnp.where(is_unordered, term.predicate[0] == "u", RELATIONS[name](*operands))
+        if name in RELATIONS and is_signed:
             return RELATIONS[name](*operands)
     if term.op in CONVERSIONS:
         return operands[0].astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
