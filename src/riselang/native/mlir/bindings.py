@@ -214,9 +214,7 @@ TRANSLATED_DIALECTS = ("llvm.", "omp.", "nvvm.", "rocdl.")
 
 def _check_translatable(module: Any) -> None:
     """Report ops of other dialects, whose translation would crash the process."""
-    for inner in _find_ops(
-        module, lambda name: not name.startswith(("llvm.", "omp.", "nvvm.", "rocdl."))
-    ):
+    for inner in _find_ops(module, lambda name: not name.startswith(TRANSLATED_DIALECTS)):
         if inner.name != "builtin.module":
             raise LimitationError(f"{inner.name} cannot be compiled")
 
