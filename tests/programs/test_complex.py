@@ -162,9 +162,9 @@ def test_types_come_from_the_arguments(backend: str) -> None:
         return {"scaled": scaled, "norm": rl.abs(x).sum(), "total": (x * x.conj()).sum()}
 
     x = sample("complex64", 6).reshape(2, 3)
+    expected = (x * weights + np.array([1j, 2, 3], np.complex64)) * 2j - 1
     for _ in range(2):
         results = program(x, {"scale": 2j})
-        expected = (x * weights + np.array([1j, 2, 3], np.complex64)) * 2j - 1
         np.testing.assert_allclose(results["scaled"], expected, 1e-5)
         assert results["scaled"].dtype == np.complex64
         np.testing.assert_allclose(results["norm"], np.abs(x).sum(), 1e-5)

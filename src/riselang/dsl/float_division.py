@@ -22,9 +22,11 @@ def float_remainder(a: Value, b: Value) -> Value:
 def _in_wide_floats(a: Value, b: Value, component: int) -> Value:
     """Divide floats of at least 32 bits, and convert the result back."""
     type = a.type
-    if type != f16 and type != bf16:
-        return _divide_with_remainder(a, b)[component]
-    return convert(_divide_with_remainder(convert(a, f32), convert(b, f32))[component], type)
+    for short in (f16, bf16):
+        if type == short:
+            wide = _divide_with_remainder(convert(a, f32), convert(b, f32))
+            return convert(wide[component], short)
+    return _divide_with_remainder(a, b)[component]
 
 
 def _divide_with_remainder(a: Value, b: Value) -> tuple[Value, Value]:

@@ -315,7 +315,7 @@ def test_an_index_is_passed_as_a_number() -> None:
 
 
 def test_numpy_numbers_are_passed_with_out() -> None:
-    program = rl.loads("fun((a : f32, x : 4.f32), x |> map(fun(e, a * e)))", name="scale.rise")
+    program: Any = rl.loads("fun((a : f32, x : 4.f32), x |> map(fun(e, a * e)))", name="scale.rise")
     x, out = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     for factor in (2, 3, 5):
         assert program.main(np.float32(factor), x, out=out) is out

@@ -13,8 +13,10 @@ import riselang as rl
 from riselang.notation.printer import show_term
 from riselang.notation.program import parse_term
 
-DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
-DTYPES += ["complex64", "complex128"]
+DTYPES = [
+    "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
 
 
 def interpreted(function: Callable[..., Any], *arguments: Any) -> Any:

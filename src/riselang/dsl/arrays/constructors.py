@@ -92,12 +92,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     count = _range_length(first, last, step)
     wide = f64 if has_floats or is_float(type) else i64
 
-    def number(i: Value) -> Value:
+    def element(i: Value) -> Value:
         position = _as_type(_number(i), wide)
         scaled = position if step == 1 else position * _constant(step, wide)
         return _as_type(scaled if first == 0 else scaled + _constant(first, wide), type)
 
-    return patterns.generate(number, n=count)
+    return patterns.generate(element, n=count)
 
 
 def _range_length(first: Any, last: Any, step: Any) -> Nat:
