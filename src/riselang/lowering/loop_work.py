@@ -4,7 +4,7 @@ It is counted at the affine stage, where each operation and access is explicit. 
 load whose operands do not change in a loop counts once, before the loop: LLVM moves it there. A
 load does not move out of a loop that writes to its buffer. An operation or a load that is repeated
 counts once, too, unless its buffer is written in between; one whose result is not used does not
-count.
+count, nor do accesses to a buffer at constant indices only, which LLVM keeps in registers.
 """
 
 from __future__ import annotations
@@ -216,12 +216,27 @@ class _LoopCounter:
         if isinstance(op, func.CallOp):
             return self._functions.work(op.callee.string_value())
         if op.name in LOAD_OPS:
-            return Work(0, scalar_bytes(op.results[0].type))
+            is_free = _is_in_registers(op.operands[0])
+            return NO_WORK if is_free else Work(0, scalar_bytes(op.results[0].type))
         if op.name in STORE_OPS:
-            return Work(0, scalar_bytes(op.operands[0].type))
+            is_free = _is_in_registers(op.operands[1])
+            return NO_WORK if is_free else Work(0, scalar_bytes(op.operands[0].type))
         if isinstance(op, memref.CopyOp):
             return Work(0, 2 * buffer_bytes(op.source.type))
         return Work(_scalar_operations(op), 0)
+
+
+def _is_in_registers(buffer: SSAValue) -> bool:
+    """Whether a buffer on the stack is accessed only by affine ops at constant indices."""
+    if not isinstance(buffer.owner, memref.AllocaOp):
+        return False
+    users = [use.operation for use in buffer.uses]
+    return all(
+        user.name.startswith("affine.")
+        and user.name in LOAD_OPS | STORE_OPS
+        and len(user.operands) == (1 if user.results else 2)
+        for user in users
+    )
 
 
 def _is_movable(op: Operation) -> bool:
