@@ -4,14 +4,22 @@
 when the op is defined. Parsing all formats takes a third of the time to load xDSL's dialects, and a
 program that is compiled and called from Python prints no op in its custom format. Retired when
 `xdsl.irdl.irdl_op_definition` parses `assembly_format` at its first use.
+
+`create_ops_quickly`: the constructor of an op sets its fields directly, and a named operand or
+result is one element of a tuple. xDSL assigns each field through a property, and builds a view of
+all operands to return one of them. Retired when xDSL's constructor and accessors do so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xdsl.irdl import IRDLOperation, OpDef, operations
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import SSAValues
+from xdsl.irdl import IRDLOperation, OpDef, VarIRConstruct, operations
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 _accessors = operations.get_accessors_from_op_def
+_SingleAccessor = operations.BeforeVariadicSingleAccessor
 
 
 @dataclass(frozen=True)
@@ -60,3 +69,68 @@ def _members_with_lazy_format(op_def: OpDef, custom_verify: Any | None) -> dict[
 def parse_formats_lazily() -> None:
     """Parse formats lazily in every dialect that is loaded from now on in this process."""
     operations.get_accessors_from_op_def = _members_with_lazy_format
+
+
+class _OperandAccessor(_SingleAccessor):
+    """A named operand that precedes all variadic ones."""
+
+    def __get__(self, obj: Any, objtype: Any = None) -> Any:
+        return _item(obj._operands, self.idx)
+
+
+class _ResultAccessor(_SingleAccessor):
+    """A named result that precedes all variadic ones."""
+
+    def __get__(self, obj: Any, objtype: Any = None) -> Any:
+        return _item(obj.results, self.idx)
+
+
+_item = tuple.__getitem__
+_ACCESSORS = {VarIRConstruct.OPERAND: _OperandAccessor, VarIRConstruct.RESULT: _ResultAccessor}
+
+
+def _single_accessor(construct: VarIRConstruct, idx: int) -> Any:
+    return _ACCESSORS.get(construct, _SingleAccessor)(construct, idx)
+
+
+def _value_at(self: Any, idx: Any) -> Any:
+    value = _item(self, idx)
+    return value if idx.__class__ is int else SSAValues(value)
+
+
+def _create_op(
+    self: Any,
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = {},
+    attributes: Mapping[str, Attribute] = {},
+    location: LocationAttr | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> None:
+    if operands:
+        values: Any = SSAValues(operands)
+        uses: list[Use] = []
+        for number, value in enumerate(values):
+            use = Use(self, number)
+            value.add_use(use)
+            uses.append(use)
+        self._operands, self._operand_uses = values, tuple(uses)
+    if result_types:
+        self.results = SSAValues([OpResult(type, self, n) for n, type in enumerate(result_types)])
+    self.properties = dict(properties)
+    self.attributes = dict(attributes)
+    self.location = UNKNOWN_LOC if location is None else location
+    if successors:
+        self.successors = successors
+    for region in regions:
+        self.add_region(region)
+    self.__post_init__()
+
+
+def create_ops_quickly() -> None:
+    """Create ops and read their operands by the functions above, in this process."""
+    operations.BeforeVariadicSingleAccessor = _single_accessor
+    SSAValues.__getitem__ = _value_at
+    Operation.__init__ = _create_op

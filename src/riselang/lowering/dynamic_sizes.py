@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import memref
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from riselang.dialects.constants import index_constant
 from riselang.dialects.rise.codegen import SizeOp
 from riselang.dialects.rise.types import RiseType, leaves
 from riselang.lowering.index_expressions import IndexEmitter
@@ -60,7 +60,7 @@ class Sizes:
         answer = solve(length, extent, unknown)
         if not isinstance(answer, Solved):
             return False
-        index = self._add(arith.ConstantOp.from_int_and_width(position, IndexType()))
+        index = self._add(index_constant(position))
         values = {**self._values, "$extent": self._add(memref.DimOp(buffer, index))}
         value = IndexEmitter(self._add, values, _no_facts).value(answer.substitution[unknown[0]])
         self._values[unknown[0]] = self._add(SizeOp(unknown[0], value))

@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import (
-    IndexType,
-)
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.constants import INDEX
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.functional import ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp
@@ -88,7 +86,7 @@ class FunctionInlining(Stores, ABC):
         key = (anchor, op.result, index)
         if key in self.inlined_elements:
             return self.inlined_elements[key]
-        position = builder.insert(codegen.CastOp([], IndexType())).results[0]
+        position = builder.insert(codegen.CastOp([], INDEX)).results[0]
         self.expressions[position] = index
         element = builder.insert(codegen.IdxOp(op.source, position)).results[0]
         self.inlined_elements[key] = self.inline_body(self.body_of(op), element, builder)

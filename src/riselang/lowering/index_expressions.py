@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorTyp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from riselang.dialects.constants import index_constant
 from riselang.nat import Facts, FloorDiv, Max, Min, Mod, Nat, Variable, is_nonnegative
 from riselang.nat.atoms import Atom
 
@@ -164,7 +165,7 @@ class IndexEmitter:
         return is_nonnegative(expression, self.facts(expression))
 
     def _constant(self, number: int) -> SSAValue:
-        return self.add(arith.ConstantOp.from_int_and_width(number, IndexType()))
+        return self.add(index_constant(number))
 
 
 class LaneIndexEmitter(IndexEmitter):

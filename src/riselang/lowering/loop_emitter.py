@@ -8,11 +8,10 @@ from enum import Enum
 from functools import cache
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     IntegerType,
     LocationAttr,
@@ -25,6 +24,7 @@ from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.affine import Bounds, ParallelOp
+from riselang.dialects.constants import INDEX, index_constant
 from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.origins import UNKNOWN_LOCATION, locate, origin_of
 from riselang.nat import Nat
@@ -158,7 +158,7 @@ class Emitter:
         self, inits: Sequence[SSAValue], body: LoopBody
     ) -> tuple[Block, Sequence[SSAValue]]:
         """Return the block of a loop without its terminator, and the values that it yields."""
-        block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
+        block = Block(arg_types=[INDEX, *(init.type for init in inits)])
         block.args[0].name_hint = "i"
         with self.inside_block(block):
             return block, body(block.args[0], block.args[1:])
@@ -197,8 +197,7 @@ class Emitter:
     def length_value(self, length: Nat) -> SSAValue:
         """Return a length as a value."""
         if length.is_constant:
-            constant = arith.ConstantOp.from_int_and_width(length.constant, IndexType())
-            return self.add(constant).results[0]
+            return self.add(index_constant(length.constant)).results[0]
         assert self.sizes is not None, length
         return self.sizes.value(length)
 

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.constants import index_constant
 from riselang.dialects.location_attributes import location_attribute
 from riselang.dialects.module import walk
 from riselang.support.errors import SourceLocation
@@ -100,7 +101,7 @@ class Checks:
 
 
 def _constant(number: int, builder: Builder) -> SSAValue:
-    return builder.insert(arith.ConstantOp.from_int_and_width(number, IndexType())).results[0]
+    return builder.insert(index_constant(number)).results[0]
 
 
 def add_failure_parameters(

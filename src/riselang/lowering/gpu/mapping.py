@@ -12,10 +12,11 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, gpu, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.constants import index_constant
 from riselang.dialects.module import location_of
 from riselang.dialects.tile import AttentionOp, ProductOp
 from riselang.lowering.loop_emitter import GPU_MAPPING
@@ -249,7 +250,7 @@ class GpuIds:
     def index_constant(self, value: int) -> SSAValue:
         key = str(value)
         if key not in self._ids:
-            self._ids[key] = self._add(arith.ConstantOp.from_int_and_width(value, IndexType()))
+            self._ids[key] = self._add(index_constant(value))
         return self._ids[key]
 
     def _add(self, op: Operation) -> SSAValue:

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, gpu, memref, scf
+from xdsl.dialects import func, gpu, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
-    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -31,6 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from riselang.dialects.constants import index_constant
 from riselang.dialects.module import functions, location_of
 from riselang.lowering.gpu.barriers import insert_barriers
 from riselang.lowering.gpu.blocks import distribute_block, effect_of
@@ -315,7 +315,7 @@ def _store_scalar(result: SSAValue, ops: Sequence[Operation]) -> tuple[Operation
     block = ops[0].parent
     assert block is not None
     target = memref.AllocaOp.get(result.type, 64, [1])
-    zero = arith.ConstantOp.from_int_and_width(0, IndexType())
+    zero = index_constant(0)
     block.insert_ops_before([target, zero], ops[0])
     store, load = memref.StoreOp.get(result, target, [zero]), memref.LoadOp.get(target, [zero])
     load.attributes[PASSED_SCALAR] = UnitAttr()
@@ -395,10 +395,7 @@ def _dimension_attribute(counts: tuple[int, int, int]) -> DenseArrayBase:
 
 
 def _launch_ops(name: str, launch: Launch, arguments: Sequence[SSAValue]) -> list[Operation]:
-    counts = [
-        arith.ConstantOp.from_int_and_width(count, IndexType())
-        for count in (*launch.grid, *launch.block)
-    ]
+    counts = [index_constant(count) for count in (*launch.grid, *launch.block)]
     symbol = SymbolRefAttr(KERNELS, [name])
     return [*counts, gpu.LaunchFuncOp(symbol, counts[:3], counts[3:], kernelOperands=arguments)]
 

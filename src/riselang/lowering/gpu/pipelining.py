@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, gpu, memref, scf, vector
-from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, UnitAttr, VectorType
+from xdsl.dialects.builtin import MemRefType, StringAttr, UnitAttr, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from riselang.dialects.constants import index_constant
 from riselang.lowering.gpu.barriers import CURRENT, NEXT, STAGE
 from riselang.lowering.gpu.mapping import (
     Launch,
@@ -134,7 +135,7 @@ class _Pipeline:
         """Rewrite the loop."""
         body = self.loop.body.block
         half, other, following = self._add_indices(body)
-        zero = self._add_before_loop(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
+        zero = self._add_before_loop(index_constant(0)).results[0]
         last = body.last_op
         assert last is not None
         for copy in self.copies:
@@ -171,9 +172,7 @@ class _Pipeline:
         assert first is not None
         end = constant_of(self.loop.ub)
         assert end is not None
-        one, two, last = (
-            arith.ConstantOp.from_int_and_width(number, IndexType()) for number in (1, 2, end - 1)
-        )
+        one, two, last = (index_constant(number) for number in (1, 2, end - 1))
         index = body.args[0]
         half = arith.RemUIOp(index, two)
         other = arith.SubiOp(one, half)
@@ -269,7 +268,7 @@ class _Pipeline:
 def _register_store(op: Load) -> tuple[Operation, list[Operation]]:
     """Return a private buffer for a loaded value, and ops that store the value to it."""
     type = op.results[0].type
-    zero = arith.ConstantOp.from_int_and_width(0, IndexType())
+    zero = index_constant(0)
     if isinstance(type, VectorType):
         register = memref.AllocaOp.get(type.element_type, 64, type.get_shape())
         store: Operation = vector.StoreOp(op.results[0], register.memref, [zero])
@@ -284,7 +283,7 @@ def _load_register(op: Load, register: SSAValue) -> None:
     """Replace a load with one from a private buffer."""
     block = op.parent
     assert block is not None
-    zero = arith.ConstantOp.from_int_and_width(0, IndexType())
+    zero = index_constant(0)
     load = with_indices(op, register, [zero.result])
     block.insert_ops_before([zero, load], op)
     op.results[0].replace_all_uses_with(load.results[0])

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BoolAttr,
     FixedBitwidthType,
-    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -34,6 +33,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.constants import index_constant
 from riselang.dialects.llvm import FenceOp
 from riselang.dialects.module import functions, walk
 from riselang.lowering.origins import builder_at
@@ -122,7 +122,7 @@ class _IndexBuilder:
         return self.ops.insert(op).results[0]
 
     def constant(self, value: int) -> SSAValue:
-        return self.add(arith.ConstantOp.from_int_and_width(value, IndexType()))
+        return self.add(index_constant(value))
 
     def compute(
         self, operation: Callable[[SSAValue, SSAValue], Operation], *operands: SSAValue

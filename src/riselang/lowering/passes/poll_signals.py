@@ -36,6 +36,7 @@ from xdsl.rewriter import InsertPoint
 
 from riselang import pipelines
 from riselang.dialects.affine import ParallelOp
+from riselang.dialects.constants import index_constant
 from riselang.dialects.module import functions, walk
 from riselang.support.recursion import with_deep_stack
 
@@ -302,7 +303,7 @@ class _PollInserter:
         work = self.min_work.iteration_work[loop]
         outer_builder = Builder(InsertPoint.before(loop))
         flag = outer_builder.insert(memref.AllocaOp.get(i8, None, [1])).results[0]
-        zero = outer_builder.insert(arith.ConstantOp.from_int_and_width(0, IndexType())).results[0]
+        zero = outer_builder.insert(index_constant(0)).results[0]
         unset = outer_builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).results[0]
         outer_builder.insert(memref.StoreOp.get(unset, flag, [zero]))
         address = _buffer_address(flag, outer_builder)
@@ -363,7 +364,7 @@ def _split_into_chunks(loop: Sequential, chunk: int) -> Block:
 
 def _split_scf(loop: scf.ForOp, chunk: int, block: Block, body: Region) -> Operation:
     outer_builder = Builder(InsertPoint.before(loop))
-    count = outer_builder.insert(arith.ConstantOp.from_int_and_width(chunk, IndexType())).results[0]
+    count = outer_builder.insert(index_constant(chunk)).results[0]
     step = outer_builder.insert(arith.MuliOp(loop.step, count)).results[0]
     lower, upper, single = loop.lb, loop.ub, loop.step
     outer = outer_builder.insert(scf.ForOp(lower, upper, step, list(loop.iter_args), Region(block)))
