@@ -253,6 +253,11 @@ _describe(
     "x : 4.i32", "x |> map(fun(e, e + 1)) |> nontemporal", "[1, 2, 3, 4]", "[2, 3, 4, 5]",
 )  # fmt: skip
 _describe(
+    "shard",
+    [Law(_X, "x |> shard(0)", "x")],
+    "x : 4.i32", "x |> shard(0) |> map(fun(e, e + 1))", "[1, 2, 3, 4]", "[2, 3, 4, 5]",
+)  # fmt: skip
+_describe(
     "take",
     [Law("x : k.i32, y : n.i32", "concat(x, y) |> take(k)", "x")],
     "x : 4.i32", "x |> take(3)", "[1, 2, 3, 4]", "[1, 2, 3]",
@@ -523,6 +528,7 @@ _describe(
 
 for _call in (
     "mapSeq(", "mapPar(", "mapSeqUnroll(", "mapBlock(0, ", "mapThread(0, ", "mapWarp(", "mapLane(",
+    "mapRank(0, ",
 ):  # fmt: skip
     _describe(
         _call.partition("(")[0],
@@ -541,11 +547,11 @@ _describe(
     "x : 2.1.2.i32", "x |> mapLaneExchange(2, fun(e, e))",
     "[[[1, 2]], [[3, 4]]]", "[[[1, 3]], [[2, 4]]]",
 )  # fmt: skip
-for _name in ("reduceSeq", "reduceSeqUnroll"):
+for _call in ("reduceSeq(", "reduceSeqUnroll(", "reduceRank(0, "):
     _describe(
-        _name,
-        [Law(f"{_FOLD}, {_X}", f"x |> {_name}(f, a)", "x |> reduce(f, a)")],
-        "x : 3.i32", f"x |> {_name}(max, 0)", "[3, 7, 5]", "7",
+        _call.partition("(")[0],
+        [Law(f"{_FOLD}, {_X}", f"x |> {_call}f, a)", "x |> reduce(f, a)")],
+        "x : 3.i32", f"x |> {_call}max, 0)", "[3, 7, 5]", "7",
     )  # fmt: skip
 _describe(
     "scanSeq",

@@ -26,6 +26,7 @@ from riselang.dialects.rise.pattern_registry import (
     PREFETCH,
     REORDER,
     REVERSE,
+    SHARD,
     SLICE_AT,
     SLIDE,
     SND,
@@ -361,7 +362,7 @@ def check_no_vectors(type: RiseType, location: SourceLocation | None) -> None:
 
 SAME_SCALARS = frozenset({
     UNZIP, TRANSPOSE, SPLIT, JOIN, SLIDE, REVERSE, TAKE, DROP, PAD, PAD_WRAP, PAD_REFLECT, PREFETCH,
-    NONTEMPORAL, TO_MEM, REORDER, AT, SLICE_AT, GATHER, SORT,
+    NONTEMPORAL, SHARD, TO_MEM, REORDER, AT, SLICE_AT, GATHER, SORT,
 })  # fmt: skip
 """The patterns whose result has the scalars of their last argument, in the same order."""
 

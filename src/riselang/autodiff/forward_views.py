@@ -60,8 +60,8 @@ def _leaf_type(type: RiseType, position: int) -> RiseType:
 @rule(
     patterns.TRANSPOSE, patterns.SPLIT, patterns.JOIN, patterns.SLIDE, patterns.REVERSE,
     patterns.TAKE, patterns.DROP, patterns.PAD, patterns.PAD_WRAP, patterns.PAD_REFLECT,
-    patterns.PREFETCH, patterns.NONTEMPORAL, patterns.TO_MEM, patterns.REORDER, patterns.AT,
-    patterns.SLICE_AT, patterns.GATHER,
+    patterns.PREFETCH, patterns.NONTEMPORAL, patterns.SHARD, patterns.TO_MEM, patterns.REORDER,
+    patterns.AT, patterns.SLICE_AT, patterns.GATHER,
 )  # fmt: skip
 def _view(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
     xs = entry.operands[-1]

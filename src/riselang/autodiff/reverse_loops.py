@@ -41,11 +41,13 @@ MAPS = (
     patterns.MAP_THREAD,
     patterns.MAP_WARP,
     patterns.MAP_LANE,
+    patterns.MAP_RANK,
 )
 REDUCTIONS = (
     patterns.REDUCE,
     patterns.REDUCE_SEQ,
     patterns.REDUCE_SEQ_UNROLL,
+    patterns.REDUCE_RANK,
 )
 SCANS = (patterns.SCAN, patterns.SCAN_SEQ)
 ITERATIONS = (patterns.ITERATE, patterns.ITERATE_SEQ)

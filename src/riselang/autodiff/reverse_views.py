@@ -47,7 +47,9 @@ def size(entry: Entry, name: str) -> Nat:
     return entry.operation.sizes[name]
 
 
-@rule(patterns.TO_MEM, patterns.UNZIP, patterns.PREFETCH, patterns.NONTEMPORAL)
+@rule(
+    patterns.TO_MEM, patterns.UNZIP, patterns.PREFETCH, patterns.NONTEMPORAL, patterns.SHARD,
+)  # fmt: skip
 def _same(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves) -> None:
     """The scalars of the operand are those of the result, in the same order."""
     cotangents.add(entry.operands[-1], leaves)

@@ -28,6 +28,7 @@ map_block: PatternFunction
 map_lane: PatternFunction
 map_lane_exchange: PatternFunction
 map_par: PatternFunction
+map_rank: PatternFunction
 map_seq: PatternFunction
 map_seq_unroll: PatternFunction
 map_thread: PatternFunction
@@ -41,6 +42,7 @@ pad_wrap: PatternFunction
 prefetch: PatternFunction
 reduce: PatternFunction
 reduce_par: PatternFunction
+reduce_rank: PatternFunction
 reduce_seq: PatternFunction
 reduce_seq_unroll: PatternFunction
 reorder: PatternFunction
@@ -50,6 +52,7 @@ scan: PatternFunction
 scan_seq: PatternFunction
 scatter: PatternFunction
 scatter_with: PatternFunction
+shard: PatternFunction
 size_of: PatternFunction
 slice_at: PatternFunction
 slide: PatternFunction
@@ -90,6 +93,7 @@ __all__ = [
     "map_lane",
     "map_lane_exchange",
     "map_par",
+    "map_rank",
     "map_seq",
     "map_seq_unroll",
     "map_thread",
@@ -103,6 +107,7 @@ __all__ = [
     "prefetch",
     "reduce",
     "reduce_par",
+    "reduce_rank",
     "reduce_seq",
     "reduce_seq_unroll",
     "reorder",
@@ -112,6 +117,7 @@ __all__ = [
     "scan_seq",
     "scatter",
     "scatter_with",
+    "shard",
     "size_of",
     "slice_at",
     "slide",

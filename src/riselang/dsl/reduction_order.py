@@ -9,7 +9,7 @@ from riselang.support.errors import UserError
 from riselang.term import build
 from riselang.term.scalar_ops import ANY_ORDER
 
-REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar")
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "reduceRank")
 ASSOCIATIVE = ("add", "mult", "max", "min", "bitand", "bitor", "bitxor", "fma")
 """The operations by which a reduction in any order may combine its accumulator with an element."""
 

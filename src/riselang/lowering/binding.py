@@ -31,13 +31,14 @@ from riselang.term.nodes import (
 from riselang.term.view_inverses import is_view
 
 BUFFERED_PATTERNS = frozenset((
-    "reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "iterate", "iterateSeq", "while",
+    "reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "reduceRank", "iterate",
+    "iterateSeq", "while",
     "toMem", "circularBuffer", "rotateValues",
 ))  # fmt: skip
 """Patterns whose arrays are in buffers of their own when they are read."""
 COPIES = frozenset(("updateAt", "scatter", "scatterWith", "sort", "toMem"))
 """Patterns that copy an array to a buffer, and change the copy."""
-LOOPS = frozenset(("mapSeq", "mapSeqUnroll", "mapPar", *COPIES))
+LOOPS = frozenset(("mapSeq", "mapSeqUnroll", "mapPar", "mapRank", *COPIES))
 """Patterns whose arrays are stored in buffers by loops, also where they are read."""
 COPIED_VIEWS = ("slide", "drop")
 """Views that select elements of stored arrays at fixed distances; a loop cannot store its results

@@ -37,7 +37,7 @@ from riselang.term.view_inverses import invert_step
 
 UPDATED_ARGUMENTS = {SCATTER: 1, SCATTER_WITH: 2, UPDATE_AT: 2}
 """The patterns that overwrite some elements of an array, and which argument that array is."""
-REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank")
 
 
 def can_update_in_place(function: Term) -> bool:

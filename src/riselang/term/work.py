@@ -42,7 +42,7 @@ from riselang.term.deep_recursion import recursive
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import Pattern, Scalar, Term
 
-REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar")
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reducePar", "reduceRank")
 SCANS = ("scan", "scanSeq")
 ITERATIONS = ("iterate", "iterateSeq", "while")
 WITH_BUFFERS = frozenset((

@@ -31,6 +31,7 @@ VECTOR_PATTERNS = ("asVector", "asScalar", "vectorFromScalar")
 MAPS = (
     (20, "map"), (8, "mapSeq"), (8, "mapPar"), (4, "mapSeqUnroll"),
     (1, "mapBlock"), (1, "mapThread"), (1, "mapWarp"), (1, "mapLane"),
+    (1, "mapRank"),
 )  # fmt: skip
 
 

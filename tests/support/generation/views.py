@@ -70,6 +70,7 @@ class Views(Maker):
             (use("reverse", length, t), [type]),
             (use("prefetch", more, length, t), [type]),
             (use("nontemporal", length, t), [type]),
+            (use("shard", 0, length, t), [type]),
             (use("take", length, more, t), [array(length + more, t)]),
             (use("drop", more, length, t), [array(length + more, t)]),
             (use("concat", left, length - left, t), [array(left, t), array(length - left, t)]),

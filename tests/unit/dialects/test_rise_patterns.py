@@ -76,6 +76,9 @@ PATTERN_TEXTS = {
     "mapBlock": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapThread": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapWarp": "#rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
+    "shard": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32>",
+    "mapRank": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
+    "reduceRank": "#rise.nat<1> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapLane": "#rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
     "mapLaneExchange": "#rise.nat<2> #rise.nat<3> #rise.nat<4> #rise.scalar<f32> #rise.scalar<i32>",
 }
@@ -139,6 +142,9 @@ NOTATION = {
     "mapBlock": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapThread": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapWarp": "(f32 -> i32) -> 4.f32 -> 4.i32",
+    "shard": "4.f32 -> 4.f32",
+    "mapRank": "(f32 -> i32) -> 4.f32 -> 4.i32",
+    "reduceRank": "(f32 -> i32 -> i32) -> i32 -> 4.f32 -> i32",
     "mapLane": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapLaneExchange": "(f32 -> 4.2.i32) -> 6.f32 -> 6.4.2.i32",
 }

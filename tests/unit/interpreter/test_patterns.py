@@ -172,6 +172,10 @@ CASES: dict[str, tuple[Callable[[Any, Any, Any], Any], Any]] = {
         lambda x, y, m: m | rl.map_block(0, rl.map_thread(0, lambda v: v + 1)),
         M + 1,
     ),
+    "mapRank and shard": (
+        lambda x, y, m: m | rl.shard(0) | rl.map_rank(0, rl.map_rank(1, lambda v: v + 1)),
+        M + 1,
+    ),
     "mapWarp and mapLane": (lambda x, y, m: m | rl.map_warp(rl.map_lane(lambda v: -v)), -M),
 }  # fmt: skip
 

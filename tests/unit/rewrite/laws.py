@@ -44,6 +44,7 @@ MAPS: list[Law] = [
     (f"{_F}, x : n.s", "x |> mapPar(f)", "x |> mapSeqUnroll(f)"),
     (f"{_F}, x : n.s", "x |> mapBlock(0, f)", "x |> mapThread(1, f)"),
     (f"{_F}, x : n.s", "x |> mapWarp(f)", "x |> mapLane(f)"),
+    (f"{_F}, x : n.s", "x |> mapRank(0, f)", "x |> map(f)"),
     (f"{_F}, x : (n * m).s", "x |> map(f)", "x |> split(m) |> map(map(f)) |> join"),
     (f"{_F}, x : (n * m).s", "x |> split(m) |> map(map(f))", "x |> map(f) |> split(m)"),
     (f"{_F}, x : n.m.s", "x |> map(map(f)) |> join", "x |> join |> map(f)"),

@@ -245,6 +245,15 @@ NONTEMPORAL = pattern(
         lambda: (), "An array whose vectors are stored without being kept in a cache.",
     ),
 )  # fmt: skip
+SHARD = pattern(
+    "shard", "d n t", fun(array(_n, _t), array(_n, _t)), Role.VIEW,
+    "the array itself; its elements are distributed in blocks to the ranks of a mesh axis",
+    explicit="d",
+    view=View(
+        lambda: (), "An array; only its distribution to ranks differs.",
+        lambda: (), "An array that is distributed to ranks.",
+    ),
+)  # fmt: skip
 TAKE = pattern(
     "take", "k n t", fun(array(_k + _n, _t), array(_k, _t)), Role.VIEW, "the first k elements",
     explicit="k",
@@ -445,6 +454,18 @@ TENSOR_ATTENTION = pattern(
     explicit="p q w tm tn",
     check=all_of(at_least(1, "p", "q", "w", "tm", "tn"), _check_tiles),
     is_opaque=True,
+)  # fmt: skip
+MAP_RANK = pattern(
+    "mapRank", "d n s t", _MAP, Role.LOOP,
+    "map across the ranks of a mesh axis, round robin if there are more elements than ranks; "
+    "on one machine, a sequential loop",
+    explicit="d", applications=_n,
+)  # fmt: skip
+REDUCE_RANK = pattern(
+    "reduceRank", "d n s t", _REDUCE, Role.LOOP,
+    "reduce across the ranks of a mesh axis, each of which continues from the result of the one "
+    "before; on one machine, a sequential loop",
+    explicit="d", step=_STEP, applications=_n,
 )  # fmt: skip
 MAP_BLOCK = pattern(
     "mapBlock", "d n s t", _MAP, Role.GPU, "map across the blocks of a GPU grid", explicit="d",

@@ -98,7 +98,7 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
     reads_constant_indices = False
     """Whether array elements are read with constant indices."""
 
-    @stores("map", "mapSeq", "mapSeqUnroll", "mapPar")
+    @stores("map", "mapSeq", "mapSeqUnroll", "mapPar", "mapRank")
     def store_map(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         function = self.force(arguments[0])
         layout = layout_of(function) if pattern.spec is MAP and is_computed(arguments[1]) else None
@@ -221,7 +221,7 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
         self.record_array(op, key)
         return self.add(op)
 
-    @reads("mapSeq", "mapSeqUnroll", "mapPar")
+    @reads("mapSeq", "mapSeqUnroll", "mapPar", "mapRank")
     def read_materialized(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Store the result of a low-level map, which is a loop, in a buffer."""
         return self.materialize(

@@ -80,7 +80,7 @@ def drops_elements(op: Operation) -> bool:
 class ReductionRules(MapRules):
     """Rules for the patterns that carry a value from one iteration to the next."""
 
-    @reads("reduce", "reduceSeq", "reduceSeqUnroll")
+    @reads("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank")
     def read_reduce(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         function = self.force(arguments[0])
         if self.reads_constant_indices and is_carried_in_registers(
@@ -102,7 +102,7 @@ class ReductionRules(MapRules):
 
         return self.emit_reduction(pattern, size_argument(pattern, "n"), arguments[1], step)
 
-    @stores("reduce", "reduceSeq", "reduceSeqUnroll")
+    @stores("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank")
     def store_reduce(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Store a reduction; if it updates elements in place, the target is the accumulator."""
         function = self.force(arguments[0])

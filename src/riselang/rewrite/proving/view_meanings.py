@@ -237,11 +237,11 @@ VIEWS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(
         (
             "map", "mapSeq", "mapPar", "mapSeqUnroll", "mapBlock", "mapThread", "mapWarp",
-            "mapLane",
+            "mapLane", "mapRank",
         ),
         _map,
     ),
-    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll"), _reduce),
+    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank"), _reduce),
     **dict.fromkeys(("scan", "scanSeq"), _scan),
     **dict.fromkeys(("iterate", "iterateSeq"), _iterate),
     **dict.fromkeys(("circularBuffer", "rotateValues"), _windows),
