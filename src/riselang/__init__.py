@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from riselang.api.jit import Jitted, jit
     from riselang.api.lowered import Lowered
     from riselang.api.out_of_core import map_blocks, reduce_blocks
+    from riselang.api.ranks import distribute
     from riselang.api.specs import Array, T, dtype_variable
     from riselang.api.traced import Traced
     from riselang.api.vmap import vmap
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
         "cumsum",
         "custom_jvp",
         "custom_vjp",
+        "distribute",
         "div",
         "dot",
         "dtype_variable",
@@ -244,6 +246,7 @@ _NAME_MODULES = {
         "riselang.api.jit": "Jitted jit",
         "riselang.api.lowered": "Lowered",
         "riselang.api.out_of_core": "map_blocks reduce_blocks",
+        "riselang.api.ranks": "distribute",
         "riselang.api.specs": "Array T dtype_variable",
         "riselang.api.traced": "Traced",
         "riselang.api.vmap": "vmap",

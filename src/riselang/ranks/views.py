@@ -1,0 +1,265 @@
+"""Arrays as views of buffers that are distributed to ranks.
+
+A view has an index array for each dimension of its buffer. These arrays broadcast to the shape of
+the view, and have length 1 in each dimension on which they do not depend, so a view of a large
+array takes little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from riselang.ranks.mesh import Axis, Task
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A buffer for each task; or a constant, which needs no buffer."""
+
+    axes: tuple[Axis, ...]
+    shape: tuple[int, ...]
+    """The shape of the buffer of one task."""
+    dtype: np.dtype[Any]
+    constant: Any = None
+    """The elements of a constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Elements of a buffer."""
+
+    buffer: Buffer
+    indices: tuple[Indices, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An array or a scalar; element e is element e of the source that `choice` has at e."""
+
+    shape: tuple[int, ...]
+    sources: tuple[Source, ...]
+    choice: Indices
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.sources[0].buffer.dtype
+
+    def transform(self, shape: Sequence[int], change: Callable[[Indices], Indices]) -> View:
+        """Apply a change of layout to all index arrays."""
+        sources = [replace(each, indices=tuple(map(change, each.indices))) for each in self.sources]
+        return View(tuple(shape), tuple(sources), change(self.choice))
+
+    # Each of these changes dimension `at`.
+
+    def pick(self, at: int, positions: Indices) -> View:
+        """Take the element of a dimension at a position that depends on the dimensions before."""
+
+        def change(a: Indices) -> Indices:
+            if a.shape[at] == 1:
+                return np.take(a, 0, axis=at)
+            chosen = positions.reshape((*positions.shape, *(1 for _ in range(a.ndim - at))))
+            shape = np.broadcast_shapes(a.shape[:at], positions.shape)
+            a = np.broadcast_to(a, (*shape, *a.shape[at:]))
+            chosen = np.broadcast_to(chosen, (*shape, *chosen.shape[at:]))
+            return np.take_along_axis(a, chosen, axis=at).squeeze(at)
+
+        return self.transform(self.shape[:at] + self.shape[at + 1 :], change)
+
+    def select(self, at: int, positions: Indices | int) -> View:
+        """Take some elements of a dimension; an integer removes the dimension."""
+        if isinstance(positions, int):
+            shape = self.shape[:at] + self.shape[at + 1 :]
+            return self.transform(
+                shape, lambda a: np.take(a, 0 if a.shape[at] == 1 else positions, axis=at)
+            )
+        shape = (*self.shape[:at], len(positions), *self.shape[at + 1 :])
+        return self.transform(
+            shape, lambda a: a if a.shape[at] == 1 else np.take(a, positions, axis=at)
+        )
+
+    def split(self, at: int, size: int) -> View:
+        count = self.shape[at] // size if size else 0
+
+        def change(a: Indices) -> Indices:
+            parts = (1, 1) if a.shape[at] == 1 else (count, size)
+            return a.reshape((*a.shape[:at], *parts, *a.shape[at + 1 :]))
+
+        return self.transform((*self.shape[:at], count, size, *self.shape[at + 1 :]), change)
+
+    def join(self, at: int) -> View:
+        outer, inner = self.shape[at : at + 2]
+
+        def change(a: Indices) -> Indices:
+            if a.shape[at : at + 2] != (1, 1):
+                a = np.broadcast_to(a, (*a.shape[:at], outer, inner, *a.shape[at + 2 :]))
+            return a.reshape((*a.shape[:at], a.shape[at] * a.shape[at + 1], *a.shape[at + 2 :]))
+
+        shape = (*self.shape[:at], outer * inner, *self.shape[at + 2 :])
+        return self.transform(shape, change)
+
+    def swap(self, at: int) -> View:
+        shape = list(self.shape)
+        shape[at], shape[at + 1] = shape[at + 1], shape[at]
+        return self.transform(shape, lambda a: np.swapaxes(a, at, at + 1))
+
+    def slide(self, at: int, count: int, size: int, step: int) -> View:
+        starts = np.arange(count, dtype=np.intp)[:, None] * step
+        positions = (starts + np.arange(size, dtype=np.intp)).reshape(-1)
+        return self.select(at, positions).unflatten(at, count, size)
+
+    def unflatten(self, at: int, count: int, size: int) -> View:
+        def change(a: Indices) -> Indices:
+            parts = (1, 1) if a.shape[at] == 1 else (count, size)
+            return a.reshape((*a.shape[:at], *parts, *a.shape[at + 1 :]))
+
+        return self.transform((*self.shape[:at], count, size, *self.shape[at + 1 :]), change)
+
+    def insert(self, at: int, sizes: Sequence[int]) -> View:
+        """Add dimensions on which no element depends."""
+
+        def change(a: Indices) -> Indices:
+            return a.reshape((*a.shape[:at], *(1 for _ in sizes), *a.shape[at:]))
+
+        return self.transform((*self.shape[:at], *sizes, *self.shape[at:]), change)
+
+    def concatenate(self, at: int, other: View) -> View:
+        """Concatenate two views that have the same shape in the other dimensions."""
+        first, second = self.shape[at], other.shape[at]
+        sources = (
+            *(_extend(each, at, first, 0, second) for each in self.sources),
+            *(_extend(each, at, second, first, 0) for each in other.sources),
+        )
+        choices = (self.choice, other.choice + len(self.sources))
+        shape = np.broadcast_shapes(*(each.shape[:at] + each.shape[at + 1 :] for each in choices))
+        parts = [
+            np.broadcast_to(each, (*shape[:at], size, *shape[at:]))
+            for each, size in zip(choices, (first, second), strict=True)
+        ]
+        result = (*self.shape[:at], first + second, *self.shape[at + 1 :])
+        return View(result, sources, np.concatenate(parts, axis=at))
+
+
+def _extend(source: Source, at: int, length: int, before: int, after: int) -> Source:
+    """Add indices, which are not used, before and after those of a source."""
+
+    def change(a: Indices) -> Indices:
+        if a.shape[at] == 1:
+            return a
+        widths = [(0, 0)] * a.ndim
+        widths[at] = (before, after)
+        return np.pad(a, widths, "edge") if length else a
+
+    return replace(source, indices=tuple(map(change, source.indices)))
+
+
+def whole(buffer: Buffer) -> View:
+    """View all elements of a buffer, with its tasks as the first dimensions."""
+    shape = (*(axis.size for axis in buffer.axes), *buffer.shape)
+    indices = [
+        np.arange(size, dtype=np.intp).reshape([-1 if k == at else 1 for k in range(len(shape))])
+        for at, size in enumerate(shape)
+    ]
+    return View(shape, (Source(buffer, tuple(indices)),), np.zeros([1] * len(shape), np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a view that is in the buffer of one task: where it goes, and where it is."""
+
+    buffer: Buffer
+    task: Task
+    target: tuple[Indices, ...]
+    """The positions of the part in each dimension of the view."""
+    indices: tuple[Indices, ...]
+    """The indices in the buffer; these arrays broadcast to the shape of the part."""
+
+
+def parts(view: View) -> Iterator[Part]:
+    """Split a view into parts of buffers, in order."""
+    keys = [view.choice]
+    for source in view.sources:
+        keys += source.indices[: len(source.buffer.axes)]
+    for target in _uniform_blocks(view.shape, keys):
+        if not all(len(each) for each in target):
+            continue
+        block = [_take(view.choice, target)]
+        source = view.sources[int(block[0].flat[0])]
+        indices = [_take(each, target) for each in source.indices]
+        count = len(source.buffer.axes)
+        task = tuple(int(each.flat[0]) for each in indices[:count])
+        yield Part(source.buffer, task, target, tuple(indices[count:]))
+
+
+def _uniform_blocks(
+    shape: tuple[int, ...], keys: Sequence[Indices]
+) -> Iterator[tuple[Indices, ...]]:
+    """Split a shape into blocks in which all keys are constant.
+
+    Each dimension is split where a slice differs: equal slices are together."""
+    labels: list[Indices] = []
+    for at, size in enumerate(shape):
+        varying = [np.moveaxis(key, at, 0) for key in keys if key.shape[at] != 1]
+        if not varying:
+            labels.append(np.zeros(size, np.intp))
+            continue
+        rows = np.concatenate([each.reshape(size, -1) for each in varying], axis=1)
+        labels.append(np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
+    groups = [
+        [np.flatnonzero(label == number) for number in range(label.max() + 1)] if label.size else []
+        for label in labels
+    ]
+
+    def combine(at: int, chosen: tuple[Indices, ...]) -> Iterator[tuple[Indices, ...]]:
+        if at == len(groups):
+            yield chosen
+            return
+        for group in groups[at]:
+            yield from combine(at + 1, (*chosen, group))
+
+    return combine(0, ())
+
+
+def _take(indices: Indices, target: Sequence[Indices]) -> Indices:
+    for at, positions in enumerate(target):
+        if indices.shape[at] != 1:
+            indices = np.take(indices, positions, axis=at)
+    return indices
+
+
+def read_part(data: Any, indices: Sequence[Indices], rank: int) -> Any:
+    """Return elements of an array at indices that broadcast; without a copy if they are slices."""
+    slices: list[int | slice] = []
+    dimensions: list[int] = []
+    for each in indices:
+        varying = [at for at, size in enumerate(each.shape) if size != 1]
+        positions = each.reshape(-1)
+        if not varying:
+            slices.append(int(positions[0]))
+            continue
+        steps = np.diff(positions)
+        if len(varying) > 1 or varying[0] in dimensions or steps[0] <= 0 or np.ptp(steps):
+            return data[tuple(indices)] if indices else data.reshape([1] * rank)
+        dimensions += varying
+        slices.append(slice(int(positions[0]), int(positions[-1]) + 1, int(steps[0])))
+    order = sorted(range(len(dimensions)), key=lambda number: dimensions[number])
+    part = np.asarray(data[tuple(slices)]).transpose(order)
+    shape = [1] * rank
+    for size, at in zip(part.shape, sorted(dimensions), strict=True):
+        shape[at] = size
+    for at in range(rank):
+        if at not in dimensions:
+            part = np.expand_dims(part, at)
+    return part
+
+
+def as_slices(target: Sequence[Indices]) -> tuple[Any, ...]:
+    """Return an index that assigns to positions in each dimension, as slices where possible."""
+    if all(len(each) == 1 or np.all(np.diff(each) == 1) for each in target):
+        return tuple(slice(int(each[0]), int(each[-1]) + 1) for each in target)
+    return np.ix_(*target)
