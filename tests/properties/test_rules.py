@@ -39,6 +39,7 @@ VALUES = range(8)
 TAKES_ANY = (
     "circular_buffer", "circular_buffer_of_slide", "fetch_ahead", "pad_map", "pad_accumulating",
     "pad_map_with_zeros", "pad_both_with_zeros", "pad_accumulating_with_zeros", "version_by_size",
+    "map_over_ranks", "reduce_over_ranks", "shard_array", "pad_windows", "pad_windows_2d",
 )  # fmt: skip
 """Rules whose parameter only says how much memory there is, or which version runs."""
 

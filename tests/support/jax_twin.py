@@ -209,13 +209,13 @@ def _pair(s: Mapping[str, Any], first: Any, second: Any) -> Any:
 
 PATTERNS: Mapping[str, Callable[..., Any]] = {
     **{f"map{name}": _map for name in ("", "Seq", "Par", "SeqUnroll", "Block", "Thread", "Warp",
-                                       "Lane")},
-    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll"), _reduce),
+                                       "Lane", "Rank")},
+    **dict.fromkeys(("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank"), _reduce),
     "reducePar": _reduce_par,
     **{name: lambda s, f, start, xs: _scanned(f, start, xs)[1] for name in ("scan", "scanSeq")},
     **{name: lambda s, f, x: lax.fori_loop(0, s["k"], lambda _, x: f(x), x)
        for name in ("iterate", "iterateSeq")},
-    **dict.fromkeys(("toMem", "prefetch", "unzip", "fromIdx"), _same),
+    **dict.fromkeys(("toMem", "prefetch", "shard", "unzip", "fromIdx"), _same),
     "zip": _pair, "tuple": _pair, "while": _while, "generate": _generate, "sort": _sort,
     "fst": lambda s, x: x[0], "snd": lambda s, x: x[1],
     "split": lambda s, xs: each(lambda x: x.reshape(s["n"], s["m"], *x.shape[1:]), xs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
@@ -16,12 +17,12 @@ from riselang.dialects.rise.types import (
     index,
     pair,
 )
-from riselang.term.nodes import Apply, Free, Lambda, Literal, Scalar, Term, apply_all
+from riselang.term.nodes import Apply, Free, Lambda, Literal, Pattern, Scalar, Term, apply_all
 from support.generation.maker import Maker
 from support.generation.place import Place, use
 from support.random_types import length_of, volume
 
-REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll")
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank")
 
 
 class Loops(Maker):
@@ -35,16 +36,21 @@ class Loops(Maker):
             lambda: array(self.types.length(room), self.types.data(min(room, 12), 2)),
         )
         length, element = length_of(source), element_of(source)
-        reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
+        reduce = self.reduce_pattern(length, element, type)
         step = self.term(fun(type, element, type), place.repeated(length))
         init = self.term(type, place.deeper)
         return apply_all(reduce, [step, init, self.term(source, place.deeper)])
+
+    def reduce_pattern(self, length: int, element: RiseType, type: RiseType) -> Pattern:
+        name = self.choices.of(REDUCTIONS)
+        axis = [self.choices.below(2)] if "d" in PATTERNS[name].parameters else []
+        return use(name, *axis, length, element, type, to=self.target())
 
     def array_reduction(self, type: RiseType, place: Place) -> Term:
         """A reduction whose steps change the elements of an array in place, or ignore it."""
         length = self.types.length(min(3, place.room // max(volume(type), 1)))
         element = self.types.data(4, 1)
-        reduce = use(self.choices.of(REDUCTIONS), length, element, type, to=self.target())
+        reduce = self.reduce_pattern(length, element, type)
         e, a = self.variable(element, "e"), self.variable(type, "a")
         body = self.changed(a, place.repeated(length).inside(e))
         step = Lambda(a.name, type, Lambda(e.name, element, body))
