@@ -28,7 +28,7 @@ RIVALS = (
 HELPERS = {
     "run", "timing", "hand_written", "reporting", "pages", "charts", "rivals", "blas_rivals",
     "in_halide", "model_rivals", "c_rivals", "compile_cases", "compile_programs", "gallery_loops",
-    "gallery_more_loops", "gallery_jax", "table", "sketches", "tuning",
+    "gallery_more_loops", "gallery_jax", "table", "sketches", "tuning", "ranks",
 }  # fmt: skip
 BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
 

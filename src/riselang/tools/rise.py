@@ -40,6 +40,7 @@ from riselang.tools.options import (
     add_timing_option,
     compiler_choices,
 )
+from riselang.tools.ranks import parse_ranks, run_on_ranks
 from riselang.tools.source_files import KernelFile, SourceFile, read_source
 from riselang.tools.tuning import add_tune_options, tune_file
 from riselang.version import __version__
@@ -153,6 +154,10 @@ def _add_show_options(command: argparse.ArgumentParser) -> None:
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--backend", choices=("compile", "interpret"), default="compile")
+    command.add_argument(
+        "--ranks", type=parse_ranks, metavar="4",
+        help="run on this many ranks, or on a mesh such as 2x2, that mpiexec starts",
+    )  # fmt: skip
 
 
 def _read_source_file(options: argparse.Namespace, backend: str = "compile") -> SourceFile:
@@ -235,6 +240,9 @@ def _run(options: argparse.Namespace) -> None:
         written_arguments,
     )
 
+    if options.ranks is not None:
+        run_on_ranks(options)
+        return
     source = _read_source_file(options, options.backend)
     if isinstance(source, KernelFile):
         kernel = source.kernel(options.function)
