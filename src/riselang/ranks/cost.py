@@ -1,7 +1,7 @@
 """The alpha-beta model: how long the messages of a plan take.
 
 A message takes `alpha` seconds, and `beta` seconds for each of its bytes. A rank sends its messages
-one after the other, while it receives others; a step takes as long as its slowest rank.
+one after the other, while it receives others; a hop takes as long as its slowest rank.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from riselang.ranks.plan import Plan, Step
 
 @dataclass(frozen=True)
 class Traffic:
-    """The messages of a step: those of the rank that sends or receives the most."""
+    """The messages of a step: in each hop, those of the rank that sends or receives the most."""
 
     messages: int
     bytes: int
@@ -28,18 +28,23 @@ class Traffic:
 
 def step_traffic(plan: Plan, step: Step) -> Traffic:
     """Return the messages of a step of a plan."""
-    counts: Counter[tuple[str, int]] = Counter()
-    sizes: Counter[tuple[str, int]] = Counter()
-    total, total_bytes = 0, 0
-    for each in Exchange(plan.mesh, step.axes, step.operands).transfers:
-        if each.source != each.target:
-            for end in (("sent", each.source), ("received", each.target)):
-                counts[end] += 1
-                sizes[end] += each.bytes
-            total += 1
-            total_bytes += each.bytes
-    largest = max(counts.values(), default=0), max(sizes.values(), default=0)
-    return Traffic(*largest, total, total_bytes)
+    transfers = Exchange(plan.mesh, step.axes, step.operands).transfers
+    sent = [each for each in transfers if each.source != each.target]
+    counts: Counter[tuple[int, str, int]] = Counter()
+    sizes: Counter[tuple[int, str, int]] = Counter()
+    for each in sent:
+        for end in ((each.hop, "sent", each.source), (each.hop, "received", each.target)):
+            counts[end] += 1
+            sizes[end] += each.bytes
+    total_bytes = sum(each.bytes for each in sent)
+    return Traffic(_sum_of_hops(counts), _sum_of_hops(sizes), len(sent), total_bytes)
+
+
+def _sum_of_hops(amounts: Counter[tuple[int, str, int]]) -> int:
+    largest: dict[int, int] = {}
+    for (hop, _, _), amount in amounts.items():
+        largest[hop] = max(amount, largest.get(hop, 0))
+    return sum(largest.values())
 
 
 def communication_seconds(plan: Plan, alpha: float, beta: float) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from riselang.ranks.mesh import Axis, Mesh, Task, owners, tasks
 from riselang.ranks.plan import Plan, Step
 from riselang.ranks.transport import Transport
-from riselang.ranks.views import Buffer, Part, View, as_slices, parts, read_part
+from riselang.ranks.views import Buffer, Part, View, parts
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[[Sequence[Array]], Sequence[Array]]
@@ -21,16 +23,23 @@ Kernel = Callable[[Sequence[Array]], Sequence[Array]]
 class Transfer:
     """A part of an operand that a rank reads from a buffer of itself or of another rank."""
 
-    source: int
+    owner: int
     target: int
     part: Part
     operand: tuple[Task, int]
-    shape: tuple[int, ...]
-    """The shape in which the part is sent; it broadcasts to the part of the operand."""
+    source: int
+    """The rank that sends the part: the owner, or a rank that has received it before."""
+    hop: int = 0
+    """The number of ranks that have passed on the part before."""
+
+    @property
+    def content(self) -> object:
+        """What is sent; equal for transfers of the same elements."""
+        return self.owner, self.part.buffer, self.part.task, self.part.selection.key
 
     @property
     def bytes(self) -> int:
-        return int(np.prod(self.shape)) * self.part.buffer.dtype.itemsize
+        return prod(self.part.selection.shape) * self.part.buffer.dtype.itemsize
 
 
 @dataclass
@@ -56,14 +65,29 @@ class Exchange:
                 for rank in ranks:
                     self.instances.append((task, number, rank))
                     for piece in pieces:
-                        source = self._source(piece, rank)
-                        rank_count = len(piece.target)
-                        shape = np.broadcast_shapes(
-                            *(each.shape for each in piece.indices), (1,) * rank_count
-                        )
-                        self.transfers.append(Transfer(source, rank, piece, (task, number), shape))
+                        owner = self._owner(piece, rank)
+                        operand = (task, number)
+                        self.transfers.append(Transfer(owner, rank, piece, operand, owner))
+        self._relay()
 
-    def _source(self, part: Part, rank: int) -> int:
+    def _relay(self) -> None:
+        """Send a part that several ranks need along a binomial tree.
+
+        In each hop, all ranks that have the part send it to one other rank."""
+        receivers: dict[object, list[int]] = {}
+        for number, each in enumerate(self.transfers):
+            if each.owner == each.target:
+                continue
+            ranks = receivers.setdefault(each.content, [each.owner])
+            if each.target not in ranks:
+                ranks.append(each.target)
+            position = ranks.index(each.target)
+            hop = position.bit_length() - 1
+            source = ranks[position - (1 << hop)]
+            self.transfers[number] = replace(each, source=source, hop=hop)
+        self.transfers.sort(key=lambda each: each.hop)
+
+    def _owner(self, part: Part, rank: int) -> int:
         if part.buffer.constant is not None:
             return rank
         having = owners(self.mesh, part.buffer.axes, part.task)
@@ -79,6 +103,10 @@ class Execution:
         self.kernels = [None if each.kernel is None else compile(each) for each in plan.steps]
         self.exchanges = [Exchange(plan.mesh, each.axes, each.operands) for each in plan.steps]
         self.freed = plan.buffers_to_free()
+        self._spare: dict[tuple[tuple[int, ...], np.dtype[Any]], list[Array]] = {}
+        self._allocated: dict[int, Array] = {}
+        """The arrays of operands, by their identity."""
+        self._result_exchanges: dict[tuple[int, ...], Exchange] = {}
 
     def run(self, inputs: Sequence[Array], receivers: Sequence[int]) -> dict[int, list[Array]]:
         """Return the results on each of the ranks in this process that receives them."""
@@ -97,17 +125,38 @@ class Execution:
                             for number in range(len(step.operands))
                         ]
                         results = values if kernel is None else kernel(values)
+                        if kernel is not None:
+                            self._recycle(values)
                         for buffer, array in zip(step.outputs, results, strict=True):
                             buffers[buffer, task, rank] = np.asarray(array)
             for key in [key for key in buffers if key[0] in freed]:
                 del buffers[key]
-        exchange = Exchange(self.plan.mesh, (), self.plan.results, receivers)
-        found = self._gather(exchange, buffers)
+        found = self._gather(self._result_exchange(tuple(receivers)), buffers)
+        self._allocated.clear()
         return {
             rank: [found[(), number, rank] for number in range(len(self.plan.results))]
             for rank in receivers
             if rank in self.transport.local_ranks
         }
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return an array for an operand: memory that is in use already needs no page faults."""
+        spare = self._spare.get((shape, dtype))
+        array = spare.pop() if spare else np.empty(shape, dtype)
+        self._allocated[id(array)] = array
+        return array
+
+    def _recycle(self, operands: Sequence[Array]) -> None:
+        """Use arrays of operands again, after a kernel has read them."""
+        for each in operands:
+            if self._allocated.pop(id(each), None) is not None:
+                self._spare.setdefault((each.shape, each.dtype), []).append(each)
+
+    def _result_exchange(self, receivers: tuple[int, ...]) -> Exchange:
+        if receivers not in self._result_exchanges:
+            exchange = Exchange(self.plan.mesh, (), self.plan.results, receivers)
+            self._result_exchanges[receivers] = exchange
+        return self._result_exchanges[receivers]
 
     def _gather(
         self, exchange: Exchange, buffers: dict[tuple[Buffer, Task, int], Array]
@@ -116,34 +165,40 @@ class Execution:
         local = self.transport.local_ranks
         operands: dict[tuple[Task, int, int], Array] = {}
 
+        received: dict[object, Array] = {}
+
         def read(each: Transfer) -> Any:
             part = each.part
             data = part.buffer.constant
             if data is None:
-                data = buffers[part.buffer, part.task, each.source]
-            return read_part(data, part.indices, len(part.target))
+                data = buffers.get((part.buffer, part.task, each.owner))
+            if data is None:
+                return received[each.content]
+            return part.selection.read(data)
 
         def write(each: Transfer, data: Array) -> None:
             task, number = each.operand
-            operands[task, number, each.target][as_slices(each.part.target)] = data
+            operands[task, number, each.target][each.part.target] = data
 
         shapes = {
-            (task, number): view.shape[len(exchange.axes) :]
+            (task, number): exchange.views[number].shape[len(exchange.axes) :]
             for task, number, _ in exchange.instances
-            for view in (exchange.views[number],)
         }
         copies: list[Transfer] = []
         pending: list[tuple[Transfer, Array]] = []
-        for each in exchange.transfers:
-            is_here, is_for_here = each.source in local, each.target in local
-            if is_here and is_for_here:
-                copies.append(each)
-            elif is_here:
-                self.transport.send(np.ascontiguousarray(read(each)), each.target)
-            elif is_for_here:
-                buffer = np.empty(each.shape, each.part.buffer.dtype)
-                self.transport.receive(buffer, each.source)
-                pending.append((each, buffer))
+        for _, transfers in groupby(exchange.transfers, lambda each: each.hop):
+            for each in transfers:
+                is_here, is_for_here = each.source in local, each.target in local
+                if is_here and is_for_here:
+                    copies.append(each)
+                elif is_here:
+                    self.transport.send(np.ascontiguousarray(read(each)), each.target)
+                elif is_for_here:
+                    buffer = np.empty(each.part.selection.shape, each.part.buffer.dtype)
+                    self.transport.receive(buffer, each.source)
+                    received[each.content] = buffer
+                    pending.append((each, buffer))
+            self.transport.wait()
         whole: set[tuple[Task, int, int]] = set()
         for each in copies:
             task, number = each.operand
@@ -154,11 +209,10 @@ class Execution:
         for task, number, rank in exchange.instances:
             if rank in local and (task, number, rank) not in whole:
                 view = exchange.views[number]
-                operands[task, number, rank] = np.empty(shapes[task, number], view.dtype)
+                operands[task, number, rank] = self._allocate(shapes[task, number], view.dtype)
         for each in copies:
             if (*each.operand, each.target) not in whole:
                 write(each, read(each))
-        self.transport.wait()
         for each, buffer in pending:
             write(each, buffer)
         return operands

@@ -72,6 +72,7 @@ class _Planner:
     def __init__(self, mesh: Mesh):
         self.mesh = mesh
         self.steps: list[Step] = []
+        self.shards: dict[object, View] = {}
 
     def plan(self, term: Term) -> Plan:
         environment: Environment = ()
@@ -218,11 +219,24 @@ class _Planner:
     ) -> Value:
         """Distribute an array in blocks of its dimensions; the last block may be shorter.
 
-        Parts of arrays in maps are not distributed any further."""
-        value = self.evaluate(array, environment, axes)
-        if axes:
-            return value
-        return map_views(value, lambda view: self.shard_view(view, dimensions))
+        Arrays that tasks compute are not distributed any further."""
+        depth, sizes = len(axes), [axis.size for axis in axes]
+
+        def distribute(view: View) -> View:
+            if any(view.depends_on(at) for at in range(depth)):
+                return view
+            for _ in range(depth):
+                view = view.select(0, 0)
+            return self.shard_once(view, dimensions).insert(0, sizes)
+
+        return map_views(self.evaluate(array, environment, axes), distribute)
+
+    def shard_once(self, view: View, dimensions: dict[int, Pattern]) -> View:
+        """Distribute an array, also if several tasks refer to it."""
+        key = (view.key, *((at, pattern.key) for at, pattern in sorted(dimensions.items())))
+        if key not in self.shards:
+            self.shards[key] = self.shard_view(view, dimensions)
+        return self.shards[key]
 
     def shard_view(self, view: View, dimensions: dict[int, Pattern]) -> View:
         """Copy blocks of a view to the ranks that own them."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from riselang.ranks.mesh import Axis, Task
+from riselang.support.lazy import cached_property
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -49,6 +50,18 @@ class View:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.sources[0].buffer.dtype
+
+    @property
+    def key(self) -> object:
+        """Equal for views of the same elements."""
+        arrays = [self.choice, *(each for source in self.sources for each in source.indices)]
+        content = [(each.shape, each.tobytes()) for each in arrays]
+        return self.shape, tuple(source.buffer for source in self.sources), tuple(content)
+
+    def depends_on(self, at: int) -> bool:
+        """Whether elements differ along a dimension."""
+        arrays = [self.choice, *(each for source in self.sources for each in source.indices)]
+        return self.shape[at] > 1 and any(each.shape[at] > 1 for each in arrays)
 
     def transform(self, shape: Sequence[int], change: Callable[[Indices], Indices]) -> View:
         """Apply a change of layout to all index arrays."""
@@ -169,22 +182,48 @@ def whole(buffer: Buffer) -> View:
 
 
 @dataclass(frozen=True, eq=False)
+class Selection:
+    """Elements of a buffer, in the order and shape in which they are sent."""
+
+    index: tuple[Any, ...]
+    """The NumPy index of the elements: integers and slices, or arrays that broadcast."""
+    order: tuple[int, ...] | None
+    """The order of the dimensions that slices select; None for arrays."""
+    shape: tuple[int, ...]
+    """The shape, which broadcasts to that of the part of the view."""
+
+    def read(self, data: Any) -> Any:
+        """Return the elements; without a copy if the index consists of slices."""
+        part = np.asarray(data[self.index])
+        return (part if self.order is None else part.transpose(self.order)).reshape(self.shape)
+
+    @cached_property
+    def key(self) -> object:
+        """Equal for the same elements in the same order."""
+        index = tuple(
+            each.tobytes() if isinstance(each, np.ndarray) else str(each) for each in self.index
+        )
+        return index, self.order, self.shape
+
+
+@dataclass(frozen=True, eq=False)
 class Part:
     """A part of a view that is in the buffer of one task: where it goes, and where it is."""
 
     buffer: Buffer
     task: Task
-    target: tuple[Indices, ...]
-    """The positions of the part in each dimension of the view."""
-    indices: tuple[Indices, ...]
-    """The indices in the buffer; these arrays broadcast to the shape of the part."""
+    target: tuple[Any, ...]
+    """The NumPy index of the part in the view."""
+    selection: Selection
 
 
 def parts(view: View) -> Iterator[Part]:
     """Split a view into parts of buffers, in order."""
     keys = [view.choice]
     for source in view.sources:
-        keys += source.indices[: len(source.buffer.axes)]
+        count = len(source.buffer.axes)
+        keys += source.indices[:count]
+        keys += [runs for each in source.indices[count:] if (runs := _runs(each)) is not None]
     for target in _uniform_blocks(view.shape, keys):
         if not all(len(each) for each in target):
             continue
@@ -193,7 +232,21 @@ def parts(view: View) -> Iterator[Part]:
         indices = [_take(each, target) for each in source.indices]
         count = len(source.buffer.axes)
         task = tuple(int(each.flat[0]) for each in indices[:count])
-        yield Part(source.buffer, task, target, tuple(indices[count:]))
+        selection = _select(indices[count:], len(view.shape))
+        yield Part(source.buffer, task, _as_slices(target), selection)
+
+
+MAX_RUNS = 8
+"""The number of runs of consecutive positions into which a dimension is split; an array with more
+runs, such as every second element, is read at once."""
+
+
+def _runs(positions: Indices) -> Indices | None:
+    """Number the runs of consecutive positions, if they are few: padding begins a run."""
+    if positions.size == 0 or max(positions.shape, default=1) != positions.size:
+        return None
+    numbers = np.cumsum(np.diff(positions.reshape(-1), prepend=positions.reshape(-1)[:1] - 1) != 1)
+    return numbers.reshape(positions.shape) if numbers[-1] < MAX_RUNS else None
 
 
 def _uniform_blocks(
@@ -232,33 +285,27 @@ def _take(indices: Indices, target: Sequence[Indices]) -> Indices:
     return indices
 
 
-def read_part(data: Any, indices: Sequence[Indices], rank: int) -> Any:
-    """Return elements of an array at indices that broadcast; without a copy if they are slices."""
-    slices: list[int | slice] = []
-    dimensions: list[int] = []
+def _select(indices: Sequence[Indices], dimensions: int) -> Selection:
+    """Return the selection of the elements at indices, which broadcast to this many dimensions."""
+    shape = np.broadcast_shapes(*(each.shape for each in indices), (1,) * dimensions)
+    selected: list[int | slice] = []
+    order: list[int] = []
     for each in indices:
         varying = [at for at, size in enumerate(each.shape) if size != 1]
         positions = each.reshape(-1)
         if not varying:
-            slices.append(int(positions[0]))
+            selected.append(int(positions[0]))
             continue
         steps = np.diff(positions)
-        if len(varying) > 1 or varying[0] in dimensions or steps[0] <= 0 or np.ptp(steps):
-            return data[tuple(indices)] if indices else data.reshape([1] * rank)
-        dimensions += varying
-        slices.append(slice(int(positions[0]), int(positions[-1]) + 1, int(steps[0])))
-    order = sorted(range(len(dimensions)), key=lambda number: dimensions[number])
-    part = np.asarray(data[tuple(slices)]).transpose(order)
-    shape = [1] * rank
-    for size, at in zip(part.shape, sorted(dimensions), strict=True):
-        shape[at] = size
-    for at in range(rank):
-        if at not in dimensions:
-            part = np.expand_dims(part, at)
-    return part
+        if len(varying) > 1 or varying[0] in order or steps[0] <= 0 or np.ptp(steps):
+            return Selection(tuple(indices), None, shape)
+        order += varying
+        selected.append(slice(int(positions[0]), int(positions[-1]) + 1, int(steps[0])))
+    ordered = sorted(range(len(order)), key=lambda number: order[number])
+    return Selection(tuple(selected), tuple(ordered), shape)
 
 
-def as_slices(target: Sequence[Indices]) -> tuple[Any, ...]:
+def _as_slices(target: Sequence[Indices]) -> tuple[Any, ...]:
     """Return an index that assigns to positions in each dimension, as slices where possible."""
     if all(len(each) == 1 or np.all(np.diff(each) == 1) for each in target):
         return tuple(slice(int(each[0]), int(each[-1]) + 1) for each in target)

@@ -143,6 +143,19 @@ def test_tiles_of_a_mesh_have_eight_neighbors() -> None:
     assert communication_seconds(plan, 1.0, 0.0) == 3 * 8
 
 
+def test_a_value_for_all_ranks_is_relayed() -> None:
+    text = (
+        "fun((x : 8.f32, y : 8.8.f32), let blocks = x |> shard(0); "
+        "y |> mapRank(0, fun(row, zip(row, blocks) |> map(mult))))"
+    )
+    arguments = np.ones(8, np.float32), np.ones((8, 8), np.float32)
+    plan = run(text, 8, *arguments).plan(*arguments)
+    traffic = step_traffic(plan, plan.steps[-1])
+    # Each block goes to 7 ranks in 3 rounds.
+    assert traffic.total_messages == 8 * 7
+    assert traffic.messages <= 3 * 8
+
+
 def test_softmax_sends_scalars_only() -> None:
     program = RankProgram(SOFTMAX.replace("37", "36"), 4)
     plan = program.distributed.plan(*program.arguments())
