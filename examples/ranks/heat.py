@@ -1,6 +1,6 @@
 """The temperature of a plate, on a grid of ranks that exchange the borders of their tiles.
 
-mpiexec -n 4 python examples/ranks/heat.py
+mpiexec -n 4 python -m mpi4py examples/ranks/heat.py
 
 Without mpiexec, one process emulates the ranks. The result is compared with the interpreter, bit
 for bit.

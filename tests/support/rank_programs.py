@@ -87,8 +87,38 @@ def check_rank_program(program: RankProgram) -> None:
     assert np.array_equal(distributed(*arguments), expected), "the second call"
 
 
+def loss(w: Any, v: Any, x: Any, y: Any) -> Any:
+    """The error of a network with a hidden layer."""
+    error = rl.numpy.maximum(x @ w, 0.0) @ v - y
+    return (error * error).mean()
+
+
+@rl.jit
+def training_step(
+    w: rl.Array[3, 5, rl.f32], v: rl.Array[5, rl.f32],
+    x: rl.Array[8, 3, rl.f32], y: rl.Array[8, rl.f32],
+):  # fmt: skip
+    """A step of training with a batch in four blocks, one for each rank."""
+    blocks = rl.zip(x | rl.split(2), y | rl.split(2))
+    gradients = blocks | rl.map_rank(
+        0, lambda block: rl.grad(loss, argnums=(0, 1))(w, v, block[0], block[1])
+    )
+    of_w = (gradients | rl.map(lambda gradient: gradient[0])).sum(axis=0)
+    of_v = (gradients | rl.map(lambda gradient: gradient[1])).sum(axis=0)
+    return w - of_w * 0.025, v - of_v * 0.025
+
+
+def check_training_step(ranks: int) -> None:
+    random = np.random.default_rng(0)
+    arguments = [random.random(shape, np.float32) for shape in ((3, 5), (5,), (8, 3), (8,))]
+    results = rl.distribute(training_step, ranks=ranks)(*arguments)
+    expected = training_step.interpreted()(*arguments)
+    assert all(map(np.array_equal, results, expected))
+
+
 if __name__ == "__main__":
     communicator = load_mpi().COMM_WORLD
     for each in rank_programs(communicator.Get_size()):
         check_rank_program(each)
+    check_training_step(communicator.Get_size())
     print(f"rank {communicator.Get_rank()} agrees")

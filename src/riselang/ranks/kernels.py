@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 from riselang.dialects.rise.pattern_registry import FST, MAP, SND, TUPLE, ZIP
 from riselang.dialects.rise.types import (
@@ -15,7 +14,6 @@ from riselang.dialects.rise.types import (
     components,
     leaves,
 )
-from riselang.nat import Nat
 from riselang.ranks.layout import RANK_LOOPS, RANK_PATTERNS
 from riselang.ranks.plan import Value, leaf_views
 from riselang.ranks.views import View
@@ -38,8 +36,8 @@ def close_kernel(
     def operand(part: Term, value: Value) -> Term:
         if part not in operands:
             operands[part] = [
-                Free(f"operand{len(views) + number}", reduce(_array_of, reversed(lengths), leaf))
-                for number, (lengths, leaf) in enumerate(leaves(part.type))
+                Free(f"operand{len(views) + number}", type)
+                for number, type in enumerate(_leaf_types(part.type))
             ]
             views.extend(leaf_views(value))
         return _rebuild(part.type, operands[part])
@@ -108,8 +106,13 @@ def _rebuild(type: RiseType, parts: Sequence[Term]) -> Term:
     return apply_all(Pattern(MAP, (type.length, element.element, type.element)), [function, pairs])
 
 
-def _array_of(element: RiseType, length: Nat) -> RiseType:
-    return array(length, element)
+def _leaf_types(type: RiseType) -> list[RiseType]:
+    """Return the types of the arrays and scalars of a value; indices keep their bounds."""
+    if isinstance(type, TupleType):
+        return [each for part in components(type) for each in _leaf_types(part)]
+    if isinstance(type, ArrayType):
+        return [array(type.length, each) for each in _leaf_types(type.element)]
+    return [type]
 
 
 def _zip(first: Term, second: Term) -> Term:

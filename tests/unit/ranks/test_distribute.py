@@ -17,6 +17,7 @@ from support.rank_programs import (
     SUM,
     RankProgram,
     check_rank_program,
+    check_training_step,
     rank_programs,
 )
 
@@ -164,21 +165,9 @@ def test_softmax_sends_scalars_only() -> None:
         assert all(each.bytes == 4 for each in transfers if each.source != each.target)
 
 
-def test_a_gradient_is_averaged_over_ranks() -> None:
-    def loss(w: Any, x: Any, y: Any) -> Any:
-        error = x @ w - y
-        return (error * error).mean()
-
-    @rl.jit
-    def step(w: rl.Array[3, rl.f32], x: rl.Array[8, 3, rl.f32], y: rl.Array[8, rl.f32]):
-        blocks = rl.zip(x | rl.split(2), y | rl.split(2))
-        gradients = blocks | rl.map_rank(0, lambda block: rl.grad(loss)(w, block[0], block[1]))
-        return w - gradients.sum(axis=0) * 0.025
-
-    random = np.random.default_rng(0)
-    arguments = [random.random(shape, np.float32) for shape in ((3,), (8, 3), (8,))]
-    distributed = rl.distribute(step, ranks=4)
-    assert np.array_equal(distributed(*arguments), step.interpreted()(*arguments))
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_the_gradients_of_the_ranks_are_summed_in_order(ranks: int) -> None:
+    check_training_step(ranks)
 
 
 @pytest.mark.parametrize("ranks", [0, (2, 0), (), "4"])
