@@ -255,17 +255,9 @@ def _uniform_blocks(
     """Split a shape into blocks in which all keys are constant.
 
     Each dimension is split where a slice differs: equal slices are together."""
-    labels: list[Indices] = []
-    for at, size in enumerate(shape):
-        varying = [np.moveaxis(key, at, 0) for key in keys if key.shape[at] != 1]
-        if not varying:
-            labels.append(np.zeros(size, np.intp))
-            continue
-        rows = np.concatenate([each.reshape(size, -1) for each in varying], axis=1)
-        labels.append(np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1))
     groups = [
-        [np.flatnonzero(label == number) for number in range(label.max() + 1)] if label.size else []
-        for label in labels
+        _equal_slices(size, [np.moveaxis(key, at, 0) for key in keys if key.shape[at] != 1])
+        for at, size in enumerate(shape)
     ]
 
     def combine(at: int, chosen: tuple[Indices, ...]) -> Iterator[tuple[Indices, ...]]:
@@ -276,6 +268,25 @@ def _uniform_blocks(
             yield from combine(at + 1, (*chosen, group))
 
     return combine(0, ())
+
+
+def _equal_slices(size: int, keys: Sequence[Indices]) -> list[Indices]:
+    """Group the positions of a dimension, the first one, at which all keys have equal slices."""
+    if not keys:
+        return [np.arange(size, dtype=np.intp)] if size else []
+    slices = [key.reshape(size, -1) for key in keys]
+    is_first = np.zeros(size, bool)
+    is_first[0] = True
+    for each in slices:
+        is_first[1:] |= np.any(each[1:] != each[:-1], axis=1)
+    starts = np.flatnonzero(is_first)
+    ends = np.append(starts[1:], size)
+    distinct = np.concatenate([each[starts] for each in slices], axis=1)
+    numbers = np.unique(distinct, axis=0, return_inverse=True)[1].reshape(-1)
+    runs: list[list[Indices]] = [[] for _ in range(numbers.max() + 1)]
+    for start, end, number in zip(starts, ends, numbers, strict=True):
+        runs[number].append(np.arange(start, end, dtype=np.intp))
+    return [np.concatenate(each) for each in runs]
 
 
 def _take(indices: Indices, target: Sequence[Indices]) -> Indices:
