@@ -11,6 +11,7 @@ import pytest
 import riselang as rl
 from riselang.autodiff import differentiation as differentiation
 from riselang.autodiff import forward, reverse
+from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.autodiff.marks import MARKS
 from riselang.autodiff.scalar_derivatives import CONSTANT_OPS, PARTIALS
 from riselang.dialects.rise.pattern_registry import PATTERNS
@@ -81,6 +82,10 @@ CASES: dict[str, Case] = {
         lambda x, w: x
         | rl.reduce(lambda a, e: rl.zip(a, e) | rl.map(lambda a, b: a * b + m.sin(a)), w),
         ((4, 2), (2,)),
+    ),
+    "reduce empty arrays": (
+        lambda x, w: x | rl.reduce(lambda a, e: rl.sort(lambda p, q: p * e < q * e, w), w),
+        ((4,), (0,)),
     ),
     "scan": (lambda x, w: x | rl.scan(lambda a, e: a * w + m.sin(e), w), ((4,), ())),
     "scan of pairs": (
@@ -240,3 +245,27 @@ def test_each_pattern_has_a_derivative() -> None:
     names |= {spec.name for spec in MARKS} - {"stopGradient"}
     assert names == set(reverse.RULES)
     assert names == set(forward.RULES)
+
+
+TIES: dict[str, Callable[..., Any]] = {
+    "maximum": lambda x: x | rl.reduce(rl.max, 1.0),
+    "minimum of sums": lambda x: (
+        x | rl.split(2) | rl.reduce(lambda a, e: rl.min(a, e.sum()), x[0] * 2.0)
+    ),
+    "sums that are infinite": lambda x: (
+        x | rl.split(2) | rl.reduce(lambda a, e: rl.max(a, e | rl.reduce(rl.add, np.inf)), x[1])
+    ),
+    "scatterWith maximum": lambda x: rl.scatter_with(rl.max, squares(4), x[:4], x[1:6]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_equal_extrema_share_the_derivative_in_both_modes(name: str) -> None:
+    derivatives = Derivatives(rl.jit(TIES[name]).trace(np.ones(6)).term, [np.ones(6)], 3)
+    reverse = reverse_term(derivatives.term, derivatives.active)
+    forward = forward_term(derivatives.term, derivatives.active)
+    (gradient,) = derivatives.run_derivative(reverse, derivatives.cotangents)
+    (tangent,) = derivatives.run_derivative(forward, derivatives.tangents)
+    assert np.isclose(
+        (gradient * derivatives.tangents[0]).sum(), (tangent * derivatives.cotangents[0]).sum()
+    )

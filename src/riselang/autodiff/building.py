@@ -381,17 +381,25 @@ class Builder:
 
     # Values of every type
 
-    def zeros(self, type: RiseType) -> Node:
-        """Return the zero of a type that consists of numbers and indices."""
+    def zeros(self, type: RiseType, no_index: Node | None = None) -> Node:
+        """Return the zero of a type that consists of numbers and indices.
+
+        `no_index` is the index of an array without elements; others of its type do not exist.
+        """
         if isinstance(type, ScalarType):
             return self.number(0, type)
         if isinstance(type, IdxType):
+            if no_index is not None and type == no_index.type:
+                return no_index
             return self.clamp_idx(type.bound, self.number(0, index))
         if isinstance(type, TupleType):
             first, second = components(type)
-            return self.pair(self.zeros(first), self.zeros(second))
+            return self.pair(self.zeros(first, no_index), self.zeros(second, no_index))
         assert isinstance(type, ArrayType), type
-        return self.generate(type.length, lambda _: self.zeros(type.element))
+        is_empty = type.length == Nat.const(0)
+        return self.generate(
+            type.length, lambda i: self.zeros(type.element, i if is_empty else no_index)
+        )
 
     def add_arrays(self, left: Node, right: Node) -> Node:
         """Add two scalars, or two arrays of floats element by element."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
-from riselang.autodiff.accumulations import added_element, float_types, is_addition
-from riselang.autodiff.building import Builder
+from riselang.autodiff.accumulations import (
+    added_element,
+    extremal_element,
+    float_types,
+    is_addition,
+    is_extremum,
+)
+from riselang.autodiff.building import Builder, scalar_of
 from riselang.autodiff.evaluation import Closure, Entry, Record, Value, float_leaves
 from riselang.autodiff.forward import Forward, Tangent, Tangents, rule
 from riselang.autodiff.forward_views import apply_to_leaves, tangent_leaves
@@ -20,6 +26,7 @@ from riselang.autodiff.reverse_loops import (
     WINDOW_BUFFERS,
     chunks_of,
 )
+from riselang.autodiff.reverse_scatters import select_equal
 from riselang.autodiff.reverse_views import size
 from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import element_of, index
@@ -131,6 +138,8 @@ def _reduce(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
         (terms,) = map_tangent(forward, tangents, size(entry, "n"), xs, element)
         (first,) = tangent_leaves(tangents, start)
         return [_sum_from(forward.builder, first, terms)]
+    if (element := extremal_element(function)) is not None:
+        return [_extremum_tangent(forward, tangents, entry, element)]
     steps, step, elements = _steps(forward, tangents, function, start, xs)
     return steps.tangent(forward.builder.reduce(step, steps.start, elements))
 
@@ -149,6 +158,43 @@ def _sum_from(builder: Builder, start: Node | None, terms: Node | None) -> Node 
     if start is None or terms is None:
         return start if terms is None else builder.sum(terms)
     return builder.add(start, builder.sum(terms))
+
+
+def _extremum_tangent(
+    forward: Forward, tangents: Tangents, entry: Entry, element: Evaluate
+) -> Node:
+    """Return the mean tangent of the start and the elements that are equal to the result."""
+    builder = forward.builder
+    _, start, xs = entry.operands
+    assert isinstance(start, Entry)
+    assert isinstance(xs, Entry)
+
+    def value_of(x: Node) -> Node:
+        value = element(Record(builder), [Entry(x)])
+        assert isinstance(value, Entry)
+        return value.node
+
+    values = builder.map(value_of, xs.node)
+    zero = builder.zeros(start.type)
+    one = builder.number(1, scalar_of(start.type))
+
+    def chosen(value: Node, other: Node) -> Node:
+        return builder.select(builder.compare("eq", value, entry.node), other, zero)
+
+    def total(first: Node | None, terms: Node | None) -> Node:
+        own = zero if first is None else chosen(start.node, first)
+        if terms is None:
+            return own
+        pairs = builder.zip_all([values, terms])
+        parts = builder.map(lambda p: chosen(builder.first(p), builder.second(p)), pairs)
+        return builder.add(own, builder.sum(parts))
+
+    count = builder.add(
+        chosen(start.node, one), builder.sum(builder.map(lambda x: chosen(x, one), values))
+    )
+    (first,) = tangent_leaves(tangents, start)
+    (terms,) = map_tangent(forward, tangents, size(entry, "n"), xs, element)
+    return builder.divide(total(first, terms), count)
 
 
 def _steps(
@@ -237,6 +283,8 @@ def _scatter_with(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent
     if is_addition(function):
         given = entry.nodes[:2]
         return apply_to_leaves(forward, entry, given, parts)
+    if is_extremum(function):
+        return [_scattered_extremum_tangent(forward, entry, parts)]
     element = Entry(builder.variable(element_of(arrays[1].type), "x"), float_leaves(arrays[1].type))
     steps = _Steps(forward, {**tangents, element: [None] * len(parts[0])}, element)
 
@@ -257,6 +305,26 @@ def _scatter_with(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent
     _, *leaves = builder.unzip_all(result, 1 + steps.count)
     found = iter(leaves)
     return [next(found) if has_float else None for has_float in float_leaves(entry.type)]
+
+
+def _scattered_extremum_tangent(forward: Forward, entry: Entry, parts: Sequence[Tangent]) -> Node:
+    """Return the mean tangent, for each element, of those of its values that are equal to it."""
+    builder = forward.builder
+    _, indices, start, values = (cast(Entry, each) for each in entry.operands)
+    own = builder.gather(indices.node, entry.node)
+
+    def total(first: Node | None, others: Node | None) -> Node:
+        """Add the parts of the values that are equal to their element."""
+        begin = select_equal(builder, start.node, entry.node, first)
+        return builder.scatter_add(
+            indices.node, begin, select_equal(builder, values.node, own, others)
+        )
+
+    (first,), (others,) = parts
+    zeros = builder.zeros(start.type) if first is None else first
+    other_zeros = builder.zeros(values.type) if others is None else others
+    pairs = builder.zip_all([total(zeros, other_zeros), total(None, None)])
+    return builder.map(lambda p: builder.divide(builder.first(p), builder.second(p)), pairs)
 
 
 def _pack_array(steps: _Steps, xs: Entry, tangent: Tangent) -> Node:

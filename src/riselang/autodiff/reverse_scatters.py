@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from riselang.autodiff.accumulations import is_addition, is_extremum
-from riselang.autodiff.building import scalar_of
+from riselang.autodiff.building import Builder, scalar_of
 from riselang.autodiff.contributions import nest_of
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.equivalents import sorted_scatter
@@ -36,6 +36,19 @@ def _scatter_with(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves
         cotangents.add(values, gathered)
 
 
+def select_equal(builder: Builder, xs: Node, results: Node, parts: Node | None) -> Node:
+    """Return the parts, or ones, where two arrays are equal, and zeros elsewhere."""
+    arrays = [xs, results] if parts is None else [xs, results, parts]
+
+    def select(elements: Node) -> Node:
+        x, result, *part = builder.unpack(elements, len(arrays))
+        is_equal = builder.compare("eq", x, result)
+        chosen = part[0] if part else builder.number(1, scalar_of(x.type))
+        return builder.select(is_equal, chosen, builder.zeros(x.type))
+
+    return builder.map(select, builder.zip_all(arrays))
+
+
 def _scatter_extrema(
     reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
 ) -> None:
@@ -48,24 +61,10 @@ def _scatter_extrema(
     (leaf,) = leaves
     if leaf is None:
         return
-    one = builder.number(1, scalar_of(start.type))
-
-    def select_equal(xs: Node, results: Node, parts: Node | None) -> Node:
-        """Return the parts, or ones, where two arrays are equal, and zeros elsewhere."""
-        arrays = [xs, results] if parts is None else [xs, results, parts]
-
-        def select(elements: Node) -> Node:
-            x, result, *part = builder.unpack(elements, len(arrays))
-            is_equal = builder.compare("eq", x, result)
-            chosen = part[0] if part else one
-            return builder.select(is_equal, chosen, builder.zeros(x.type))
-
-        return builder.map(select, builder.zip_all(arrays))
-
     own = builder.gather(indices.node, entry.node)
     counts = builder.scatter_add(
-        indices.node, select_equal(start.node, entry.node, None),
-        select_equal(values.node, own, None),
+        indices.node, select_equal(builder, start.node, entry.node, None),
+        select_equal(builder, values.node, own, None),
     )  # fmt: skip
     shares = builder.store(
         builder.map(
@@ -74,10 +73,10 @@ def _scatter_extrema(
         )
     )
     if start.is_active:
-        part = select_equal(start.node, entry.node, shares)
+        part = select_equal(builder, start.node, entry.node, shares)
         cotangents.add(start, [nest_of(builder, part)])
     if values.is_active:
-        part = select_equal(values.node, own, builder.gather(indices.node, shares))
+        part = select_equal(builder, values.node, own, builder.gather(indices.node, shares))
         cotangents.add(values, [nest_of(builder, part)])
 
 
