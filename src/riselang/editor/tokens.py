@@ -14,7 +14,7 @@ from enum import Enum
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import SCALARS
-from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS
+from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, KEYWORDS
 
 LITERALS = ("true", "false", "inf", "nan")
 """The keywords that are values."""
@@ -66,7 +66,7 @@ NOTATION: Sequence[Token] = (
     Token(TokenKind.LITERAL, words_pattern(LITERALS)),
     Token(TokenKind.TYPE, words_pattern([*SCALARS, "idx", "vec", "nat", "data"])),
     Token(TokenKind.PATTERN, words_pattern(PATTERNS)),
-    Token(TokenKind.FUNCTION, words_pattern([*FUNCTIONS, EMBED])),
+    Token(TokenKind.FUNCTION, words_pattern([*FUNCTIONS, *DERIVATIVES, EMBED])),
     Token(TokenKind.NUMBER, r"\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:_[a-z]\w*)?"),
     Token(TokenKind.NAME, r"[^\W\d]\w*"),
     Token(TokenKind.OPERATOR, r"\|>|->|=>|[<>=!]=|[-+*/%&|^<>=@]"),

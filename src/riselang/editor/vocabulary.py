@@ -10,7 +10,7 @@ from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import SCALARS
 from riselang.editor.answers import Completion, Extent
-from riselang.notation.operators import EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
+from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -52,6 +52,8 @@ def _make_notation_completions() -> Iterator[Completion]:
         if function.name not in PATTERNS:
             yield Completion(function.name, "operator", "scalars", describe_function(function))
     yield Completion(EMBED, "operator", 'embed[f32]("...", a)', "Ops of other dialects on scalars.")
+    for name, result in DERIVATIVES.items():
+        yield Completion(name, "operator", f"{name}(f)", f"{result[0].upper()}{result[1:]}.")
     for name in SCALARS:
         yield Completion(name, "type", "a scalar type")
     for word in sorted(KEYWORDS):

@@ -19,9 +19,16 @@ from riselang.dialects.rise.types import (
     uncurry,
 )
 from riselang.notation.context import show_type
+from riselang.notation.derivative_elaboration import DerivativeElaborator
 from riselang.notation.embedded_regions import InvalidRegion, operand_types, parse_region, unquote
-from riselang.notation.function_elaboration import FunctionElaborator
-from riselang.notation.lookup import Argument, Closure, EmbedChoice, Head, PatternChoice
+from riselang.notation.lookup import (
+    Argument,
+    Closure,
+    DerivativeChoice,
+    EmbedChoice,
+    Head,
+    PatternChoice,
+)
 from riselang.notation.operators import ScalarFunction
 from riselang.notation.size_expressions import evaluate_size, is_size_like
 from riselang.notation.syntax import Fun, Name, Span, Syntax, Text
@@ -32,7 +39,7 @@ from riselang.term.foreign import ForeignRegion
 from riselang.term.inference import parameter_order_note
 
 
-class ApplicationElaborator(FunctionElaborator):
+class ApplicationElaborator(DerivativeElaborator):
     """Elaborates applications; a pattern checks its data before its functions."""
 
     def application(
@@ -45,6 +52,8 @@ class ApplicationElaborator(FunctionElaborator):
                 return self.scalar_application(head, arguments, span)
             case EmbedChoice():
                 return self.elaborate_embed(head, arguments, span)
+            case DerivativeChoice():
+                return self.elaborate_derivative(head, arguments, span)
             case build.Node():
                 return self.node_application(head, arguments, span)
             case Closure(syntax=Fun() as function, frame=frame, is_inlined=True) if arguments:

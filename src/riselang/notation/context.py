@@ -270,6 +270,14 @@ class Context:
                 message = f"'{function.name}' is not defined on {show_type(type)}: {problem}"
                 raise self.error(message, span)
 
+    def check_determined_inside(self, root: build.Node) -> None:
+        """Check that the types inside a function are known, as its derivative needs."""
+        for node in build.count_uses(root).counts:
+            if isinstance(node, build.Variable):
+                self._check_determined(node, node.name)
+            elif isinstance(node, build.PatternUse):
+                self._check_determined(node, node.spec.name)
+
     def _check_constant(self, constant: build.Constant) -> None:
         type = self.resolve(constant.type)
         if isinstance(type, TypeVariable):

@@ -9,7 +9,15 @@ from riselang.dialects.rise.type_binding import dep_fun, instantiate_binder, typ
 from riselang.dialects.rise.types import DepFunType, FunType, RiseType, TypeVariable, fun, uncurry
 from riselang.nat import Nat
 from riselang.notation.context import show_type
-from riselang.notation.lookup import Argument, Closure, Frame, Head, Lookup, PatternChoice
+from riselang.notation.lookup import (
+    Argument,
+    Closure,
+    DerivativeChoice,
+    Frame,
+    Head,
+    Lookup,
+    PatternChoice,
+)
 from riselang.notation.operators import ScalarFunction
 from riselang.notation.syntax import DepCall, DepFun, Fun, Parameter, Span, Syntax
 from riselang.term import build
@@ -37,6 +45,13 @@ class FunctionElaborator(Lookup, ABC):
         self, function: build.Node, arguments: Sequence[Argument], span: Span
     ) -> build.Node:
         """Apply a value of function type to some arguments."""
+
+    @abstractmethod
+    def count_derivative_inputs(
+        self, choice: DerivativeChoice, arguments: Sequence[Argument]
+    ) -> int | None:
+        """Return how many values the derivative of a function takes after these arguments, if its
+        definition shows it."""
 
     def as_node(self, argument: Argument) -> build.Node:
         if isinstance(argument, build.Node):
@@ -158,6 +173,14 @@ class FunctionElaborator(Lookup, ABC):
                 if missing > len(uncurry(expected)[0]):
                     return self.check_expansion(head, arguments, expected, what, span)
                 node = self.application(head, arguments, expected if missing else None, span)
+            case DerivativeChoice():
+                inputs, output = uncurry(expected)
+                count = self.count_derivative_inputs(head, arguments)
+                return self.eta_expand(
+                    inputs, len(inputs) if count is None else count,
+                    lambda values: self.application(head, [*arguments, *values], None, span),
+                    output, what, span,
+                )  # fmt: skip
             case build.Node():
                 nodes = [self.as_node(argument) for argument in arguments]
                 self.assume_function(head, nodes, expected)

@@ -11,7 +11,7 @@ from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.context import Context
 from riselang.notation.name_resolution import Binder, Bindings
-from riselang.notation.operators import EMBED, FUNCTIONS, ScalarFunction
+from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, ScalarFunction
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Ascription,
@@ -75,8 +75,15 @@ class EmbedChoice:
     type: Lanes
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class DerivativeChoice:
+    """One of the derivatives of functions: `grad`, `vjp` or `jvp`."""
+
+    name: str
+
+
 Argument = Closure | build.Node
-Head = Closure | build.Node | PatternChoice | ScalarFunction | EmbedChoice
+Head = Closure | build.Node | PatternChoice | ScalarFunction | EmbedChoice | DerivativeChoice
 INLINING_LIMIT = 10_000
 
 
@@ -116,6 +123,8 @@ class Lookup(Context):
         if binder is None:
             if name.text in PATTERNS:
                 return PatternChoice(PATTERNS[name.text])
+            if name.text in DERIVATIVES:
+                return DerivativeChoice(name.text)
             return FUNCTIONS[name.text]
         if isinstance(binder, Definition):
             value: Head = Closure(binder.value, self.top)
@@ -161,6 +170,8 @@ class Lookup(Context):
                 return len(arguments) < len(uncurry(type)[0])
             case PatternChoice() | ScalarFunction():
                 return len(arguments) < head.arity
+            case DerivativeChoice():
+                return len(arguments) == 1
             case build.Node():
                 return len(arguments) < len(uncurry(self.resolve(head.type))[0])
             case _:

@@ -10,7 +10,7 @@ from riselang.dialects.rise.type_binding import nat_variables, substitute, type_
 from riselang.dialects.rise.types import SCALARS, RiseType, variable
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint
-from riselang.notation.operators import EMBED, FUNCTIONS
+from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Ascription,
@@ -194,7 +194,7 @@ class _Resolver:
             if isinstance(binder, DepFun):
                 kind = "size" if binder.kind == "nat" else "type"
                 self.report(f"'{name.text}' is a {kind}, but a value is expected here", name)
-        elif name.text not in PATTERNS and name.text not in FUNCTIONS:
+        elif not any(name.text in names for names in (PATTERNS, FUNCTIONS, DERIVATIVES)):
             self.report_unknown(name.text, name)
 
     def report_unknown(self, text: str, syntax: Syntax) -> None:
@@ -214,5 +214,5 @@ class _Resolver:
             return "; this is a size; sizeOf(x) returns the length of an array as an integer"
         if text in FOREIGN_NAMES:
             return f"; {FOREIGN_NAMES[text]}"
-        suggestion = closest_name(text, [*self.scope, *PATTERNS, *FUNCTIONS])
+        suggestion = closest_name(text, [*self.scope, *PATTERNS, *FUNCTIONS, *DERIVATIVES])
         return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -30,6 +30,12 @@ COMPARISONS: Mapping[str, str] = {
 }  # fmt: skip
 PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
 EMBED = "embed"
+DERIVATIVES: Mapping[str, str] = {
+    "grad": "the gradient of a function whose result is one float",
+    "vjp": "the cotangents of the arguments of a function, from that of its result",
+    "jvp": "the tangent of the result of a function, from those of its arguments",
+}
+"""The functions on functions that compute derivatives."""
 KEYWORDS = frozenset(
     ["def", "let", "if", "then", "else", "fun", "depFun", "true", "false", "inf", "nan"]
 )

@@ -245,6 +245,8 @@ def outer_values(root: Function) -> list[Node]:
         if node in seen:
             continue
         seen.add(node)
+        if isinstance(node, Function | DependentFunction):
+            inside[node.inner] = True  # also of a function of an enclosing scope
         is_data = not isinstance(node.type, FunType | DepFunType) and not isinstance(node, Constant)
         if is_data and node.scope is not None and not is_inside(node.scope):
             values[node] = None
