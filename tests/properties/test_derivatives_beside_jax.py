@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 import numpy as np
 import pytest
 
+import riselang as rl
 from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.dialects.rise.types import f64, uncurry
 from riselang.support.errors import LimitationError
@@ -55,3 +59,47 @@ def check_program(seed: int) -> int:
     if cotangents is not None:
         assert all(map(is_close, reverse, cotangents)), (seed, reverse, cotangents)
     return 1
+
+
+def second_derivatives(own: Any, other: Any, *arguments: Array) -> None:
+    """Compare the Hessian of a function with that of its counterpart in JAX."""
+    jax: Any = importlib.import_module("support.jax_twin").jax
+    expected = jax.hessian(other)(*arguments)
+    np.testing.assert_allclose(rl.hessian(own)(*arguments), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_hessian_of_rosenbrock() -> None:
+    def rosenbrock(x: Any) -> Any:
+        return (100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1.0 - x[:-1]) ** 2.0).sum()
+
+    second_derivatives(rosenbrock, rosenbrock, np.array([1.2, 0.7, -0.3, 2.0]))
+
+
+def test_hessian_of_a_logistic_regression() -> None:
+    jnp: Any = importlib.import_module("support.jax_twin").jnp
+    source = np.random.default_rng(5)
+    x, y = source.normal(size=(20, 4)), source.integers(0, 2, 20) * 2.0 - 1.0
+
+    def loss(m: Any) -> Any:
+        return lambda w, x, y: m.log1p(m.exp(-y * (x @ w))).mean() + 0.1 * (w * w).sum()
+
+    second_derivatives(loss(rl.math), loss(jnp), source.normal(size=4), x, y)
+
+
+def test_second_derivatives_of_a_scan() -> None:
+    twin: Any = importlib.import_module("support.jax_twin")
+
+    def own(x: Any) -> Any:
+        return (x | rl.scan(lambda a, e: a * rl.math.sin(e) + e * a * a, 1.0)).sum()
+
+    def other(x: Any) -> Any:
+        def step(a: Any, e: Any) -> Any:
+            return (a * twin.jnp.sin(e) + e * a * a,) * 2
+
+        return twin.lax.scan(step, 1.0, x)[1].sum()
+
+    x = np.array([0.3, -0.2, 0.5, 0.1])
+    second_derivatives(own, other, x)
+    gradient = rl.grad(lambda x: (rl.grad(own)(x) ** 2.0).sum())
+    expected = twin.jax.grad(lambda x: (twin.jax.grad(other)(x) ** 2.0).sum())
+    np.testing.assert_allclose(gradient(x), expected(x), rtol=1e-10)
