@@ -287,6 +287,22 @@ def test_columns_that_are_read_fast_stay_in_the_second_cache() -> None:
         assert not tiles.rows_ahead
 
 
+def test_adjacent_rows_are_packed_in_vectors() -> None:
+    """The rows of a transposed matrix lie next to each other; others are copied one by one."""
+    tiled = fuse() >> top_down(column_tiles(6, 8, 4))
+    text = (
+        "fun((a : {}.f32, b : 24.16.f32), a {} |> map(fun(r, b |> transpose |> map(fun(c, "
+        "zip(r, c) |> map(mult) |> reduce(add, 0.0))))))"
+    )
+    adjacent, apart = (
+        [str(step.rule) for step in derive(parse_term(text.format(*each)), tiled).steps]
+        for each in (("24.16", "|> transpose"), ("16.24", ""))
+    )
+    assert "pack_vectors_of_blocks(k=2)" in adjacent
+    assert "pack_vectors_of_blocks(k=4)" in adjacent, "in the last tile, of four rows"
+    assert "pack_blocks" in apart
+
+
 def test_columns_of_a_tile_fill_at_most_half_of_the_first_cache() -> None:
     for depth in (64, 128, 136, 192, 256):
         tiles = choose_tiles(MatmulShape(256, 256, depth, 4), MACHINES["AVX-512"])

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from riselang.dialects.rise.types import ArrayType, RiseType
 from riselang.nat import Nat
-from riselang.rewrite.combinators import Identity, choice, seq, try_
+from riselang.rewrite.combinators import Guard, Identity, choice, seq, try_
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import map_fusion, peel_map
@@ -231,6 +232,9 @@ def column_tiles(
     return seq(*steps, (parallel() if in_parallel else sequential()) @ loop(1))
 
 
+HAS_ADJACENT_ROWS = Guard("the rows are the columns of a stored array", is_row_major)
+
+
 def _share_pieces(size: int, *, is_packed: bool) -> Strategy:
     """Divide the columns of each block into pieces, and make the pieces of all blocks one loop."""
     move_views_inside = argument(split_before_map) >> map_fusion if is_packed else Identity()
@@ -305,6 +309,9 @@ class _TileRows(Strategy):
         divides = rows % self.lanes == 0
         square = square_lanes(rows, self.lanes) if self.transposed else 0
         pack_rows = _pack_rows(square)
+        if (width := gcd(rows, self.lanes)) > 1:
+            # The rows of a transposed matrix are next to each other in memory.
+            pack_rows = choice(HAS_ADJACENT_ROWS >> pack_vectors_of_blocks(width), pack_rows)
         if self.packs_in_parallel:
             pack_rows >>= argument(argument(map_in_parallel))
         return seq(
