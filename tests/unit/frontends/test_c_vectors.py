@@ -48,6 +48,16 @@ SUM = """void f(int n, double r[1], double x[n], double y[n]) {
 """
 
 
+EXTREMA = """void f(int n, int t[n][n]) {
+  for (int i = n - 1; i >= 0; i--)
+    for (int j = i + 1; j < n; j++)
+      for (int k = i + 1; k < j; k++)
+        t[i][j] = t[i][j] %s t[i][k] + t[k + 1][j] ? t[i][j] : t[i][k] + t[k + 1][j];
+}
+"""
+"""Extrema of sums, one of whose operands moves along a column."""
+
+
 def arranged(text: str, machine: Machine) -> str:
     """The MLIR of a function whose loops are arranged for a machine."""
     with assume_machine(machine):
@@ -90,6 +100,25 @@ def test_iterations_are_separated_from_the_one_that_writes_what_all_read() -> No
 
 def test_copies_are_left_to_memcpy() -> None:
     assert "vector" not in arranged(SCALED.replace("2.0 * x[i] + y[i]", "x[i]"), AVX512)
+
+
+def test_extrema_of_columns_are_computed_in_chains() -> None:
+    for test, op in ((">=", "maxsi"), ("<", "minsi")):
+        text = arranged(EXTREMA % test, AVX512)
+        assert "-> (i32, i32, i32, i32)" in text
+        assert text.count(f"arith.{op}") >= 3, "the chains are combined"
+    unsigned = (EXTREMA % "<").replace("int t[n][n]", "unsigned t[n][n]")
+    other = (EXTREMA % "<").replace("? t[i][j] :", "? t[i][j] + 1 :")
+    along_rows = (EXTREMA % "<").replace("t[k + 1][j]", "t[j][k + 1]")
+    for text in (unsigned, other, along_rows):
+        assert "-> (i32)" in arranged(text, AVX512)
+        assert "(i32, i32, i32, i32)" not in arranged(text, AVX512)
+
+
+@pytest.mark.parametrize("test", ["<", ">="])
+def test_chains_compute_what_c_does(test: str) -> None:
+    for n in (1, 7, 40):
+        check_same(EXTREMA % test, None, {"n": n}, seed=n, schedule="isl")
 
 
 @pytest.mark.parametrize("machine", [NEON, AVX2, AVX512], ids=["neon", "avx2", "avx512"])

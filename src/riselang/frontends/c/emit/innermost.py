@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -12,6 +13,7 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.frontends.c.emit import isl_expressions
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
+from riselang.frontends.c.emit.interleaved_extrema import CHAINS, chained_extremum, combine_chains
 from riselang.frontends.c.emit.interleaved_reductions import ReductionEmitter, reduction_groups
 from riselang.frontends.c.emit.isl_ast import callee_name, is_parallel_loop, statement_calls
 from riselang.frontends.c.emit.loop_vectorization import (
@@ -37,6 +39,20 @@ class LoopContext(Protocol):
     def forget_binding(self, name: str) -> None: ...
 
     def source_of(self, node: Any, name: str) -> tuple[str, SourceLocation]: ...
+
+
+@dataclass(frozen=True)
+class CarriedLoop:
+    """A loop with elements in registers."""
+
+    name: str
+    node: Any
+    step: int
+    elements: Sequence[RegisterElement]
+
+    @property
+    def written(self) -> list[RegisterElement]:
+        return [element for element in self.elements if element.is_written]
 
 
 class InnermostEmitter:
@@ -180,14 +196,26 @@ class InnermostEmitter:
         elements = register_elements(self._out.scop, instances, name) if users else []
         if not any(each.is_written for each in elements):
             return False
-        indices, out = self._out.indices, self._out
+        out, kind = self._out, chained_extremum(instances, elements, name)
+        step = isl_expressions.read_number(node.for_get_inc())
         with out.at_location(self._loops.source_of(node, name)[1]):
             lower, upper = self._loop_bounds(node)
-            stride = indices.emit_constant(isl_expressions.read_number(node.for_get_inc()))
             runs = out.add(arith.CmpiOp(lower, upper, "slt"))
             block = Block()
             with out.inside_block(block):
-                self._emit_carried_loop(name, lower, upper, stride, node, elements)
+                loop = CarriedLoop(name, node, step, elements)
+                values = {each.element: self._load_element(each) for each in elements}
+                if kind is not None:
+                    end = self._last_full_step(
+                        lower, upper, out.indices.emit_constant(step * CHAINS)
+                    )
+                    chains = self._emit_carried_loop(loop, lower, end, values, CHAINS)
+                    values[loop.written[0].element] = combine_chains(out, kind, chains)
+                    lower = end
+                results = self._emit_carried_loop(loop, lower, upper, values)
+                for element, result in zip(loop.written, results, strict=True):
+                    buffer = out.memory[element.element[0]]
+                    out.insert(memref.StoreOp.get(result, buffer, self._indices_of(element)))
                 out.insert(scf.YieldOp())
             out.insert(scf.IfOp(runs, [], Region(block), None))
         return True
@@ -202,33 +230,36 @@ class InnermostEmitter:
         return lower, upper
 
     def _emit_carried_loop(
-        self, name: str, lower: SSAValue, upper: SSAValue, stride: SSAValue, node: Any,
-        elements: Sequence[RegisterElement],
-    ) -> None:  # fmt: skip
-        """Emit a loop with loop-carried elements."""
-        out, written = self._out, [element for element in elements if element.is_written]
-        outer = dict(out.registers)
-        values = {element.element: self._load_element(element) for element in elements}
-        starts = [values[element.element] for element in written]
+        self, loop: CarriedLoop, lower: SSAValue, upper: SSAValue, values: Elements,
+        chains: int = 1,
+    ) -> list[SSAValue]:  # fmt: skip
+        """Emit a loop with loop-carried elements; each of its iterations is one iteration of every
+        chain, which has elements of its own."""
+        out, outer = self._out, dict(self._out.registers)
+        starts = [values[element.element] for element in loop.written] * chains
         block = Block(arg_types=[INDEX, *(start.type for start in starts)])
-        block.args[0].name_hint = self._loops.source_of(node, name)[0]
-        self._loops.forget_binding(name)
-        out.indices.non_affine_values[name] = block.args[0]
+        block.args[0].name_hint = self._loops.source_of(loop.node, loop.name)[0]
+        stride = out.indices.emit_constant(loop.step * chains)
+        ends: list[SSAValue] = []
         with out.inside_block(block):
-            out.registers.update(values)
-            for element, argument in zip(written, block.args[1:], strict=True):
-                out.registers[element.element] = argument
-            self.emit_prefetches(name, node)
-            self._loops.emit_node(node.for_get_body())
-            out.insert(scf.YieldOp(*(out.registers[element.element] for element in written)))
+            carried = list(block.args[1:])
+            for chain in range(chains):
+                counter = block.args[0]
+                if chain:
+                    distance = out.indices.emit_constant(loop.step * chain)
+                    counter = out.add(arith.AddiOp(counter, distance))
+                self._loops.forget_binding(loop.name)
+                out.indices.non_affine_values[loop.name] = counter
+                out.registers.update(values)
+                for element in loop.written:
+                    out.registers[element.element] = carried.pop(0)
+                if not chain:
+                    self.emit_prefetches(loop.name, loop.node)
+                self._loops.emit_node(loop.node.for_get_body())
+                ends += [out.registers[element.element] for element in loop.written]
+            out.insert(scf.YieldOp(*ends))
         out.registers = outer
-        loop = out.insert(scf.ForOp(lower, upper, stride, starts, Region(block)))
-        for element, result in zip(written, loop.results, strict=True):
-            out.insert(
-                memref.StoreOp.get(
-                    result, out.memory[element.element[0]], self._indices_of(element)
-                )
-            )
+        return list(out.insert(scf.ForOp(lower, upper, stride, starts, Region(block))).results)
 
     def _load_element(self, element: RegisterElement) -> SSAValue:
         buffer = self._out.memory[element.element[0]]
