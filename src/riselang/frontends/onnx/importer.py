@@ -16,14 +16,17 @@ from riselang.frontends.onnx.element_types import (
     type_name,
     type_of_element,
 )
+from riselang.frontends.onnx.node_checks import check_node
 from riselang.frontends.onnx.primitives.graph import Graph, UnknownValueError, Value
 from riselang.frontends.onnx.registry import OPS, Input, Node
+from riselang.support.counts import format_count
 from riselang.support.errors import InternalError, LimitationError, RiseError, UserError
 
 OP_MODULES = (
     "elementwise", "activations", "casts", "shapes", "indexing", "reductions", "contractions",
     "convolutions", "pooling", "normalization", "control_flow", "sequences", "quantized",
-    "generators", "recurrent", "resizing", "vision", "signals",
+    "generators", "recurrent", "resizing", "vision", "signals", "selection",
+    "training",
 )  # fmt: skip
 """The modules that register ops."""
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -62,7 +65,15 @@ def domain_of(proto: Any) -> str:
 
 
 def tensor_array(proto: Any) -> np.ndarray[Any, Any]:
-    return onnx_package().numpy_helper.to_array(proto)
+    try:
+        return onnx_package().numpy_helper.to_array(proto)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # ONNX raises errors of several classes for data that do not fit the shape or the type.
+        raise UserError(
+            f"the model is not valid: the tensor {proto.name!r} cannot be read: {error}"
+        ) from None
 
 
 class Importer:
@@ -116,9 +127,14 @@ class Importer:
         return self.graph.constant(dense)
 
     def call(self, graph: Any, arguments: Sequence[Input]) -> list[Input]:
+        if len(graph.input) != len(arguments):
+            raise LimitationError(
+                f"the graph {graph.name!r} has {format_count(len(graph.input), 'input')}, but gets "
+                f"{len(arguments)}"
+            )
         inner = self._inner(ChainMap({}, self.scope), self.opsets)
         inner._attributes = self._attributes
-        for each, value in zip(graph.input, arguments, strict=False):
+        for each, value in zip(graph.input, arguments, strict=True):
             inner.scope[each.name] = value
         return inner.run_graph(graph)
 
@@ -153,6 +169,11 @@ class Importer:
             ) from None  # fmt: skip
         except RiseError:
             raise
+        except MemoryError as error:
+            raise NodeError(
+                f"the op {proto.op_type} of the node {name!r} (output {output!r}) needs more "
+                f"memory than there is: {error}"
+            ) from None
         except DEFECTS as error:
             raise NodeDefect(proto.op_type, name, error) from error
         finally:
@@ -175,6 +196,7 @@ class Importer:
             return self._expand(proto, inputs, self.functions[domain, proto.op_type])
         if domain not in self.opsets:
             raise LimitationError(f"the model does not state the version of the domain {domain!r}")
+        check_node(proto, domain, self.opsets[domain], inputs)
         found = OPS.get((domain, proto.op_type))
         if found is None:
             return self._expand_schema(proto, inputs, domain)

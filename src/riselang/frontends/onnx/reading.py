@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,19 +57,43 @@ def blaming_invalid_models(proto: Any) -> Generator[None]:
     try:
         yield
     except (*DEFECTS, InternalError) as error:
-        onnx = onnx_package()
-        try:
-            onnx.checker.check_model(proto)
-            inference = importlib.import_module("onnx.shape_inference")
-            inference.infer_shapes(proto, check_type=True, strict_mode=True)
-        except Exception as problem:
-            # The errors of the checker and of shape inference have no common base class.
-            reason = " ".join(str(problem).split())[:300]
-            raise UserError(f"{FRONT_END}: the model is not valid: {reason}") from None
+        problem = _problem_of(proto)
+        if problem:
+            raise UserError(f"{FRONT_END}: the model is not valid: {problem}") from None
         if isinstance(error, InternalError):
             raise
         message = f"{FRONT_END}: the conversion failed with {type(error).__name__}: {error}"
         raise InternalError(message) from error
+
+
+_CHECK = """
+import sys, onnx, onnx.shape_inference
+try:
+    proto = onnx.load_model_from_string(sys.stdin.buffer.read())
+    onnx.checker.check_model(proto)
+    onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True)
+except Exception as problem:
+    print(" ".join(str(problem).split())[:300] or type(problem).__name__)
+"""
+CHECK_SECONDS = 60
+
+
+def _problem_of(proto: Any) -> str:
+    """Return why ONNX rejects a model, or an empty string.
+
+    ONNX's shape inference ends the process on some models, so it runs in another one.
+    """
+    command = [sys.executable, "-c", _CHECK]
+    try:
+        done = subprocess.run(
+            command, input=proto.SerializeToString(), capture_output=True, timeout=CHECK_SECONDS,
+            check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode < 0:
+        return "ONNX's shape inference crashes on it"
+    return done.stdout.decode(errors="replace").strip()
 
 
 def load_proto(source: str | Path | bytes | Any) -> Any:
@@ -138,7 +164,8 @@ def _input_type(type: Any, name: str) -> InputType:
         return InputType(name, element, None, small_type)
     lengths: list[int | str | None] = []
     for each in type.tensor_type.shape.dim:
-        is_known = each.WhichOneof("value") == "dim_value"
+        # Some exporters write -1 for a dynamic dimension.
+        is_known = each.WhichOneof("value") == "dim_value" and each.dim_value >= 0
         lengths.append(each.dim_value if is_known else each.dim_param or None)
     return InputType(name, element, tuple(lengths), small_type)
 

@@ -60,6 +60,17 @@ class Node:
             raise LimitationError(f"the input {position} is a sequence, not a tensor")
         return found
 
+    def tensor(self, position: int, rank: int | None = None, least: int = 0) -> Value:
+        """Return an input, which must be a tensor of this rank, or of at least some rank."""
+        found = self[position]
+        if (found.rank != rank) if rank is not None else (found.rank < least):
+            wanted = f"{rank}" if rank is not None else f"at least {least}"
+            raise LimitationError(
+                f"the input {position} has the shape {found.shape}, but a tensor of rank {wanted} "
+                "is expected"
+            )
+        return found
+
     def sequence(self, position: int) -> list[Any]:
         found = self.inputs[position] if position < len(self.inputs) else None
         if not isinstance(found, list):

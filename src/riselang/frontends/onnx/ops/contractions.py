@@ -140,7 +140,7 @@ def _match_units(
 
 @converts("Det", summary="for each matrix, `reduce` over the columns (LU)")
 def _det(node: Node) -> Value:
-    x = node[0]
+    x = node.tensor(0, least=2)
     size = x.shape[-1]
     target = "lapack_sgetrf_ffi" if x.element == "f32" else "lapack_dgetrf_ffi"
     lead = x.shape[:-2]

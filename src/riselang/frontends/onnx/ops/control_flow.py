@@ -48,6 +48,8 @@ def _loop(node: Node) -> list[Any]:
     body, limit, condition = node.attributes["body"], node.optional(0), node.optional(1)
     start = list(node.inputs[2:])
     outputs = len(body.output) - 1 - len(start)
+    if outputs < 0:
+        raise LimitationError("its body has fewer outputs than states")
     plain = all(isinstance(each, Value) for each in start)
     if plain and not outputs:
         return _while(node, body, limit, condition, start)
@@ -64,6 +66,8 @@ def _iterate(node: Node, body: Any, number: Value, holds: Value, state: list[Any
 
 def _like_input(body: Any, position: int, value: Value) -> Value:
     """Give a scalar the rank that the body declares for it: 0 or 1."""
+    if position >= len(body.input):
+        raise LimitationError("its body has too few inputs")
     shape = body.input[position].type.tensor_type.shape
     return reshape(value, (1,)) if len(shape.dim) == 1 else value
 
@@ -144,6 +148,8 @@ def _scan(node: Node) -> list[Value]:
     if node.version < 9:
         return _batched_scan(node, body, count)
     states = len(node.inputs) - count
+    if count < 1 or states < 0:
+        raise LimitationError(f"{len(node.inputs)} inputs cannot have {count} sequences")
     values = node.values
     return _scanned(node, body, values[:states], values[states:], node.attributes)
 
@@ -153,14 +159,26 @@ def _scanned(
 ) -> list[Value]:
     count = len(sequences)
     outputs = len(body.output) - len(start)
-    in_axes = list(options.get("scan_input_axes") or [0] * count)
-    out_axes = list(options.get("scan_output_axes") or [0] * outputs)
-    backward_in = list(options.get("scan_input_directions") or [0] * count)
-    backward_out = list(options.get("scan_output_directions") or [0] * outputs)
+    if outputs < 0:
+        raise LimitationError("its body has fewer outputs than states")
+
+    def listed(name: str, length: int) -> list[int]:
+        found = list(options.get(name) or [0] * length)
+        if len(found) != length:
+            raise LimitationError(f"{name} has {len(found)} numbers, but {length} are needed")
+        return found
+
+    in_axes, out_axes = listed("scan_input_axes", count), listed("scan_output_axes", outputs)
+    backward_in = listed("scan_input_directions", count)
+    backward_out = listed("scan_output_directions", outputs)
     arranged = [
         move_axis(reverse(x, [x.axis(axis)]) if back else x, x.axis(axis), 0)
         for x, axis, back in zip(sequences, in_axes, backward_in, strict=True)
     ]
+
+    lengths = sorted({x.shape[0] for x in arranged})
+    if len(lengths) > 1:
+        raise LimitationError(f"its sequences have the lengths {lengths}")
 
     def step(_: Value, state: Any, parts: Any) -> tuple[list[Value], list[Value]]:
         results = _tensors(node.subgraphs.call(body, [*state, *parts]))
@@ -174,7 +192,7 @@ def _scanned(
     found: list[Value] = list(state[: len(start)])
     for x, axis, back in zip(collected, out_axes, backward_out, strict=True):
         x = reverse(x, [0]) if back else x
-        found.append(move_axis(x, 0, axis % x.rank))
+        found.append(move_axis(x, 0, x.axis(axis)))
     return found
 
 

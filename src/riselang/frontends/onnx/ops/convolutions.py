@@ -53,6 +53,8 @@ def padding(
 
 def convolve(node: Node, x: Value, kernels: Value) -> Value:
     rank = x.rank - 2
+    if kernels.rank != x.rank:
+        raise LimitationError(f"kernels of the shape {kernels.shape} do not fit {x.shape}")
     strides, dilations = integers(node, "strides", rank), integers(node, "dilations", rank)
     pads = padding(node, x.shape[2:], kernels.shape[2:], strides, dilations)
     return convolution(x, kernels, strides, pads, dilations, node.integer("group", 1))
@@ -66,12 +68,12 @@ def add_bias(x: Value, bias: Value | None) -> Value:
 
 @converts("Conv", summary=CONVOLUTION)
 def _conv(node: Node) -> Value:
-    return add_bias(convolve(node, node[0], node[1]), node.optional(2))
+    return add_bias(convolve(node, node.tensor(0, least=3), node[1]), node.optional(2))
 
 
 @converts("ConvInteger", summary=CONVOLUTION)
 def _conv_integer(node: Node) -> Value:
-    x, kernels = convert(node[0], "i32"), convert(node[1], "i32")
+    x, kernels = convert(node.tensor(0, least=3), "i32"), convert(node[1], "i32")
     return convolve(node, *without_zeros(x, kernels, node.optional(2), node.optional(3)))
 
 
@@ -92,7 +94,8 @@ def without_zeros(
 
 @converts("ConvTranspose", summary=CONVOLUTION)
 def _conv_transpose(node: Node) -> Value:
-    x, kernels, rank = node[0], node[1], node[0].rank - 2
+    x, rank = node.tensor(0, least=3), node[0].rank - 2
+    kernels = node.tensor(1, rank=x.rank)
     strides, dilations = integers(node, "strides", rank), integers(node, "dilations", rank)
     more = integers(node, "output_padding", rank, 0)
     groups = node.integer("group", 1)

@@ -128,6 +128,11 @@ def _mean(node: Node) -> Value:
     return divide(fold(add, node.values), len(node.inputs))
 
 
+@converts("Binarizer", summary=MAP, domain="ai.onnx.ml")
+def _binarizer(node: Node) -> Value:
+    return convert(compare("GT", node[0], node.number("threshold", 0.0)), node[0].element)
+
+
 @converts("Where", summary=MAP)
 def _where(node: Node) -> Value:
     return select(node[0], node[1], node[2])

@@ -50,6 +50,8 @@ def _constant_of_shape(node: Node) -> Value:
 @converts("Range", summary="`generate`")
 def _range(node: Node) -> Value:
     first, limit, step = (node[k].known().reshape(-1)[0] for k in range(3))
+    if not step:
+        raise LimitationError("the step is 0")
     count = max(int(np.ceil((float(limit) - float(first)) / float(step))), 0)
     element = node[0].element
     if node[0].type.is_integer:
@@ -63,7 +65,7 @@ def _range(node: Node) -> Value:
 
 @converts("EyeLike", summary="an elementwise `map` of `generate`d indices")
 def _eye_like(node: Node) -> Value:
-    x = node[0]
+    x = node.tensor(0, rank=2)
     given = node.attributes.get("dtype")
     element = x.element if given is None else element_of_type(type_name(given))[0]
     rows, columns = iota(node.graph, x.shape, 0), iota(node.graph, x.shape, 1)

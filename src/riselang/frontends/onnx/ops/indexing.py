@@ -35,7 +35,6 @@ from riselang.frontends.onnx.primitives.shapes import (
     stack,
 )
 from riselang.frontends.onnx.registry import Node, converts
-from riselang.support.errors import LimitationError
 
 REDUCTIONS: dict[str, str | None] = {
     "none": None, "add": "add", "mul": "multiply", "max": "maximum", "min": "minimum",
@@ -123,36 +122,9 @@ def _compress(node: Node) -> Value:
     return take(x, node.graph.constant(places), x.axis(int(given)))
 
 
-def _needs_known(node: Node) -> np.ndarray[Any, Any]:
-    if node[0].array is None:
-        raise LimitationError("the shape of its result depends on the values of its input")
-    return node[0].array
-
-
-@converts("NonZero", summary="a constant, of a constant")
-def _non_zero(node: Node) -> Value:
-    x = _needs_known(node)
-    return node.graph.constant(np.array(np.nonzero(np.atleast_1d(x)), np.int64))
-
-
-@converts("Unique", summary="constants, of a constant")
-def _unique(node: Node) -> list[Value]:
-    x = _needs_known(node)
-    axis: Any = node.attributes.get("axis")
-    values, first, inverse, counts = np.unique(x, True, True, True, axis=axis)
-    if not node.integer("sorted", 1):
-        order = np.argsort(first)
-        values = np.take(values, order, axis or 0)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        first, counts, inverse = first[order], counts[order], rank[inverse]
-    parts = [values, first, inverse.reshape(-1), counts]
-    return [
-        node.graph.constant(values),
-        *(node.graph.constant(p.astype(np.int64)) for p in parts[1:]),
-    ]
-
-
-@converts("NonMaxSuppression", summary="refused: the number of boxes depends on the values")
-def _non_max_suppression(node: Node) -> Value:
-    raise LimitationError("the shape of its result depends on the values of its inputs")
+@converts("ArrayFeatureExtractor", summary="`map` over the indices, with `at`", domain="ai.onnx.ml")
+def _array_feature_extractor(node: Node) -> Value:
+    """Take elements of the last dimension; those of a vector are a matrix of one row."""
+    x, indices = node.tensor(0, least=1), reshape(node[1], (node[1].size,))
+    found = take(x, indices, x.rank - 1)
+    return expand_dims(found, [0]) if x.rank == 1 else found

@@ -20,9 +20,17 @@ from riselang.frontends.onnx.primitives.graph import Value
 from riselang.frontends.onnx.primitives.reductions import mean_of, reduce_window, sum_of
 from riselang.frontends.onnx.primitives.shapes import broadcast_in_dim, reshape
 from riselang.frontends.onnx.registry import Node, converts
+from riselang.support.errors import LimitationError
 
 ROWS = "`map`s and `reduce`s"
 FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}
+
+
+def _stash_type(node: Node) -> str:
+    number = node.integer("stash_type", 1)
+    if number not in FLOATS:
+        raise LimitationError(f"the stash_type {number} is not a float type")
+    return FLOATS[number]
 
 
 def variance_of(x: Value, mean: Value, axes: Sequence[int]) -> Value:
@@ -34,7 +42,7 @@ def variance_of(x: Value, mean: Value, axes: Sequence[int]) -> Value:
 def _layer_normalization(node: Node) -> list[Value]:
     x, axis = node[0], node[0].axis(node.integer("axis", -1))
     axes = list(range(axis, x.rank))
-    wide = convert(x, FLOATS[node.integer("stash_type", 1)])
+    wide = convert(x, _stash_type(node))
     mean = mean_of(wide, axes, keepdims=True)
     variance = variance_of(wide, mean, axes)
     inverse = divide(1, square_root(add(variance, node.number("epsilon", 1e-5))))
@@ -48,7 +56,7 @@ def _layer_normalization(node: Node) -> list[Value]:
 def _rms_normalization(node: Node) -> Value:
     x, axis = node[0], node[0].axis(node.integer("axis", -1))
     axes = list(range(axis, x.rank))
-    wide = convert(x, FLOATS[node.integer("stash_type", 1)])
+    wide = convert(x, _stash_type(node))
     square = mean_of(multiply(wide, wide), axes, keepdims=True)
     root = square_root(add(square, node.number("epsilon", 1e-5)))
     return multiply(convert(divide(wide, root), x.element), node[1])
@@ -61,7 +69,8 @@ def channel(x: Value, like: Value) -> Value:
 
 @converts("BatchNormalization", summary=ROWS)
 def _batch_normalization(node: Node) -> list[Value]:
-    x, scale, bias, mean, variance = node.values[:5]
+    _, scale, bias, mean, variance = node.values[:5]
+    x = node.tensor(0, least=2)
     epsilon, momentum = node.number("epsilon", 1e-5), node.number("momentum", 0.9)
     more: list[Value] = []
     if node.integer("training_mode", 0):
@@ -83,7 +92,7 @@ def _batch_normalization(node: Node) -> list[Value]:
 
 @converts("InstanceNormalization", summary=ROWS)
 def _instance_normalization(node: Node) -> Value:
-    x, axes = node[0], list(range(2, node[0].rank))
+    x, axes = node.tensor(0, least=2), list(range(2, node[0].rank))
     found = normalized(x, axes, node.number("epsilon", 1e-5))
     return add(multiply(found, channel(node[1], x)), channel(node[2], x))
 
@@ -96,8 +105,10 @@ def normalized(x: Value, axes: Sequence[int], epsilon: float) -> Value:
 
 @converts("GroupNormalization", summary=ROWS)
 def _group_normalization(node: Node) -> Value:
-    x, groups = node[0], node.integer("num_groups")
-    wide = convert(x, FLOATS[node.integer("stash_type", 1)])
+    x, groups = node.tensor(0, least=2), node.integer("num_groups")
+    if groups < 1 or x.shape[1] % groups:
+        raise LimitationError(f"{x.shape[1]} channels are not {groups} groups")
+    wide = convert(x, _stash_type(node))
     rows = reshape(wide, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     found = normalized(rows, list(range(2, rows.rank)), node.number("epsilon", 1e-5))
     found = convert(reshape(found, x.shape), x.element)
@@ -123,7 +134,8 @@ def _lp_normalization(node: Node) -> Value:
 
 @converts("MeanVarianceNormalization", summary=ROWS)
 def _mean_variance_normalization(node: Node) -> Value:
-    x, axes = node[0], [int(each) for each in node.attributes.get("axes") or (0, 2, 3)]
+    x = node[0]
+    axes = [x.axis(int(each)) for each in node.attributes.get("axes") or (0, 2, 3)]
     mean = mean_of(x, axes, keepdims=True)
     spread = square_root(variance_of(x, mean, axes))
     return divide(subtract(x, mean), add(spread, 1e-9))
@@ -131,7 +143,9 @@ def _mean_variance_normalization(node: Node) -> Value:
 
 @converts("LRN", summary="`slide` over the channels")
 def _lrn(node: Node) -> Value:
-    x, size = node[0], node.integer("size")
+    x, size = node.tensor(0, least=2), node.integer("size")
+    if size < 1:
+        raise LimitationError(f"the size of the window is {size}")
     ones = [1] * x.rank
     sizes, pads = list(ones), [(0, 0)] * x.rank
     sizes[1], pads[1] = size, ((size - 1) // 2, size - 1 - (size - 1) // 2)

@@ -94,7 +94,7 @@ class Windows:
 
 @converts("AveragePool", summary=WINDOWS)
 def _average_pool(node: Node) -> Value:
-    x = node[0]
+    x = node.tensor(0, least=3)
     windows = Windows(node, x)
     total = windows.reduce("add", convert(x, "f32") if x.type.is_half else x)
     counts = windows.counted(bool(node.integer("count_include_pad", 0)))
@@ -107,7 +107,7 @@ def _average_pool(node: Node) -> Value:
 
 @converts("LpPool", summary=WINDOWS)
 def _lp_pool(node: Node) -> Value:
-    x, order = node[0], node.integer("p", 2)
+    x, order = node.tensor(0, least=3), node.integer("p", 2)
     powers = _power(unary("abs", x), order)
     return _root(Windows(node, x).reduce("add", powers), order)
 
@@ -154,7 +154,7 @@ def window_elements(x: Value, windows: Windows) -> tuple[Value, Value]:
 
 @converts("MaxPool", summary=WINDOWS)
 def _max_pool(node: Node) -> list[Value]:
-    x = node[0]
+    x = node.tensor(0, least=3)
     windows = Windows(node, x)
     results = [windows.reduce("maximum", x)]
     if not node.has_output(1):
@@ -185,7 +185,7 @@ def _column_major(flat: Value, lengths: Sequence[int]) -> Value:
 
 @converts("MaxUnpool", summary="`scatter`")
 def _max_unpool(node: Node) -> Value:
-    x, indices, rank = node[0], node[1], node[0].rank - 2
+    x, indices, rank = node.tensor(0, least=3), node[1], node[0].rank - 2
     strides = integers(node, "strides", rank)
     kernel = [int(each) for each in node.attributes["kernel_shape"]]
     pads = integers(node, "pads", 2 * rank, 0)
@@ -215,7 +215,7 @@ def _moved_indices(flat: Value, old: Sequence[int], new: Sequence[int]) -> Value
 
 @converts("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", summary="`reduce`")
 def _global_pool(node: Node) -> Value:
-    x = node[0]
+    x = node.tensor(0, least=2)
     axes = range(2, x.rank)
     if node.op == "GlobalAveragePool":
         return mean_of(x, list(axes), keepdims=True)

@@ -180,7 +180,10 @@ def _recurrent(node: Node) -> list[Value]:
     direction = node.text("direction", "forward")
     directions = 2 if direction == "bidirectional" else 1
     is_batch_first = bool(node.integer("layout", 0))
-    x = transpose(node[0], (1, 0, 2)) if is_batch_first else node[0]
+    x, weights = node.tensor(0, rank=3), [node.tensor(k, rank=3) for k in (1, 2)]
+    if any(each.shape[0] != directions for each in weights):
+        raise LimitationError(f"weights for {directions} directions are expected")
+    x = transpose(x, (1, 0, 2)) if is_batch_first else x
     length, batch = x.shape[:2]
     functions = _activations(node, defaults, directions)
     lengths = node.optional(4)

@@ -12,6 +12,8 @@ from riselang.frontends.onnx.primitives.shapes import concatenate, index_axis, s
 from riselang.frontends.onnx.registry import Node, converts
 from riselang.support.errors import LimitationError
 
+MAX_PARTS = 4096
+"""The length of sequences, whose elements are values of the program."""
 LIST = "no code: sequences are lists during import"
 
 
@@ -25,10 +27,11 @@ def _sequence_empty(node: Node) -> list[Any]:
     return [[]]
 
 
-def _position(node: Node, place: int, length: int, default: int) -> int:
+def _position(node: Node, place: int, length: int, default: int, is_new: bool = False) -> int:
+    """Return a position in a sequence, or that of a new element, which may be after the last."""
     given = node.optional(place)
     number = default if given is None else int(given.known().reshape(-1)[0])
-    if not -length <= number <= length:
+    if not -length <= number < length + is_new:
         raise LimitationError(f"the position {number} is not in a sequence of {length}")
     return number
 
@@ -36,7 +39,7 @@ def _position(node: Node, place: int, length: int, default: int) -> int:
 @converts("SequenceInsert", summary=LIST)
 def _sequence_insert(node: Node) -> list[Any]:
     parts = node.sequence(0)
-    parts.insert(_position(node, 2, len(parts), len(parts)), node[1])
+    parts.insert(_position(node, 2, len(parts), len(parts), True), node[1])
     return [parts]
 
 
@@ -61,6 +64,8 @@ def _sequence_length(node: Node) -> Value:
 @converts("ConcatFromSequence", summary="`concat`")
 def _concat_from_sequence(node: Node) -> Value:
     parts, axis = node.sequence(0), node.integer("axis")
+    if not parts:
+        raise LimitationError("the sequence is empty")
     if node.integer("new_axis", 0):
         return stack(parts, axis % (parts[0].rank + 1))
     return concatenate(parts, parts[0].axis(axis))
@@ -71,6 +76,8 @@ def _split_to_sequence(node: Node) -> list[Any]:
     x = node[0]
     axis = x.axis(node.integer("axis", 0))
     length, given = x.shape[axis], node.known(1)
+    if length > MAX_PARTS:
+        raise LimitationError(f"a sequence of {length} parts is too long")
     if given is None:
         parts = split(x, axis, [1] * length)
         if not node.integer("keepdims", 1):
@@ -78,6 +85,8 @@ def _split_to_sequence(node: Node) -> list[Any]:
         return [parts]
     if given.ndim == 0:
         size = int(given)
+        if size < 1:
+            raise LimitationError(f"parts of {size} elements are not possible")
         sizes = [min(size, length - k) for k in range(0, length, size)]
     else:
         sizes = [int(each) for each in given]

@@ -62,6 +62,8 @@ def _reshape(node: Node) -> Value:
 def _flatten(node: Node) -> Value:
     x, axis = node[0], node.integer("axis", 1)
     axis = axis + x.rank if axis < 0 else axis
+    if not 0 <= axis <= x.rank:
+        raise LimitationError(f"the axis {axis} of a tensor of rank {x.rank} is invalid")
     return reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))
 
 
@@ -105,6 +107,8 @@ def _tile(node: Node) -> Value:
 
 
 def tile(x: Value, counts: list[int]) -> Value:
+    if len(counts) != x.rank or any(count < 0 for count in counts):
+        raise LimitationError(f"{counts} are not numbers of copies of {x.rank} dimensions")
     shape = [part for n, length in zip(counts, x.shape, strict=True) for part in (n, length)]
     grown = broadcast_in_dim(x, shape, range(1, 2 * x.rank, 2))
     return reshape(grown, [n * length for n, length in zip(counts, x.shape, strict=True)])
@@ -120,6 +124,8 @@ def _split(node: Node) -> list[Value]:
     x, axis = node[0], node[0].axis(node.integer("axis", 0))
     sizes = node.integers(1, "split")
     length, count = x.shape[axis], node.attributes.get("num_outputs") or len(node.outputs)
+    if count < 1:
+        raise LimitationError(f"there are no {count} parts")
     if sizes is None:
         size = -(-length // count)
         sizes = [max(0, min(size, length - k * size)) for k in range(count)]
@@ -127,7 +133,7 @@ def _split(node: Node) -> list[Value]:
 
 
 def split(x: Value, axis: int, sizes: list[int]) -> list[Value]:
-    if sum(sizes) != x.shape[axis]:
+    if sum(sizes) != x.shape[axis] or any(size < 0 for size in sizes):
         raise LimitationError(f"the parts {sizes} are not {x.shape[axis]} elements")
     ends = np.cumsum(sizes).tolist()
     return [slice_axis(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
@@ -139,6 +145,11 @@ def _slice(node: Node) -> Value:
     starts, ends = node.integers(1, "starts") or [], node.integers(2, "ends") or []
     axes = node.integers(3, "axes") or list(range(len(starts)))
     steps = node.integers(4) or [1] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise LimitationError(
+            f"there are {len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} "
+            "steps"
+        )
     return slice_by(x, starts, ends, [x.axis(axis) for axis in axes], steps)
 
 
@@ -166,6 +177,8 @@ def slice_by(
 def _pad(node: Node) -> Value:
     x, pads = node[0], node.integers(1, "pads") or []
     axes = [x.axis(each) for each in node.integers(3) or range(x.rank)]
+    if len(pads) != 2 * len(axes):
+        raise LimitationError(f"there are {len(pads)} pads for {len(axes)} axes")
     low, high = [0] * x.rank, [0] * x.rank
     for k, axis in enumerate(axes):
         low[axis], high[axis] = pads[k], pads[len(axes) + k]
@@ -198,8 +211,10 @@ def pad_by_index(x: Value, low: list[int], high: list[int], mode: str) -> Value:
 
 @converts("DepthToSpace", summary="`split`, `transpose` and `join`")
 def _depth_to_space(node: Node) -> Value:
-    x, size = node[0], node.integer("blocksize")
+    x, size = node.tensor(0, rank=4), node.integer("blocksize")
     count, depth, height, width = x.shape
+    if size < 1 or depth % (size * size):
+        raise LimitationError(f"{depth} channels are not blocks of {size} x {size}")
     small = depth // (size * size)
     if node.text("mode", "DCR") == "DCR":
         parts = reshape(x, (count, size, size, small, height, width))
@@ -212,8 +227,10 @@ def _depth_to_space(node: Node) -> Value:
 
 @converts("SpaceToDepth", summary="`split`, `transpose` and `join`")
 def _space_to_depth(node: Node) -> Value:
-    x, size = node[0], node.integer("blocksize")
+    x, size = node.tensor(0, rank=4), node.integer("blocksize")
     count, depth, height, width = x.shape
+    if size < 1 or height % size or width % size:
+        raise LimitationError(f"{height} x {width} elements are not blocks of {size} x {size}")
     parts = reshape(x, (count, depth, height // size, size, width // size, size))
     order = (0, 3, 5, 1, 2, 4) if node.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
     return reshape(
@@ -223,7 +240,7 @@ def _space_to_depth(node: Node) -> Value:
 
 @converts("Trilu", summary="an elementwise `map` of `generate`d indices")
 def _trilu(node: Node) -> Value:
-    x, offset = node[0], node.optional(1)
+    x, offset = node.tensor(0, least=2), node.optional(1)
     rows = iota(node.graph, x.shape, x.rank - 2)
     columns = iota(node.graph, x.shape, x.rank - 1)
     limit = node.graph.full(0, (), "i64") if offset is None else reshape(offset, ())
@@ -238,8 +255,8 @@ def _trilu(node: Node) -> Value:
 
 @converts("ReverseSequence", summary="`at` of computed indices")
 def _reverse_sequence(node: Node) -> Value:
-    x, lengths = node[0], node[1]
-    batch, time = node.integer("batch_axis", 1), node.integer("time_axis", 0)
+    x, lengths = node.tensor(0, least=2), node.tensor(1, rank=1)
+    batch, time = x.axis(node.integer("batch_axis", 1)), x.axis(node.integer("time_axis", 0))
     ends = broadcast_in_dim(lengths, x.shape, [batch])
     place = iota(node.graph, x.shape, time)
     flipped = subtract(subtract(ends, 1), place)
@@ -251,6 +268,8 @@ def _reverse_sequence(node: Node) -> Value:
 def _center_crop_pad(node: Node) -> Value:
     x, wanted = node[0], node.integers(1) or []
     axes = [x.axis(int(each)) for each in node.attributes.get("axes") or range(x.rank)]
+    if len(wanted) != len(axes):
+        raise LimitationError(f"there are {len(wanted)} lengths for {len(axes)} axes")
     low, high = [0] * x.rank, [0] * x.rank
     for axis, length in zip(axes, wanted, strict=True):
         more = length - x.shape[axis]

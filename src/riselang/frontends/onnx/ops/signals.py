@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from riselang.frontends.onnx.element_types import element_of_type, type_name
 from riselang.frontends.onnx.primitives.contractions import multiply_axis
 from riselang.frontends.onnx.primitives.elementwise import add, convert, multiply, subtract
 from riselang.frontends.onnx.primitives.graph import Value
 from riselang.frontends.onnx.primitives.indexing import take
 from riselang.frontends.onnx.primitives.shapes import index_axis, pad, slice_axis, stack
 from riselang.frontends.onnx.registry import Node, converts
+from riselang.support.errors import LimitationError
 
 
 def fourier(
@@ -80,6 +82,28 @@ def _hermitian(x: Value, axis: int, length: int) -> Value:
     shape = [1] * x.rank
     shape[axis], shape[-1] = signs.shape
     return multiply(whole, x.graph.constant(signs.reshape(shape), x.element))
+
+
+@converts("MelWeightMatrix", summary="a constant")
+def _mel_weight_matrix(node: Node) -> Value:
+    """Return triangles between frequencies that are at equal distances on the mel scale."""
+    bins, length, rate = (int(node[k].known()) for k in range(3))
+    if bins < 1 or length < 1 or rate < 1:
+        raise LimitationError("the numbers of bins and of samples must be positive")
+    low, high = (2595 * np.log10(1 + float(node[k].known()) / 700) for k in (3, 4))
+    mels = low + np.arange(bins + 2) * ((high - low) / (bins + 2))
+    hertz = 700 * (10 ** (mels / 2595) - 1)
+    edges = np.floor((length + 1) * hertz / rate).astype(np.int64)
+    found = np.zeros((length // 2 + 1, bins))
+    if not 0 <= edges[0] <= edges[-1] <= len(found):
+        raise LimitationError("the frequencies are not below half of the sample rate")
+    for k, (left, center, right) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
+        rising, falling = np.arange(left, center + 1), np.arange(center, right)
+        found[rising, k] = (rising - left) / (center - left) if center > left else 1
+        if right > center:
+            found[falling, k] = (right - falling) / (right - center)
+    element = element_of_type(type_name(node.integer("output_datatype", 1)))[0]
+    return node.graph.constant(found, element)
 
 
 @converts("STFT", summary="`at`, and a contraction with the matrix of the transform")

@@ -18,8 +18,7 @@ MAX_FOLDED = 1 << 16
 def _truncating_divide(left: Array, right: Array) -> Array:
     if left.dtype.kind not in "iu":
         return left / right
-    quotient = np.abs(left) // np.abs(right)
-    return np.where((left < 0) != (right < 0), -quotient, quotient)
+    return (left - np.fmod(left, right)) // right
 
 
 UNARY: Mapping[str, Callable[[Array], Array]] = {
@@ -79,12 +78,14 @@ def _broadcast(values: Sequence[Value]) -> tuple[list[Value], tuple[int, ...]]:
     return [broadcast_to(each, shape) for each in values], shape
 
 
+def _check_elements(left: Value, right: Value) -> None:
+    if left.element != right.element:
+        raise LimitationError(f"elements {left.element} and {right.element} cannot be combined")
+
+
 def binary(name: str, left: Value | Number, right: Value | Number) -> Value:
     values = as_values(left, right)
-    if values[0].element != values[1].element:
-        raise LimitationError(
-            f"elements {values[0].element} and {values[1].element} cannot be combined"
-        )
+    _check_elements(*values)
     folded = _fold(BINARY[name], values) if name in BINARY else None
     if folded is not None:
         return folded
@@ -94,6 +95,7 @@ def binary(name: str, left: Value | Number, right: Value | Number) -> Value:
 
 def compare(direction: str, left: Value | Number, right: Value | Number) -> Value:
     values = as_values(left, right)
+    _check_elements(*values)
     folded = _fold(COMPARISONS[direction], values, "i1")
     if folded is not None:
         return folded
@@ -105,6 +107,7 @@ def compare(direction: str, left: Value | Number, right: Value | Number) -> Valu
 
 def select(condition: Value, chosen: Value | Number, other: Value | Number) -> Value:
     first, second = as_values(chosen, other)
+    _check_elements(first, second)
     folded = _fold(np.where, [condition, first, second], first.element)
     if folded is not None:
         return folded

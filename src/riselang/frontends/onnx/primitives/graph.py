@@ -20,6 +20,10 @@ Shape = tuple[int, ...]
 Kind = tuple[Shape, str]
 """A shape and the name of an element type."""
 NO_INPUTS: frozenset[str] = frozenset()
+MAX_ELEMENTS = 1 << 40
+"""Larger tensors do not fit into the memory of any machine."""
+MAX_STORED_COPIES = 1 << 12
+"""The number of equal elements up to which a constant is stored as an array."""
 
 
 class UnknownValueError(Exception):
@@ -41,6 +45,11 @@ def element_name(dtype: np.dtype[Any]) -> str:
     if dtype.name == "bfloat16":
         return "bf16"
     raise LimitationError(f"elements {dtype} are not supported")
+
+
+def check_size(shape: Sequence[int]) -> None:
+    if prod(shape) > MAX_ELEMENTS:
+        raise LimitationError(f"a tensor of the shape {tuple(shape)} is too large")
 
 
 @dataclass(eq=False)
@@ -123,6 +132,7 @@ class Graph:
         return Value(self, found.shape, element, found)
 
     def full(self, number: complex, shape: Sequence[int], element: str) -> Value:
+        check_size(shape)
         scalar = np.asarray(number).astype(dtype_of(element))
         return Value(self, tuple(shape), element, np.broadcast_to(scalar, tuple(shape)))
 
@@ -131,6 +141,15 @@ class Graph:
 
     def add_constant(self, array: Array, kind: Kind) -> GraphValue:
         result = GraphValue(TensorKind(*kind))
+        if array.size > MAX_STORED_COPIES and not any(array.strides):
+            scalar = self.add_constant(np.asarray(array[(0,) * array.ndim]), ((), kind[1]))
+            self._frames[0].ops.append(
+                GraphOp(
+                    "stablehlo.broadcast_in_dim", (scalar,), (result,),
+                    {"broadcast_dimensions": ()}, (), None, self.label,
+                )
+            )  # fmt: skip
+            return result
         op = GraphOp("stablehlo.constant", (), (result,), {"value": array}, (), None, self.label)
         self._frames[0].ops.append(op)
         return result
@@ -148,6 +167,8 @@ class Graph:
         inputs: frozenset[str] = NO_INPUTS,
     ) -> list[Value]:
         """Add an op, and return its results."""
+        for shape, _ in kinds:
+            check_size(shape)
         inputs = inputs.union(*(each.inputs for each in operands))
         self._frames[-1].inputs |= inputs
         nodes = tuple(each.in_graph() for each in operands)

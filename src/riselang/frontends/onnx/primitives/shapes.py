@@ -18,7 +18,7 @@ def reshape(x: Value, shape: Sequence[int]) -> Value:
     shape = tuple(shape)
     if x.shape == shape:
         return x
-    if prod(shape) != x.size:
+    if prod(shape) != x.size or any(length < 0 for length in shape):
         raise LimitationError(f"a tensor of shape {x.shape} cannot become one of shape {shape}")
     if x.array is not None:
         return Value(x.graph, shape, x.element, x.array.reshape(shape), small_type=x.small_type)
@@ -26,6 +26,8 @@ def reshape(x: Value, shape: Sequence[int]) -> Value:
 
 
 def transpose(x: Value, order: Sequence[int]) -> Value:
+    if sorted(order) != list(range(x.rank)):
+        raise LimitationError(f"{list(order)} is not a permutation of {x.rank} dimensions")
     if list(order) == list(range(x.rank)):
         return x
     shape = tuple(x.shape[k] for k in order)
@@ -77,7 +79,9 @@ def broadcast_to(x: Value, shape: Sequence[int]) -> Value:
 def expand_dims(x: Value, axes: Sequence[int]) -> Value:
     """Insert dimensions of length 1 at these positions of the result."""
     rank = x.rank + len(axes)
-    places = {axis % rank for axis in axes}
+    places = {axis % rank for axis in axes if -rank <= axis < rank}
+    if len(places) < len(axes):
+        raise LimitationError(f"the axes {list(axes)} are not different ones of {rank} dimensions")
     rest = iter(x.shape)
     return reshape(x, [1 if k in places else next(rest) for k in range(rank)])
 
@@ -124,20 +128,23 @@ def reverse(x: Value, axes: Sequence[int]) -> Value:
 
 
 def concatenate(parts: Sequence[Value], axis: int) -> Value:
+    if not parts:
+        raise LimitationError("there is nothing to concatenate")
     if len(parts) == 1:
         return parts[0]
     graph, element = parts[0].graph, parts[0].element
-    arrays = [each.array for each in parts if each.array is not None]
-    if len(arrays) == len(parts):
-        return graph.constant(np.concatenate(arrays, axis), element)
     shape = list(parts[0].shape)
     for each in parts[1:]:
         others = [length for k, length in enumerate(each.shape) if k != axis]
-        if others != [length for k, length in enumerate(shape) if k != axis]:
+        fits = others == [length for k, length in enumerate(shape) if k != axis]
+        if not fits or each.element != element:
             raise LimitationError(
-                f"tensors of the shapes {parts[0].shape} and {each.shape} cannot be concatenated "
-                f"along the axis {axis}"
+                f"tensors {element}{parts[0].shape} and {each.element}{each.shape} cannot be "
+                f"concatenated along the axis {axis}"
             )
+    arrays = [each.array for each in parts if each.array is not None]
+    if len(arrays) == len(parts):
+        return graph.constant(np.concatenate(arrays, axis), element)
     shape[axis] = sum(each.shape[axis] for each in parts)
     return graph.emit_one("concatenate", parts, (tuple(shape), element), dimension=axis)
 
@@ -177,6 +184,8 @@ def pad(
 def iota(graph: Graph, shape: Sequence[int], axis: int, element: str = "i64") -> Value:
     """Return the index along a dimension."""
     shape = tuple(shape)
+    if 0 in shape:
+        return graph.full(0, shape, element)
     if prod(shape) <= MAX_FOLDED_BROADCAST:
         ones = [1] * len(shape)
         ones[axis] = shape[axis]
