@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         from_tensorflow,
         from_torch,
         load_model,
+        to_stablehlo,
     )
     from riselang.notation.printer import show_term
     from riselang.runtime.arrays import CopyWarning
@@ -220,6 +221,7 @@ if TYPE_CHECKING:
         "take_along",
         "tensordot",
         "to_gpu",
+        "to_stablehlo",
         "top_k",
         "tune",
         "u8",
@@ -267,7 +269,7 @@ _NAME_MODULES = {
         "riselang.dsl.run_time_checks": "check",
         "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
-        "from_tensorflow from_torch load_model",
+        "from_tensorflow from_torch load_model to_stablehlo",
         "riselang.notation.printer": "show_term",
         "riselang.runtime.arrays": "CopyWarning",
         "riselang.runtime.device_arrays": "DeviceArray to_gpu",

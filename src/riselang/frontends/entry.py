@@ -39,6 +39,21 @@ def from_stablehlo(
 
 @with_short_tracebacks
 @hold_forks()
+def to_stablehlo(program: Any, *arguments: Any, **sizes: int) -> str:
+    """Return a program as a StableHLO module, as text.
+
+    The program is a function, a jitted one, one of a file, or a model of static shapes; the
+    arguments are arrays, array types or sizes by name, as those of `trace`. Its parameters and
+    results are tensors: two for an array of pairs. StableHLO has no errors at run time, so the
+    index of a `checkIdx` is clamped, and sums may be computed in any order.
+    """
+    from riselang.frontends.export.entry import stablehlo_text
+
+    return stablehlo_text(program, arguments, sizes)
+
+
+@with_short_tracebacks
+@hold_forks()
 def load_model(
     path: str | Path,
     **options: Unpack[CompileOptions],

@@ -24,6 +24,7 @@ from riselang.tools.compiling import add_compile_options, compile_file
 from riselang.tools.completion import add_completion_options, completion_script
 from riselang.tools.doctor import add_doctor_options, doctor
 from riselang.tools.exits import run_tool
+from riselang.tools.exporting import add_export_options
 from riselang.tools.file_reading import read_bytes
 from riselang.tools.importing import add_import_options
 from riselang.tools.lsp import add_lsp_options, run_language_server
@@ -94,6 +95,8 @@ def _commands() -> tuple[_Command, ...]:
                  (*compiling, add_compile_options, add_program_options)),
         _Command("import", _import, "read a StableHLO module, and print or compile it",
                  (add_import_options, add_compiler_options, add_timing_option)),
+        _Command("export", _export, "write a program as a StableHLO module",
+                 (add_file_argument, add_export_options, add_program_options, add_timing_option)),
         _Command("c", compile_c_file, "translate C loops to MLIR, patterns or machine code",
                  (add_c_options, add_timing_option)),
         _Command("derive", _derive, "rewrite a program with a strategy, step by step",
@@ -201,6 +204,12 @@ def _import(options: argparse.Namespace) -> None:
     from riselang.tools.importing import import_file
 
     import_file(options)
+
+
+def _export(options: argparse.Namespace) -> None:
+    from riselang.tools.exporting import export_file
+
+    export_file(options)
 
 
 def _derive(options: argparse.Namespace) -> None:

@@ -102,6 +102,19 @@ def test_run_prints_floats_that_read_back(tool: Tool, tmp_path: Path) -> None:
     assert result.output == f"[{1 / 3} {'1.':18}]\n"
 
 
+def test_export_writes_a_stablehlo_module(tool: Tool, tmp_path: Path) -> None:
+    path, module = tmp_path / "thirds.rise", tmp_path / "thirds.mlir"
+    path.write_text("def thirds = fun((x : N.f64), x |> map(fun(a, a / 3.0)))\n")
+    result = tool(rise.main, "export", str(path), "--size", "N=4", "-o", str(module))
+    assert result == (0, "", "")
+    assert "(%0: tensor<4xf64>) -> (tensor<4xf64>)" in module.read_text()
+    assert tool(rise.main, "import", str(module)).code == 0
+    result = tool(rise.main, "export", str(path))
+    assert result.code == 1
+    assert "the size N has no value" in result.errors
+    assert "stablehlo.add" in tool(rise.main, "export", str(tool.file)).output
+
+
 def test_run_prints_what_a_function_changes_in_place(tool: Tool) -> None:
     tool.file.write_text(IN_PLACE)
     result = tool(rise.main, "run", str(tool.file), "7", "[2, 4, 6]", "ones", "zeros")
