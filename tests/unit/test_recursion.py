@@ -22,6 +22,7 @@ INSIDE = {
     "notation/term_extents.py": "notation/term_extents.py format_with_extents",
     "notation/printer.py": "notation/printer.py show_term",
     "notation/size_expressions.py": "notation/program.py parse_program",
+    "ranks/": "ranks/planner.py plan_program",
     "rewrite/": "rewrite/derivation.py derive",
     "term/cost.py": "term/cost.py cost",
     "term/counting.py": "term/cost.py cost",

@@ -126,8 +126,8 @@ class _Planner:
             case "generate":
                 return self.generate(head, arguments[0], environment, axes)
             case "at":
-                index, array = (self.evaluate(each, environment, axes) for each in arguments)
-                return self.at(index, array, len(axes))
+                index = self.evaluate(arguments[0], environment, axes)
+                return self.at(index, self.evaluate(arguments[1], environment, axes), len(axes))
             case "let":
                 value, function = arguments
                 if isinstance(value.type, FunType) and isinstance(function, Lambda):
