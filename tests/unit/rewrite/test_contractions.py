@@ -318,6 +318,26 @@ def test_rows_that_stay_in_the_first_cache_are_not_packed() -> None:
     assert choose_tiles(near, MACHINES["NEON"]).packs_rows
 
 
+@pytest.mark.parametrize("size", [1000, 1024])
+def test_rows_of_a_block_stay_in_the_second_cache_beside_few_columns(size: int) -> None:
+    machine = Machine(64, 32, caches=LARGE_CACHE)
+    tiles = choose_tiles(MatmulShape(size, size, size, 8), machine)
+    assert tiles.packs_rows
+    block_bytes = tiles.block * tiles.rows * size * 8
+    assert machine.cache_bytes(2) // 2 <= block_bytes <= machine.cache_bytes(2)
+    # Otherwise, blocks are large, so that their columns are read a few times.
+    many = choose_tiles(MatmulShape(2048, 2048, 2048, 8), machine)
+    assert many.block * many.rows * 2048 * 8 > machine.cache_bytes(2)
+
+
+@pytest.mark.parametrize(("size", "bytes"), [(512, 4), (512, 8), (1024, 4)])
+def test_rows_that_are_not_packed_fill_a_fourth_of_the_second_cache(size: int, bytes: int) -> None:
+    machine = Machine(64, 32, caches=LARGE_CACHE)
+    tiles = choose_tiles(MatmulShape(size, size, size, bytes), machine)
+    assert not tiles.packs_rows
+    assert tiles.block * tiles.rows * size * bytes * 4 <= machine.cache_bytes(2)
+
+
 @pytest.mark.parametrize("cores", [1, 8, 16])
 def test_threads_share_pieces_of_rows_and_columns(cores: int) -> None:
     for size in (512, 1024, 2048):
