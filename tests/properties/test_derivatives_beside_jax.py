@@ -46,6 +46,8 @@ def check_program(seed: int) -> int:
     source = np.random.default_rng(seed)
     values = [buffer for type in types for buffer in random_buffers(type, source)]
     own = Derivatives(term, values, seed)
+    if not all(np.isfinite(each).all() for each in own.floats(own.results)):
+        return 0  # the counterpart goes through elements that are all infinite one by one
     try:
         forward = own.run_derivative(forward_term(term, own.active), own.tangents)
         reverse = own.run_derivative(reverse_term(term, own.active), own.cotangents)
