@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         from_tensorflow,
         from_torch,
         load_model,
+        to_onnx,
         to_stablehlo,
     )
     from riselang.notation.printer import show_term
@@ -221,6 +222,7 @@ if TYPE_CHECKING:
         "take_along",
         "tensordot",
         "to_gpu",
+        "to_onnx",
         "to_stablehlo",
         "top_k",
         "tune",
@@ -269,7 +271,8 @@ _NAME_MODULES = {
         "riselang.dsl.run_time_checks": "check",
         "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
-        "from_tensorflow from_torch load_model to_stablehlo",
+        "from_tensorflow from_torch load_model to_onnx "
+        "to_stablehlo",
         "riselang.notation.printer": "show_term",
         "riselang.runtime.arrays": "CopyWarning",
         "riselang.runtime.device_arrays": "DeviceArray to_gpu",

@@ -11,6 +11,7 @@ import pytest
 
 import riselang as rl
 from riselang.frontends.export.evaluation import export_graph
+from riselang.frontends.export.onnx_model import onnx_model
 from riselang.frontends.export.stablehlo_text import print_function
 from support.checking import inputs_of, interpreted
 from support.fuzzing import Ran, seeds
@@ -72,3 +73,27 @@ def test_exported_programs_run_in_xla(seeds: range, ran: Ran) -> None:
         check(seed, run_stablehlo(text, inputs), interpreted(program, inputs))
         count += 1
     ran("programs exported to StableHLO and run in XLA", count)
+
+
+@seeds(20, nightly=300, fuzzed=10_000, batch=20)
+def test_programs_exported_to_onnx_are_read_back(seeds: range, ran: Ran) -> None:
+    pytest.importorskip("onnx")
+    count = 0
+    for seed in seeds:
+        program = seeded_program(seed)
+        with suppress(rl.LimitationError):
+            proto = onnx_model(export_graph("main", program.term))
+            inputs = inputs_of(program, seed)
+            model = rl.from_onnx(proto, backend="interpret")
+            found = as_list(model(*flattened(inputs)))
+            check(seed, found, interpreted(program, inputs))
+            count += 1
+    ran("programs exported to ONNX and read back", count)
+
+
+def flattened(values: Any) -> list[Any]:
+    """The arrays of nested pairs."""
+    if not isinstance(values, list | tuple):
+        return [np.asarray(values)]
+    parts: list[Any] = list(values)
+    return [leaf for part in parts for leaf in flattened(part)]

@@ -54,6 +54,18 @@ def to_stablehlo(program: Any, *arguments: Any, **sizes: int) -> str:
 
 @with_short_tracebacks
 @hold_forks()
+def to_onnx(program: Any, *arguments: Any, **sizes: int) -> Any:
+    """Return a program as an `onnx.ModelProto` of op set 21.
+
+    The arguments are those of `to_stablehlo`. Its `SerializeToString` returns the bytes of a file.
+    """
+    from riselang.frontends.export.entry import onnx_proto
+
+    return onnx_proto(program, arguments, sizes)
+
+
+@with_short_tracebacks
+@hold_forks()
 def load_model(
     path: str | Path,
     **options: Unpack[CompileOptions],

@@ -123,3 +123,40 @@ def test_xla_runs_exported_programs() -> None:
     a, b = numbers(4, 5), numbers(5, 6)
     (found,) = run_stablehlo(rl.to_stablehlo(matmul, a, b), [a, b])
     np.testing.assert_allclose(found, a @ b)
+
+
+@pytest.mark.parametrize("name", ["matmul", "collatz", "sorted"])
+def test_onnxruntime_runs_exported_programs(name: str) -> None:
+    pytest.importorskip("onnx")
+
+    @rl.jit
+    def collatz(x: rl.Array["N", rl.i64]) -> Any:
+        def step(state: Any) -> Any:
+            n, count = state
+            return rl.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+
+        return x | rl.map(lambda n: rl.while_(lambda state: state[0] > 1, step, (n, 0))[1])
+
+    @rl.jit
+    def sort(x: rl.Array["N", rl.f32]) -> Any:
+        return x | rl.sort(lambda a, b: a < b)
+
+    program, *arguments = {
+        "matmul": (matmul, numbers(4, 5), numbers(5, 6)),
+        "collatz": (collatz, np.array([1, 7, 27, 6], np.int64)),
+        "sorted": (sort, numbers(9)),
+    }[name]
+    model = rl.to_onnx(program, *arguments)
+    wanted = program(*arguments)
+    np.testing.assert_allclose(rl.from_onnx(model, backend="interpret")(*arguments), wanted)
+    runtime: Any = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model.SerializeToString())
+    named = {each.name: x for each, x in zip(model.graph.input, arguments, strict=True)}
+    np.testing.assert_allclose(session.run(None, named)[0], wanted)
+
+
+def test_what_onnx_lacks_is_named() -> None:
+    pytest.importorskip("onnx")
+    program = rl.jit(lambda x: x | rl.map(rl.popcount))
+    with pytest.raises(rl.LimitationError, match=r"stablehlo.popcnt cannot be exported to ONNX"):
+        rl.to_onnx(program, np.ones(3, np.int32))
