@@ -39,6 +39,7 @@ from riselang.support.forking import hold_forks
 from riselang.support.html import code, table
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
+from riselang.term.complex_numbers import as_complex
 from riselang.term.mathlib import is_library_name
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
 from riselang.term.size_substitution import open_term_binder, substitute_sizes, term_names
@@ -435,11 +436,16 @@ class TermKernel(Kernel):
         options: Options = DEFAULT_OPTIONS,
         refined: Mapping[str, Nat] | None = None,
         strategy: Strategy | None = None,
+        interface: Interface = PLAIN_INTERFACE,
     ):
         self.term = term
         self.refined = refined or {}
+        self._interface = interface
         self._program = _eta_expand(_remove_size_binders(term), 0)
         types, _ = uncurry(self._program.type)
+        if flags := interface.complex_inputs:
+            pairs = zip(types, flags, strict=True)
+            types = [as_complex(type) if is_complex else type for type, is_complex in pairs]
         names = parameter_names(self._program)
         super().__init__(name, names, types, backend, options, strategy)
 
@@ -463,6 +469,9 @@ class TermKernel(Kernel):
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
         return substitute_sizes(self._program, sizes), 1
+
+    def interface_of(self, source: Term) -> Interface:
+        return self._interface
 
 
 def _remove_size_binders(term: Term) -> Term:

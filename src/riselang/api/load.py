@@ -278,6 +278,7 @@ def program_kernels(
             options,
             definition.size_refinements,
             strategy,
+            definition.interface,
         )
         for definition in program
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
-from riselang.dialects.rise.types import SCALARS
+from riselang.dialects.rise.types import SOURCE_SCALARS
 from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, KEYWORDS
 
 LITERALS = ("true", "false", "inf", "nan")
@@ -64,10 +64,10 @@ NOTATION: Sequence[Token] = (
     Token(TokenKind.DEFINED, r"(?<=\bdef )[^\W\d]\w*"),
     Token(TokenKind.KEYWORD, words_pattern(KEYWORDS - set(LITERALS))),
     Token(TokenKind.LITERAL, words_pattern(LITERALS)),
-    Token(TokenKind.TYPE, words_pattern([*SCALARS, "idx", "vec", "nat", "data"])),
+    Token(TokenKind.TYPE, words_pattern([*SOURCE_SCALARS, "idx", "vec", "nat", "data"])),
     Token(TokenKind.PATTERN, words_pattern(PATTERNS)),
     Token(TokenKind.FUNCTION, words_pattern([*FUNCTIONS, *DERIVATIVES, EMBED])),
-    Token(TokenKind.NUMBER, r"\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:_[a-z]\w*)?"),
+    Token(TokenKind.NUMBER, r"\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?j?(?:_[a-z]\w*)?"),
     Token(TokenKind.NAME, r"[^\W\d]\w*"),
     Token(TokenKind.OPERATOR, r"\|>|->|=>|[<>=!]=|[-+*/%&|^<>=@]"),
     Token(TokenKind.PUNCTUATION, r"[()\[\],.:;]"),

@@ -8,7 +8,7 @@ from functools import cache
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.pattern_spec import PatternSpec
-from riselang.dialects.rise.types import SCALARS
+from riselang.dialects.rise.types import SOURCE_SCALARS
 from riselang.editor.answers import Completion, Extent
 from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, KEYWORDS, ScalarFunction
 
@@ -54,7 +54,7 @@ def _make_notation_completions() -> Iterator[Completion]:
     yield Completion(EMBED, "operator", 'embed[f32]("...", a)', "Ops of other dialects on scalars.")
     for name, result in DERIVATIVES.items():
         yield Completion(name, "operator", f"{name}(f)", f"{result[0].upper()}{result[1:]}.")
-    for name in SCALARS:
+    for name in SOURCE_SCALARS:
         yield Completion(name, "type", "a scalar type")
     for word in sorted(KEYWORDS):
         yield Completion(word, "keyword")

@@ -15,6 +15,7 @@ from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import nat_variables, substitute, type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
+    COMPLEX_TYPES,
     ArrayType,
     FunType,
     IdxType,
@@ -24,6 +25,7 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     array,
+    complex64,
     f32,
     fun,
     i1,
@@ -39,6 +41,7 @@ from riselang.notation.syntax import Span
 from riselang.support.counts import format_count
 from riselang.support.errors import SourceLocation, UserError
 from riselang.term import build
+from riselang.term.complex_arithmetic import COMPLEX_OPERATIONS
 from riselang.term.inference import Inference, TypeMismatch
 from riselang.term.scalar_ops import ANY_ORDER
 
@@ -71,6 +74,8 @@ class Context:
         self._variables: list[build.Variable] = []
         self._patterns: list[build.PatternUse] = []
         self._constants: list[build.Constant] = []
+        self._open_abs: list[tuple[build.Node, Span]] = []
+        """The operands of `abs` whose types were not known."""
         self._operations: list[tuple[ScalarFunction, Sequence[build.Node], Span]] = []
 
     def location(self, span: Span) -> SourceLocation:
@@ -121,7 +126,7 @@ class Context:
         self._variables.append(variable)
         return self.record(span, variable)
 
-    def constant(self, number: Number, type: RiseType | None, span: Span) -> build.Node:
+    def constant(self, number: Number | complex, type: RiseType | None, span: Span) -> build.Node:
         wanted = type or self.inference.fresh_type()
         location = self.location(span)
         node = build.Constant(wanted, number, scope=self.scope, location=location)
@@ -223,11 +228,54 @@ class Context:
             return self.record(span, node)
         is_comparison = function.predicate not in (None, ANY_ORDER)
         changed = function.target or (i1 if is_comparison else None)
+        if function.op in (*COMPLEX_OPERATIONS, "abs"):
+            if (number := self._complex_literal(function, operands, span)) is not None:
+                return number
+            changed = self._complex_result(function, operands[0], span)
         type = self.inference.with_lane(alike[0].type, changed) if changed else alike[0].type
         node = build.Operation(
             type, function.op, operands, function.predicate, scope=scope, location=location
         )
         return self.record(span, node)
+
+    def _complex_literal(
+        self, function: ScalarFunction, operands: Sequence[build.Node], span: Span
+    ) -> build.Node | None:
+        """Return `complex` of two numbers whose types are not known, as a literal."""
+        numbers = [each.number for each in operands if isinstance(each, build.Constant)]
+        parts = [each for each in numbers if isinstance(each, int | float)]
+        is_open = isinstance(self.resolve(operands[0].type), TypeVariable)
+        if function.op != "complex" or len(parts) < 2 or not is_open:
+            return None
+        return self.constant(complex(*parts), None, span)
+
+    def _complex_result(
+        self, function: ScalarFunction, operand: build.Node, span: Span
+    ) -> ScalarType | None:
+        """Return the type of an operation on complex numbers, or one that makes them."""
+        lane = lane_type(self.resolve(operand.type))
+        if function.op == "abs":
+            if not isinstance(lane, ScalarType):
+                self._open_abs.append((operand, span))
+                return None
+            return lane.part if lane.is_complex else None
+        if not isinstance(lane, ScalarType):
+            example = "a : f32" if function.op == "complex" else "z : complex64"
+            raise self._unknown_operand(function.name, example, span)
+        if problem := operand_problem(function, lane):
+            raise self.error(
+                f"'{function.name}' is not defined on {show_type(lane)}: {problem}", span
+            )
+        if function.op == "conj":
+            return lane
+        return COMPLEX_TYPES[lane] if function.op == "complex" else lane.part
+
+    def _unknown_operand(self, name: str, example: str, span: Span) -> UserError:
+        return self.error(
+            f"'{name}': the type of the operand is not known here; annotate the parameter that it "
+            f"comes from, as in {example}",
+            span,
+        )
 
     def _check_scalar(self, function: ScalarFunction, type: RiseType, span: Span) -> None:
         lane = lane_type(type)
@@ -254,13 +302,19 @@ class Context:
 
     def check_finished(self) -> None:
         """Run the checks that need all types."""
-        for constant in self._constants:
-            self._check_constant(constant)
+        for kind in (complex, float, int):  # a float may be complex, and an integer a float
+            for constant in self._constants:
+                if isinstance(constant.number, kind):
+                    self._check_constant(constant)
         self.inference.default_to_scalars()
         for parameter in self._variables:
             self._check_determined(parameter, parameter.name)
         for use in self._patterns:
             self._check_determined(use, use.spec.name)
+        for operand, span in self._open_abs:
+            lane = lane_type(self.resolve(operand.type))
+            if isinstance(lane, ScalarType) and lane.is_complex:
+                raise self._unknown_operand("abs", "z : complex64", span)
         for function, operands, span in self._operations:
             type = self.resolve(operands[-1].type)
             self._check_scalar(function, type, span)
@@ -281,7 +335,11 @@ class Context:
     def _check_constant(self, constant: build.Constant) -> None:
         type = self.resolve(constant.type)
         if isinstance(type, TypeVariable):
-            self.inference.unify(type, i32 if isinstance(constant.number, int) else f32)
+            number = constant.number
+            is_complex = isinstance(number, complex)
+            self.inference.unify(
+                type, complex64 if is_complex else i32 if isinstance(number, int) else f32
+            )
         elif not isinstance(type, ScalarType):
             raise UserError(
                 unexpected_number_message(type, str(constant.number)), constant.location
@@ -312,6 +370,9 @@ def mismatch_message(error: TypeMismatch) -> str:
         detail = "; clampIdx(n, i) converts an integer to an index"
     elif expected == i1 and isinstance(found, ScalarType):
         detail = "; compare it with something, as in a != 0"
+    elif isinstance(found, ScalarType) and found.is_complex and isinstance(expected, ScalarType):
+        if not expected.is_complex:
+            detail = "; real(z), imag(z) and abs(z) are floats"
     elif isinstance(expected, ScalarType) and isinstance(found, ScalarType):
         detail = f"; use cast[{format_type(expected)}](...) to convert it"
     elif isinstance(expected, VectorType) and isinstance(found, ScalarType):

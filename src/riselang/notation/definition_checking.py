@@ -18,6 +18,8 @@ from riselang.notation.name_resolution import NameResolution
 from riselang.notation.source import Source
 from riselang.notation.syntax import Definition
 from riselang.support.errors import LimitationError, RiseError, UserError
+from riselang.support.structures import PLAIN_INTERFACE, Interface
+from riselang.term.complex_numbers import complex_interface
 from riselang.term.finish import finish
 from riselang.term.nodes import Term
 
@@ -36,6 +38,8 @@ class CheckedDefinition:
     undetermined: UserError | None = None
     """Why a polymorphic helper, whose types only its uses determine, has no term."""
     problems: Sequence[RiseError] = ()
+    interface: Interface = PLAIN_INTERFACE
+    """Which parameters and results are complex."""
 
 
 def check_definitions(
@@ -72,7 +76,8 @@ def _check_definition(
     definition: Definition, elaborator: Elaborator, used_names: Set[Definition]
 ) -> CheckedDefinition:
     try:
-        return CheckedDefinition(definition, elaborator, _elaborate(definition, elaborator))
+        term, interface = _elaborate(definition, elaborator)
+        return CheckedDefinition(definition, elaborator, term, interface=interface)
     except UserError as error:
         # A helper that takes functions may be correct at each use without having a single type.
         deferred = definition in used_names and elaborator.assumes_functions
@@ -87,7 +92,7 @@ def _check_definition(
         return CheckedDefinition(definition, elaborator, problems=[error])
 
 
-def _elaborate(definition: Definition, elaborator: Elaborator) -> Term:
+def _elaborate(definition: Definition, elaborator: Elaborator) -> tuple[Term, Interface]:
     source = elaborator.source
     try:
         node = elaborator.infer(definition.value, elaborator.top)
@@ -99,7 +104,8 @@ def _elaborate(definition: Definition, elaborator: Elaborator) -> Term:
             type = generalize(elaborator.resolve(node.type))
             note = f"{definition.name} works for every {format_type(type)}"
             raise UndeterminedType(error.message, error.location, note) from None
-        return finish(node, elaborator.inference)
+        term = finish(node, elaborator.inference)
+        return term, complex_interface(elaborator.resolve(node.type))
     except RiseError as error:
         raise error.with_location(source.location(elaborator.latest_span)) from None
     except (NatError, VerifyException) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from riselang.dialects.rise.types import SCALARS
+from riselang.dialects.rise.types import SOURCE_SCALARS
 from riselang.notation.operators import INFIX
 from riselang.support.spelling import closest_name
 
@@ -40,8 +40,7 @@ TYPE_HINTS: Mapping[str, str] = {
     "double": "the scalar types are f16, bf16, f32 and f64",
     "int": "the scalar types are i8, i16, i32 and i64",
     "bool": "the type of Booleans is i1",
-    "complex64": "a complex number is a pair (f32 x f32), and an argument is an array N.2.f32",
-    "complex128": "a complex number is a pair (f64 x f64), and an argument is an array N.2.f64",
+    "complex": "the types of complex numbers are complex64 and complex128",
 }
 """Hints for the types of other languages."""
 
@@ -54,7 +53,7 @@ def type_hint(name: str) -> str:
     """Return a hint for a name that is not a type."""
     if name in TYPE_HINTS:
         return f"; {TYPE_HINTS[name]}"
-    suggestion = closest_name(name, SCALARS)
+    suggestion = closest_name(name, SOURCE_SCALARS)
     return f"; did you mean '{suggestion}'?" if suggestion else f"; {_LENGTHS}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.type_binding import nat_variables, substitute, type_variables
-from riselang.dialects.rise.types import SCALARS, RiseType, variable
+from riselang.dialects.rise.types import SOURCE_SCALARS, RiseType, variable
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint
 from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS
@@ -30,9 +30,6 @@ from riselang.support.errors import UserError
 from riselang.support.spelling import closest_name
 
 FOREIGN_NAMES: Mapping[str, str] = {
-    "real": "a complex number is a pair z, whose real part is fst(z)",
-    "imag": "a complex number is a pair z, whose imaginary part is snd(z)",
-    "conj": "a complex number is a pair z, and its conjugate is (fst(z), -snd(z))",
     "fold": "use reduce(f, start)",
     "foldl": "use reduce(f, start)",
     "filter": "lengths are part of types, so no element can be removed; use map with if",
@@ -208,7 +205,7 @@ class _Resolver:
         self.problems.append(self.source.error(message, syntax.span))
 
     def name_hint(self, text: str) -> str:
-        if text in SCALARS:
+        if text in SOURCE_SCALARS:
             return f"; this is a type, and cast[{text}](x) converts x to it"
         if text in self.sizes:
             return "; this is a size; sizeOf(x) returns the length of an array as an integer"

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IndexType
 
-from riselang.dialects.rise.types import SCALARS, RiseType, ScalarType, i1, is_float
+from riselang.dialects.rise.types import (
+    COMPLEX_TYPES,
+    SCALARS,
+    RiseType,
+    ScalarType,
+    i1,
+    is_float,
+)
+from riselang.term.complex_arithmetic import COMPLEX_NAMES, COMPLEX_OPERATIONS, OPERATIONS
 from riselang.term.conversion import bit_width, can_bitcast
 from riselang.term.scalar_ops import (
     ANY_ORDER,
@@ -85,6 +93,8 @@ def _build_functions() -> dict[str, ScalarFunction]:
     for name, ops in OVERLOADS.items():
         takes_order = not REORDERABLE_OPS.isdisjoint(ops)
         table[name] = ScalarFunction(name, name, overload_arity(name), takes_order=takes_order)
+    for name, arity in COMPLEX_OPERATIONS.items():
+        table[name] = ScalarFunction(name, name, arity)
     table["cast"] = ScalarFunction("cast", "cast", 1, needs="a scalar type")
     return table
 
@@ -124,6 +134,12 @@ def prefix_function(operator: str) -> ScalarFunction:
 
 def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
     """Return why a function does not take operands of type `source`, or None if it does."""
+    if source.is_complex:
+        return _complex_operand_problem(function)
+    if function.op == "complex":
+        return None if source in COMPLEX_TYPES else "it takes two scalars of type f32 or f64"
+    if function.op in COMPLEX_OPERATIONS:
+        return "it takes complex numbers"
     if function.op in OVERLOADS and function.op != "neg" and not resolve_op(function.op, source):
         kind = _operand_kind(function.op, source)
         instead = OVERLOAD_ALTERNATIVES.get(function.op)
@@ -139,6 +155,19 @@ def operand_problem(function: ScalarFunction, source: ScalarType) -> str | None:
     if function.target is None or _can_convert(function.name, source, function.target):
         return None
     return "the types do not allow it; use cast"
+
+
+def _complex_operand_problem(function: ScalarFunction) -> str | None:
+    if function.op == "complex":
+        return "it takes the two parts of a complex number"
+    if function.op == "compare" and function.predicate not in ("eq", "ne"):
+        return "complex numbers have no order; compare their parts, or their absolute values"
+    if function.op == "cast":
+        is_real = function.target is not None and not function.target.is_complex
+        return "use real(z), imag(z) or abs(z)" if is_real else None
+    if function.op in OPERATIONS:
+        return None
+    return f"the operations on complex numbers are {', '.join(COMPLEX_NAMES)}"
 
 
 def _operand_kind(name: str, source: ScalarType) -> str:

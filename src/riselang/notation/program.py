@@ -13,6 +13,7 @@ from riselang.notation.source import Source
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.profiling import time_span
 from riselang.support.recursion import with_deep_stack
+from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.term.nodes import Term
 
 
@@ -25,6 +26,8 @@ class Definition:
     location: SourceLocation
     size_refinements: Mapping[str, Nat] = field(default_factory=dict[str, Nat])
     """The values of sizes that have to be multiples: `N = 4 * N_by_4`."""
+    interface: Interface = PLAIN_INTERFACE
+    """Which parameters and results are complex."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def parse_program(text: str, name: str = "<text>") -> Program:
                     source.location(checked.syntax.span),
                     checked.elaborator.size_refinements,
                 )
-                definitions.append(Definition(checked.syntax.name, checked.term, location, refined))
+                name, term = checked.syntax.name, checked.term
+                definitions.append(Definition(name, term, location, refined, checked.interface))
     return Program(tuple(definitions), helpers)
 
 

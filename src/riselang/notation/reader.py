@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from riselang.dialects.rise import type_binding, type_printer, types
-from riselang.dialects.rise.types import SCALARS, RiseType
+from riselang.dialects.rise.types import SOURCE_SCALARS, RiseType
 from riselang.nat import Nat, NatError, nat_max, nat_min
 from riselang.nat.natural import MAX_DIGITS
 from riselang.notation import syntax
@@ -190,18 +190,19 @@ class _Builder:
 
     def number(self, token: Token) -> syntax.Syntax:
         digits, _, suffix = token.partition("_")
-        if suffix and suffix not in SCALARS:
-            names = ", ".join(SCALARS)
+        if suffix and suffix not in SOURCE_SCALARS:
+            names = ", ".join(SOURCE_SCALARS)
             raise Problem(f"'{suffix}' is not a scalar type; expected {names}", _span(token))
         if len(digits) > MAXIMUM_DIGITS:
             raise Problem(
                 f"this number has {len(digits)} characters; the limit is {MAXIMUM_DIGITS}",
                 _span(token),
             )
-        value = int(digits) if digits.isdecimal() else float(digits)
+        value = int(digits) if digits.isdecimal() else float(digits.removesuffix("j"))
         if value == float("inf") and digits != "inf":
             raise Problem(f"the number {digits} is too large; write inf for infinity", _span(token))
-        return syntax.Constant(value, str(token), SCALARS.get(suffix), span=_span(token))
+        number = complex(0.0, value) if digits[-1] == "j" else value
+        return syntax.Constant(number, str(token), SOURCE_SCALARS.get(suffix), span=_span(token))
 
     def fun(
         self, keyword: Token, parameters: tuple[syntax.Parameter, ...], body: syntax.Syntax
@@ -233,7 +234,7 @@ class _Builder:
     # Types
 
     def scalar_type(self, name: Token) -> _ParsedType:
-        return _ParsedType(SCALARS[str(name)], _span(name), str(name))
+        return _ParsedType(SOURCE_SCALARS[str(name)], _span(name), str(name))
 
     def type_name(self, name: Token) -> _ParsedType:
         return _ParsedType(types.variable(str(name)), _span(name), str(name))

@@ -39,7 +39,7 @@ class Name(Syntax):
 class Constant(Syntax):
     """A number or a Boolean; `type` is its suffix (`1_i64`)."""
 
-    value: Number
+    value: Number | complex
     text: str
     type: ScalarType | None = None
 

@@ -226,3 +226,6 @@ OPERATIONS: Mapping[str, Callable[..., Node]] = {
     "arith.select": ComplexArithmetic.select,
 }
 """The operations by the names of nodes."""
+COMPLEX_NAMES = tuple(name for name in OPERATIONS if "." not in name)
+COMPLEX_OPERATIONS: Mapping[str, int] = {"complex": 2, "real": 1, "imag": 1, "conj": 1}
+"""The operations that exist only for complex numbers, and their numbers of operands."""

@@ -32,11 +32,17 @@ from riselang.dialects.rise.types import (
     is_float,
     pair,
     parts_of,
+    uncurry,
 )
 from riselang.support.errors import LimitationError, UserError
-from riselang.support.structures import ComplexLeaves
+from riselang.support.structures import PLAIN_INTERFACE, ComplexLeaves, Interface
 from riselang.term import build
-from riselang.term.complex_arithmetic import OPERATIONS, ComplexArithmetic
+from riselang.term.complex_arithmetic import (
+    COMPLEX_NAMES,
+    COMPLEX_OPERATIONS,
+    OPERATIONS,
+    ComplexArithmetic,
+)
 from riselang.term.inference import Inference
 from riselang.term.node_building import NodeBuilder
 
@@ -70,6 +76,26 @@ def as_complex(type: RiseType) -> RiseType:
     if isinstance(type.element, ArrayType):
         return array(type.length, as_complex(type.element))
     return COMPLEX_TYPES[type.element]
+
+
+def complex_interface(type: RiseType) -> Interface:
+    """How a program of this type, before its complex numbers are lowered, is called."""
+    if not contains_complex(type):
+        return PLAIN_INTERFACE
+    while isinstance(type, DepFunType):
+        type = type.body
+    inputs, result = uncurry(type)
+    flags = tuple(_is_complex_array(each) for each in inputs)
+    return Interface(
+        complex_inputs=flags if any(flags) else (), complex_results=complex_leaves(result)
+    )
+
+
+def _is_complex_array(type: RiseType) -> bool:
+    """Whether a type is that of complex numbers or of arrays of these."""
+    while isinstance(type, ArrayType):
+        type = type.element
+    return isinstance(type, ScalarType) and type.is_complex
 
 
 def complex_leaves(type: RiseType) -> ComplexLeaves:
@@ -118,25 +144,39 @@ class _Lowering:
 
     def lower_program(self, root: build.Node) -> build.Node:
         """Lower a program, whose parameters and results are in memory."""
-        if not isinstance(root, build.Function):
-            return self.lower(self._stored(root, NodeBuilder(root.scope, root.location)))
-        builder = NodeBuilder(root.inner, root.location)
-        parameters = [self._stored_parameter(each, builder) for each in root.parameters]
-        body = self.lower(self._stored(root.body, builder))
-        type = fun(*(each.type for each in parameters), body.type) if parameters else body.type
-        return replace(root, type=type, parameters=parameters, body=body)
+        return self._lower_interface(root, NodeBuilder(root.scope, root.location))
+
+    def _lower_interface(self, node: build.Node, outer: NodeBuilder) -> build.Node:
+        """Lower a program, or the result of one, in the scope that encloses it."""
+        type = self._solver.resolve(node.type)
+        match node:
+            case _ if not contains_complex(type):
+                return self.lower(node)
+            case build.DependentFunction():
+                builder = NodeBuilder(node.inner, node.location)
+                body = self._lower_interface(node.body, builder)
+                return replace(node, type=as_floats(type), body=body)
+            case build.Function():
+                builder = NodeBuilder(node.inner, node.location)
+                parameters = [self._stored_parameter(each, builder) for each in node.parameters]
+                body = self._lower_interface(node.body, builder)
+                type = fun(*(each.type for each in parameters), body.type)
+                return replace(node, type=type, parameters=parameters, body=body)
+            case _ if isinstance(type, FunType):
+                return self._lower_interface(outer.eta_expand(node, type), outer)
+            case _:
+                return self.lower(_store(outer, node, type))
 
     def _stored_parameter(self, variable: build.Variable, builder: NodeBuilder) -> build.Variable:
         type = self._solver.resolve(variable.type)
         if not contains_complex(type):
             return variable
+        if isinstance(type, FunType):
+            function = self._lowered[variable] = self._with_type(variable, type)
+            return function
         stored = replace(variable, type=as_floats(type), serial=build.new_serial())
         self._lowered[variable] = self.lower(_load(builder, stored, type))
         return stored
-
-    def _stored(self, value: build.Node, builder: NodeBuilder) -> build.Node:
-        type = self._solver.resolve(value.type)
-        return _store(builder, value, type) if contains_complex(type) else value
 
     def lower(self, node: build.Node) -> build.Node:
         if node not in self._lowered:
@@ -243,7 +283,7 @@ class _Lowering:
         operands = [self.lower(each) for each in node.operands]
         types = [lane_type(self._solver.resolve(each.type)) for each in node.operands]
         scalars = [each for each in types if isinstance(each, ScalarType)]
-        if not any(each.is_complex for each in scalars) and node.op not in MADE_OF_FLOATS:
+        if not any(each.is_complex for each in scalars) and node.op not in COMPLEX_OPERATIONS:
             same = operands == list(node.operands)
             return node if same else self._with_type(node, type, operands=operands)
         _check_operation(node, types)
@@ -272,11 +312,6 @@ class _Lowering:
         return None if source.is_complex else builder.convert(self.lower(node.operand), part)
 
 
-MADE_OF_FLOATS = ("complex", "real", "imag", "conj")
-"""The operations that exist only for complex numbers."""
-COMPLEX_NAMES = tuple(name for name in OPERATIONS if "." not in name)
-
-
 def _check_operation(node: build.Operation, types: Sequence[RiseType]) -> None:
     """Reject operations that are not defined on complex numbers, or only on these."""
     is_ordered = node.op == "compare" and node.predicate not in ("eq", "ne")
@@ -287,7 +322,7 @@ def _check_operation(node: build.Operation, types: Sequence[RiseType]) -> None:
             f"{', '.join(COMPLEX_NAMES)}",
             node.location,
         )
-    if node.op not in MADE_OF_FLOATS:
+    if node.op not in COMPLEX_OPERATIONS:
         return
     wants_floats = node.op == "complex"
     for type in types:

@@ -10,6 +10,7 @@ from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
+    FunType,
     RiseType,
     ScalarType,
     TupleType,
@@ -103,6 +104,17 @@ class NodeBuilder:
             scope=self._scope, location=self._location,
         )  # fmt: skip
         return self.apply(pattern_registry.MAP, [type.length, type.element, body.type], made, xs)
+
+    def eta_expand(self, function: build.Node, type: FunType) -> build.Node:
+        """Return `fun(x, function(x))` for a function of this type."""
+        scope = build.Scope(self._scope)
+        variable = build.Variable(type.input, "x", scope=scope, location=self._location)
+        body = build.Application(
+            type.output, function, [variable], scope=scope, location=self._location
+        )
+        return build.Function(
+            type, [variable], body, scope, scope=self._scope, location=self._location
+        )
 
     def element(self, xs: build.Node, position: int) -> build.Node:
         type = xs.type

@@ -372,12 +372,12 @@ SCALARS: Mapping[str, ScalarType] = {
     "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64,
     "u8": u8, "u16": u16, "u32": u32, "u64": u64, "index": index,
 }  # fmt: skip
-SCALAR_NAMES: Mapping[ScalarType, str] = {
-    **{type: name for name, type in SCALARS.items()},
-    complex64: "complex64",
-    complex128: "complex128",
-}
-
+"""The scalar types of terms."""
+SOURCE_SCALARS: Mapping[str, ScalarType] = {
+    **SCALARS, "complex64": complex64, "complex128": complex128,
+}  # fmt: skip
+"""The scalar types of source programs; in their terms, complex numbers are pairs."""
+SCALAR_NAMES: Mapping[ScalarType, str] = {type: name for name, type in SOURCE_SCALARS.items()}
 
 COMPLEX_TYPES: Mapping[RiseType, ScalarType] = {f32: complex64, f64: complex128}
 """The complex type with parts of each float type."""
