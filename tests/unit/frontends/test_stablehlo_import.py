@@ -217,6 +217,7 @@ def test_the_place_that_an_author_gives_is_shown() -> None:
     [
         ("tensor<4xf8E4M3FN>", "elements f8E4M3FN are not supported"),
         ("tensor<4xi4>", "elements i4 are not supported"),
+        ("tensor<9223372036854775807xf32>", "a length may have at most 18 digits"),
     ],
 )
 def test_element_types_that_are_missing_are_named(type: str, message: str) -> None:

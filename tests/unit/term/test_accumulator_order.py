@@ -43,7 +43,7 @@ def rotated(acc: int, e: np.float32) -> int:
 
 def test_the_registry_says_which_patterns_accumulate() -> None:
     names = {name for name, spec in PATTERNS.items() if spec.accumulates}
-    assert names == {*REDUCTIONS, *SCANS, "reducePar", "scatterWith"}
+    assert names == {*REDUCTIONS, *SCANS, "reducePar", "reduceRank", "scatterWith"}
 
 
 def test_terms_and_the_dialect_have_types_of_their_own() -> None:

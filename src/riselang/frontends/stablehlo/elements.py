@@ -24,6 +24,7 @@ from riselang.dialects.rise.types import (
     u32,
     u64,
 )
+from riselang.nat.natural import MAX_DIGITS
 from riselang.native.mlir.stablehlo_graph import GraphValue, TensorKind
 from riselang.support.errors import LimitationError, SourceLocation
 
@@ -111,6 +112,11 @@ def tensor_type(
         raise LimitationError(
             f"{what} has the type {type}, whose shape is dynamic; specify the shapes, or export "
             "the model with static ones",
+            location,
+        )
+    if any(length >= 10**MAX_DIGITS for length in shape):
+        raise LimitationError(
+            f"{what} has the type {type}; a length may have at most {MAX_DIGITS} digits",
             location,
         )
     if type.element not in ELEMENT_TYPES:
