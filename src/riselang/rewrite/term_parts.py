@@ -120,6 +120,22 @@ def abstract_over(term: Term, part: Term) -> Term:
     return visit(term, 0)
 
 
+def mentions_outside(body: Term, part: Term, index: int) -> bool:
+    """Whether a body mentions the variable of a lambda around it outside of a part."""
+    stack = [(body, 0)]
+    while stack:
+        term, level = stack.pop()
+        if term.open <= index + level:
+            continue
+        if term.head is part.head and term == shift(part, level):
+            continue
+        if isinstance(term, Bound) and term.index == index + level:
+            return True
+        inner = level + 1 if isinstance(term, Lambda) else level
+        stack.extend((child, inner) for child in term.children)
+    return False
+
+
 def split_lambdas(function: Term, count: int) -> tuple[list[Lambda], Term]:
     """Split a function into its first lambdas and their body."""
     layers: list[Lambda] = []

@@ -25,6 +25,7 @@ from riselang.rewrite.side_conditions import EXACT, RELAXED, relaxed, reorderabl
 from riselang.rewrite.term_parts import (
     abstract_over,
     has_cost,
+    mentions_outside,
     move_outside,
     pattern_arguments,
     split_lambdas,
@@ -482,25 +483,9 @@ def _split_reduction_function(function: Term) -> tuple[Term, Term]:
 
 def _abstract_over_part(body: Term, part: Term, element: int) -> Term:
     """Abstract a body over a part, and remove the variable of the element."""
-    if _mentions_outside(body, part, element):
+    if mentions_outside(body, part, element):
         raise NoMatch("the element is also used elsewhere")
     return drop_lambda(abstract_over(body, part), element + 1)
-
-
-def _mentions_outside(body: Term, part: Term, element: int) -> bool:
-    """Whether a body mentions a variable outside of a part; most bodies do."""
-    stack = [(body, 0)]
-    while stack:
-        term, level = stack.pop()
-        if term.open <= element + level:
-            continue
-        if term.head is part.head and term == shift(part, level):
-            continue
-        if isinstance(term, Bound) and term.index == element + level:
-            return True
-        inner = level + 1 if isinstance(term, Lambda) else level
-        stack.extend((child, inner) for child in term.children)
-    return False
 
 
 def _find_element_part(body: Term) -> Term:
