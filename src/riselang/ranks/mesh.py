@@ -50,14 +50,11 @@ Task = tuple[int, ...]
 
 
 def owners(mesh: Mesh, axes: Sequence[Axis], task: Task) -> tuple[int, ...]:
-    """Return the ranks that run a task, in order."""
+    """Return the ranks that run a task, in order; the outermost axis on a mesh axis decides."""
     choices: list[Sequence[int]] = [range(size) for size in mesh.shape]
-    for axis, index in zip(axes, task, strict=True):
+    for axis, index in reversed(list(zip(axes, task, strict=True))):
         if axis.mesh_axis is not None:
-            coordinate = (axis.first + index) % mesh.shape[axis.mesh_axis]
-            choices[axis.mesh_axis] = [
-                each for each in choices[axis.mesh_axis] if each == coordinate
-            ]
+            choices[axis.mesh_axis] = [(axis.first + index) % mesh.shape[axis.mesh_axis]]
     return tuple(mesh.rank(coordinates) for coordinates in product(*choices))
 
 

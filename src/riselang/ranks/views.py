@@ -164,9 +164,11 @@ def _extend(source: Source, at: int, length: int, before: int, after: int) -> So
     def change(a: Indices) -> Indices:
         if a.shape[at] == 1:
             return a
+        if not length:
+            return np.zeros((*a.shape[:at], before + after, *a.shape[at + 1 :]), np.intp)
         widths = [(0, 0)] * a.ndim
         widths[at] = (before, after)
-        return np.pad(a, widths, "edge") if length else a
+        return np.pad(a, widths, "edge")
 
     return replace(source, indices=tuple(map(change, source.indices)))
 
@@ -219,14 +221,14 @@ class Part:
 
 def parts(view: View) -> Iterator[Part]:
     """Split a view into parts of buffers, in order."""
+    if 0 in view.shape:
+        return
     keys = [view.choice]
     for source in view.sources:
         count = len(source.buffer.axes)
         keys += source.indices[:count]
         keys += [runs for each in source.indices[count:] if (runs := _runs(each)) is not None]
     for target in _uniform_blocks(view.shape, keys):
-        if not all(len(each) for each in target):
-            continue
         block = [_take(view.choice, target)]
         source = view.sources[int(block[0].flat[0])]
         indices = [_take(each, target) for each in source.indices]
@@ -273,7 +275,7 @@ def _uniform_blocks(
 def _equal_slices(size: int, keys: Sequence[Indices]) -> list[Indices]:
     """Group the positions of a dimension, the first one, at which all keys have equal slices."""
     if not keys:
-        return [np.arange(size, dtype=np.intp)] if size else []
+        return [np.arange(size, dtype=np.intp)]
     slices = [key.reshape(size, -1) for key in keys]
     is_first = np.zeros(size, bool)
     is_first[0] = True

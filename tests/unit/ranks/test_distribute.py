@@ -101,6 +101,21 @@ CASES = {
         2, (X.reshape(3, 4),),
     ),
     "nothing": ("fun((x : 0.f32), x |> map(fun(e, e * 2.0)))", 2, (X[:0],)),
+    "padding around nothing": (
+        "fun((x : 0.f32), x |> padConst(1, 2, 3.0) |> padConst(1, 0, 4.0) |> slide(2, 1) "
+        "|> mapRank(0, reduce(add, 0.0)))",
+        2, (X[:0],),
+    ),
+    "blocks of no results": (
+        "fun((x : 12.f32), x |> mapRank(0, neg) |> take(0) |> split(3) "
+        "|> mapRank(0, reduce(add, 0.0)) |> reduce(add, 1.0))",
+        2, (X,),
+    ),
+    "ranks of one mesh axis in each other": (
+        "fun((x : 3.4.f32), x |> mapRank(0, mapRank(0, neg)) "
+        "|> mapRank(0, reduceRank(0, fun((a, e), a * 2.0 + e), 0.0)))",
+        2, (X.reshape(3, 4),),
+    ),
     "fewer elements than ranks": ("fun((x : 2.f32), x |> map(fun(e, e * 2.0)))", 4, (X[:2],)),
 }  # fmt: skip
 
