@@ -8,7 +8,6 @@ from typing import Any
 from riselang.dialects.rise.types import (
     ScalarType,
     i1,
-    i8,
     is_float,
     is_unsigned,
 )
@@ -125,10 +124,7 @@ right_shift = _binary("right_shift", lambda x, y: x >> y, "Return `x >> y`.")
 
 def _comparison(name: str, predicate: str, symbol: str) -> Function:
     def apply(x: Any, y: Any) -> Value:
-        x, y = promote(x, y)
-        if type_of(x) == i1:  # a Boolean is compared as 0 or 1
-            x, y = (convert(each, i8) for each in (x, y))
-        return compare(predicate, symbol, x, y)
+        return compare(predicate, symbol, *promote(x, y))
 
     return _named(name, f"Return `x {symbol} y`.", apply)
 

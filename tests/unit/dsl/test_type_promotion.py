@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator as op
 from collections.abc import Callable
 from typing import Any
 
@@ -162,3 +163,18 @@ def test_functions_of_scalars_do_not_promote() -> None:
     ):
         with pytest.raises(rl.UserError, match=r"\.astype\(rl\.f32\)"):
             interpreted(function, x, y)
+
+
+@pytest.mark.parametrize("backend", ["compile", "interpret"])
+@pytest.mark.parametrize("operator", [op.lt, op.le, op.gt, op.ge, op.eq, op.ne])
+def test_false_is_less_than_true(operator: Any, backend: Any) -> None:
+    x, y = np.array([False, False, True, True]), np.array([False, True, False, True])
+
+    def compare(x: Any, y: Any) -> Any:
+        return operator(x, y)
+
+    def compare_with_true(x: Any) -> Any:
+        return operator(x, True)
+
+    np.testing.assert_array_equal(rl.jit(compare, backend=backend)(x, y), operator(x, y))
+    np.testing.assert_array_equal(rl.jit(compare_with_true, backend=backend)(x), operator(x, True))
