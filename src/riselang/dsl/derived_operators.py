@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from riselang.dialects.rise.lane_types import lane_type
-from riselang.dialects.rise.types import ScalarType, TypeVariable, f64, i1, is_float
+from riselang.dialects.rise.types import ScalarType, TypeVariable, f64, i1, i64, is_float
 from riselang.dsl.float_division import float_remainder, floor_quotient
 from riselang.dsl.symbolic_values import (
     Value,
@@ -65,6 +65,8 @@ def power(base: Operand, exponent: Operand) -> Value:
     """Return a power: of floats, or of an integer or a complex number with a constant exponent."""
     if has_arrays((base, exponent)):
         return map_arrays("**", power, (base, exponent))
+    if isinstance(base, Value) and base.type == i1 and type(exponent) is int:
+        base = convert(base, i64)
     if isinstance(base, Value) and _is_product(base, exponent):
         return _multiply_repeatedly(base, int(exponent))
     return build_binary("pow", "**", base, exponent)
@@ -79,7 +81,7 @@ def _is_product(base: Value, exponent: Operand) -> bool:
         return False
     if is_integer(type) or type.is_complex:
         return isinstance(exponent, int)
-    return exponent <= MAX_FLOAT_EXPONENT
+    return is_float(type) and exponent <= MAX_FLOAT_EXPONENT
 
 
 def _multiply_repeatedly(base: Value, exponent: int) -> Value:

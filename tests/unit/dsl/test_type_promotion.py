@@ -178,3 +178,14 @@ def test_false_is_less_than_true(operator: Any, backend: Any) -> None:
 
     np.testing.assert_array_equal(rl.jit(compare, backend=backend)(x, y), operator(x, y))
     np.testing.assert_array_equal(rl.jit(compare_with_true, backend=backend)(x), operator(x, True))
+
+
+@pytest.mark.parametrize("exponent", [1, 2, 3])
+def test_powers_of_booleans_are_integers(exponent: int) -> None:
+    def power(x: Any) -> Any:
+        return x**exponent
+
+    x = np.array([False, True])
+    found = rl.jit(power)(x)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, [0, 1])
