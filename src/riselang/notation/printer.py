@@ -99,9 +99,14 @@ class TermPrinter:
         self.names = _Names()
 
     def top(self, term: Term) -> Syntax:
-        if not isinstance(term, Lambda):
-            return self.ascription(term) if isinstance(term.type, FunType) else self.syntax(term)
-        return self.function(term, annotated=frozenset(range(term.depth)))
+        """Convert a term whose context does not determine its type."""
+        if isinstance(term, Lambda):
+            return self.function(term, annotated=frozenset(range(term.depth)))
+        if not isinstance(term.type, FunType) or isinstance(spine(term)[0], Bound):
+            return self.syntax(term)
+        if (parts := _let_parts(term)) is not None:
+            return self.let_body(*parts, is_top=True)
+        return self.ascription(term)
 
     def ascription(self, term: Term) -> Syntax:
         return syntax.Ascription(self.argument(term), term.type)
@@ -148,7 +153,8 @@ class TermPrinter:
             type = body.parameter if written else None
             parameters.append(syntax.Parameter(self.names.bind(body.name), type))
             body = body.body
-        inner = self.syntax(body)
+        is_top = annotated.issuperset(range(len(parameters)))
+        inner = self.top(body) if is_top else self.syntax(body)
         self.names.leave(len(parameters))
         return syntax.Fun(tuple(parameters), inner)
 
@@ -224,13 +230,12 @@ class TermPrinter:
             else result
         )
 
-    def let_body(self, value: Term, body: Term) -> Syntax:
-        is_function = isinstance(value, Lambda)
-        value_text = self.top(value) if is_function else self.syntax(value)
+    def let_body(self, value: Term, body: Term, is_top: bool = False) -> Syntax:
+        value_text = self.top(value)
         if not isinstance(body, Lambda):
             return syntax.Call(syntax.Name("let"), (value_text, self.syntax(body)))
         name = self.names.bind(body.name)
-        inner = self.syntax(body.body)
+        inner = self.top(body.body) if is_top else self.syntax(body.body)
         self.names.leave(1)
         return syntax.Let(name, value_text, inner)
 
@@ -357,6 +362,15 @@ def _pattern_over_pair(term: Lambda) -> Pattern | None:
     return None
 
 
+def _let_parts(term: Term) -> tuple[Term, Lambda] | None:
+    """Return the value and the function of `let x = value; body`."""
+    head, arguments = spine(term)
+    if isinstance(head, Pattern) and head.spec is LET and len(arguments) == 2:
+        value, body = arguments
+        return (value, body) if isinstance(body, Lambda) else None
+    return None
+
+
 def _are_projections(operands: tuple[Term, ...]) -> bool:
     for operand, wanted in zip(operands, ("fst", "snd"), strict=True):
         head, arguments = spine(operand)
@@ -402,6 +416,8 @@ Term.format = show_term
 # function but no data that determines the function's parameters (`generate`). There, either the
 # parameters of a lambda or the whole function are annotated:
 # `generate((fromIdx : idx[4] -> index))`; so is a whole term that is a function but not a lambda.
+# The body of an annotated function and that of a `let` are such terms too, unless they apply a
+# variable, whose type is written where it is bound.
 # Unification never makes an unknown a function type, so parameters that are functions are annotated
 # as well. A literal without suffix is f32 or i32 unless its context determines another type, and in
 # a well-typed term it does not.

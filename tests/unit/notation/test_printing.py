@@ -27,6 +27,25 @@ STABLE = [
     (last(3), last(7))
     """,
     """
+    fun((x : N.f32),
+      let y = x |> map(neg);
+      fun((w : 2.f32), (y, y)))
+    """,
+    """
+    fun((x : f32),
+      let y = x;
+      (map(fun(a, a + y)) : 3.f32 -> 3.f32))
+    """,
+    """
+    fun((x : N.f32),
+      ((fun((y, w), y))(x) : 2.f32 -> N.f32))
+    """,
+    """
+    fun((f : f32 -> f32 -> f32, x : f32),
+      let y = x;
+      f(y))
+    """,
+    """
     fun((A : N.K.f32, B : K.M.f32),
       A |> map(fun(arow,
         B |> transpose |> map(fun(bcol,
