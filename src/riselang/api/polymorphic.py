@@ -23,7 +23,7 @@ from riselang.dialects.rise.types import RiseType
 from riselang.dsl.captures import Captures
 from riselang.dsl.symbolic_values import Value
 from riselang.dsl.tracing import Call
-from riselang.dsl.user_locations import user_location
+from riselang.dsl.user_locations import function_location, user_location
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array
 from riselang.runtime.torch_calls import TensorKey
@@ -178,7 +178,7 @@ class PolymorphicFunction(Jitted):
             f"the type of {parameter.name} is not known: pass arrays or types such as "
             f"rl.Array[8, rl.f32], or annotate {parameter.name} in {self.__name__}, as in "
             f'{parameter.name}: rl.Array["N", rl.f32]',
-            user_location(),
+            user_location() or function_location(self.function),
         )
 
     def _flatten(self, values: Sequence[Any]) -> _Arguments:

@@ -20,18 +20,20 @@ _PIPE = (dis.opmap["BINARY_OP"], 7)
 """The operator `|`."""
 MAX_DECORATOR_LINES = 20
 """How many lines after its first decorator the name of a function is searched for."""
-_OWN_FILES = (
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-    contextlib.__file__,
-)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN_FILES = (_PACKAGE + os.sep, contextlib.__file__)
 """The files of this package, and of the standard library's decorators that it uses."""
+_COMMANDS = os.path.join(os.path.dirname(_PACKAGE), "rise_commands.py")
+"""The entry points of the commands, whose callers are not the user's code."""
 
 
 def user_location() -> SourceLocation | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
-    return None if frame is None else _instruction_location(frame.f_code, frame.f_lasti)
+    if frame is None or frame.f_code.co_filename == _COMMANDS:
+        return None
+    return _instruction_location(frame.f_code, frame.f_lasti)
 
 
 def function_location(function: object) -> SourceLocation | None:

@@ -109,7 +109,8 @@ def _operator_hint(found: str, expected: frozenset[str], before: str) -> str | N
     if found == "&" and before.endswith("&"):
         return _AND
     if found == "=" and "COMPARISON" in expected:
-        return "write == for equality"
+        is_definition = re.fullmatch(r"[^\W\d]\w*(\(.*\))?\s*", before.strip())
+        return "a definition is def f = ..." if is_definition else "write == for equality"
     if found in ("<", "<=", ">", ">=", "==", "!="):
         return "put each comparison in parentheses"
     if found == "*" and before.endswith("*"):

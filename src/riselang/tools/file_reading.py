@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from riselang.support.errors import RiseError, UserError
@@ -42,4 +43,6 @@ def run_python(path: str) -> dict[str, Any]:
     except SyntaxError as error:
         raise UserError(f"{path}:{error.lineno or 1}:{error.offset or 1}: {error.msg}") from None
     except Exception as error:  # the user's file may raise anything
-        raise UserError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+        lines = [line.lineno for line in extract_tb(error.__traceback__) if line.filename == path]
+        place = f"{path}:{lines[-1]}" if lines else path
+        raise UserError(f"{place} cannot be run: {type(error).__name__}: {error}") from error

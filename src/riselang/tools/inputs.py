@@ -41,13 +41,36 @@ def read_array(text: str, type: RiseType, name: str) -> Array:
         except (OSError, ValueError, EOFError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UserError(f"input {name}: {text} cannot be read: {reason}") from None
+    return _read_literal(text, _element_type(type, name), name)
+
+
+def _read_literal(text: str, element: ScalarType, name: str) -> Array:
+    """Read a number, or nested lists of numbers, as scalars that have the same values."""
+    dtype, kind = numpy_dtype(element), SCALAR_NAMES[element]
+    mismatch = UserError(f"input {name}: the type of its elements is {kind}, but found {text}")
     try:
-        return np.asarray(ast.literal_eval(text), dtype=numpy_dtype(_element_type(type, name)))
-    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        literal = ast.literal_eval(text)
+        if _is_ragged(literal):
+            raise UserError(f"input {name}: the lists of {text} have different lengths")
+        array = np.asarray(literal, dtype=dtype)
+        if dtype.kind in "iub" and not np.array_equal(np.asarray(literal), array):
+            raise mismatch
+        return array
+    except OverflowError:
+        raise mismatch from None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise UserError(
             f"input {name}: expected a .npy file, a literal or one of {', '.join(GENERATED)}, but "
             f"found {text!r}"
         ) from None
+
+
+def _is_ragged(literal: Any) -> bool:
+    try:
+        np.asarray(literal)
+    except ValueError:
+        return True
+    return False
 
 
 def generate_input(text: str, type: RiseType, sizes: Mapping[str, Nat], name: str) -> Array:

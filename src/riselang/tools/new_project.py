@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import resources
 from pathlib import Path
+from shlex import quote
 
 from riselang.support.errors import UserError
 from riselang.support.io import write_file
@@ -37,4 +38,4 @@ def make_project(options: argparse.Namespace) -> None:
         text = templates.joinpath(template).read_text()
         write_file(str(folder / name), text.replace("NAME", folder.resolve().name))
     print(f"made the project '{folder}': {', '.join(FILES)}")
-    print(f"next: cd {folder} && pytest && python benchmark.py")
+    print(f"next: cd {quote(str(folder))} && pytest && python benchmark.py")

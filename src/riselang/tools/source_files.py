@@ -94,7 +94,8 @@ class KernelFile:
         if function is None and len(self.kernels) == 1:
             return next(iter(self.kernels.values()))
         if not self.kernels:
-            raise UserError(f"{self.file} contains no programs")
+            hint = "; a program is a function under @rl.jit" if self.file.endswith(".py") else ""
+            raise UserError(f"{self.file} contains no programs{hint}")
         if function is None or function not in self.kernels:
             known = ", ".join(self.kernels)
             raise UserError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,50 @@ def test_a_vector_is_lowered_or_refused_with_a_place(tmp_path: Path, text: str) 
     path = tmp_path / "vectors.mlir"
     path.write_text(text)
     called(rise_opt.main, [str(path), "-p", "convert-rise-to-imperative"]).check(path)
+
+
+@pytest.mark.parametrize(
+    ("type", "input", "error"),
+    [
+        ("i32", "3.5", "the type of its elements is i32, but found 3.5"),
+        ("2.i32", "[1, 2.5]", "the type of its elements is i32, but found [1, 2.5]"),
+        ("2.u8", "[1, 256]", "the type of its elements is u8, but found [1, 256]"),
+        ("2.i1", "[1, 2]", "the type of its elements is i1, but found [1, 2]"),
+        ("2.2.f32", "[[1, 2], [3]]", "the lists of [[1, 2], [3]] have different lengths"),
+    ],
+)
+def test_a_literal_that_its_type_would_change_is_refused(
+    notation: Path, type: str, input: str, error: str
+) -> None:
+    notation.write_text(f"fun(x : {type}, x)\n")
+    outcome = called(rise.main, ["run", str(notation), input])
+    assert (outcome.code, outcome.errors) == (1, f"error: input x: {error}\n")
+
+
+@pytest.mark.parametrize(("type", "input"), [("2.i32", "[1, 2.0]"), ("2.i1", "[0, 1]")])
+def test_a_literal_with_the_values_of_its_type_is_accepted(
+    notation: Path, type: str, input: str
+) -> None:
+    notation.write_text(f"fun(x : {type}, x)\n")
+    assert called(rise.main, ["run", str(notation), input]).code == 0
+
+
+def test_a_program_without_types_is_refused_where_it_is_defined(tmp_path: Path) -> None:
+    path = tmp_path / "untyped.py"
+    path.write_text("import riselang as rl\n@rl.jit\ndef f(x):\n    return x + 1\n")
+    outcome = subprocess.run(
+        [sys.executable, "-c", "from rise_commands import rise; rise()", "check", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith(f"{path}:3:5: error: the type of x is not known")
+
+
+def test_an_exception_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "failing.py"
+    path.write_text("\n1 / 0\n")
+    outcome = called(rise.main, ["run", str(path)])
+    expected = f"error: {path}:2 cannot be run: ZeroDivisionError: division by zero\n"
+    assert (outcome.code, outcome.errors) == (1, expected)
