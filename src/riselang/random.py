@@ -183,3 +183,9 @@ def _encrypt(key: Value, counter: Value) -> tuple[Value, Value]:
 
 
 globals().update(with_argument_checks({name: globals()[name] for name in __all__}, "rl.random"))
+
+
+def __getattr__(name: str) -> object:
+    from riselang.dsl.name_hints import missing_attribute_message
+
+    raise AttributeError(missing_attribute_message(__name__, name, __all__), name=name)

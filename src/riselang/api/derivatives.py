@@ -15,6 +15,7 @@ from riselang.api.function_transformation import FunctionTransformation
 from riselang.api.jit import jit
 from riselang.api.jit_kernel import Jitted
 from riselang.dsl.tracing import is_tracing
+from riselang.support.errors import UserError
 from riselang.support.tracebacks import with_short_tracebacks
 
 Argnums = int | Sequence[int]
@@ -89,6 +90,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     """Return a function's result for some arguments, and the function that maps a cotangent of the
     result to a tuple with a cotangent for each argument."""
     check_callable("vjp", function)
+    if not primals:
+        raise UserError("vjp: expected the arguments of the function, as in rl.vjp(f, x)")
     if not is_tracing():
         forward, backward = _vjp_kernels(function)
         return forward(primals), lambda cotangent: backward(primals, cotangent)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast, overload
 
 from riselang.api.float_checks import enable_checks
 from riselang.api.jit_kernel import JitSettings
@@ -15,6 +16,7 @@ from riselang.api.options import CompileOptions
 from riselang.api.polymorphic import PolymorphicFunction
 from riselang.api.signature import read_signature
 from riselang.dsl.symbolic_values import Value
+from riselang.dsl.user_locations import user_location
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.support.config import default_options
@@ -24,7 +26,10 @@ from riselang.support.tracebacks import with_short_tracebacks
 if TYPE_CHECKING:
     from riselang.api.jit_types import JitDecorator, JittedFunction, NumPyArray, Structure
 
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 BACKENDS = ("compile", "interpret")
+JAX_STATIC_NAMES = ("static_argnums", "static_argnames")
 SIZES = ("specialise", "symbolic", "auto")
 
 
@@ -77,7 +82,27 @@ def jit(
 ) -> JittedFunction[Structure, Structure]: ...
 
 
+def _with_static_hint(
+    function: Callable[Parameters, Returned],
+) -> Callable[Parameters, Returned]:
+    """Report the names that `static=` has in JAX."""
+
+    @wraps(function)
+    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+        for name in JAX_STATIC_NAMES:
+            if name in named:
+                raise UserError(
+                    f"jit has no parameter {name}; use static=, which names parameters, as in "
+                    "static='n'",
+                    user_location(),
+                )
+        return function(*arguments, **named)
+
+    return call
+
+
 @with_short_tracebacks
+@_with_static_hint
 def jit(
     function: Callable[..., Any] | None = None,
     *,
@@ -121,7 +146,7 @@ def jit(
         device=device,
     )  # fmt: skip
 
-    names = (static,) if isinstance(static, str) else tuple(static)
+    names = _static_names(static)
     settings = JitSettings(backend, sizes, options, resolve_strategy(strategy, DEFAULT), names)
 
     @with_short_tracebacks
@@ -132,6 +157,16 @@ def jit(
         return jit_function(function, settings)
 
     return decorate if function is None else decorate(function)
+
+
+def _static_names(static: object) -> tuple[str, ...]:
+    names = static if isinstance(static, Iterable) and not isinstance(static, str) else (static,)
+    checked: list[str] = []
+    for name in cast(Iterable[object], names):
+        if not isinstance(name, str):
+            raise UserError(f"static: expected names of parameters, as in 'n', but found {name!r}")
+        checked.append(name)
+    return tuple(checked)
 
 
 def jit_function(function: Callable[..., Any], settings: JitSettings) -> Jitted:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
+from riselang.dsl.name_hints import NUMPY_NAMES
 from riselang.dsl.user_locations import user_location
 from riselang.support.errors import UserError
 
@@ -41,11 +42,17 @@ def refuse(message: str) -> NoReturn:
 
 def _function_hint(name: str) -> str:
     """What to use instead of a method that arrays do not have."""
+    default = "docs/arrays.md lists the methods of arrays, and x | pattern applies a pattern"
+    return _numpy_hint(name, "(x)") or default
+
+
+def _numpy_hint(name: str, call: str = "") -> str | None:
+    """The function in `rl.numpy` for one of NumPy, or what replaces it."""
     # Deferred, since few programs need it.
     functions = import_module("riselang.numpy")
     if name in functions.__all__:
-        return f"use rl.numpy.{name}(x)"
-    return "docs/arrays.md lists the methods of arrays, and x | pattern applies a pattern"
+        return f"use rl.numpy.{name}{call}"
+    return NUMPY_NAMES.get(name)
 
 
 class UnsupportedOperations:
@@ -68,10 +75,9 @@ class UnsupportedOperations:
         from riselang.term.scalar_ops import OVERLOADS
 
         name = function.__name__
-        instead = NUMPY_EQUIVALENTS.get(
-            name, f"rl.math.{name}" if name in OVERLOADS else "patterns"
-        )
-        refuse(f"numpy.{name} works on numbers, not on values of the program; use {instead}")
+        instead = NUMPY_EQUIVALENTS.get(name, f"rl.math.{name}" if name in OVERLOADS else None)
+        hint = f"use {instead}" if instead else _numpy_hint(name) or "use patterns"
+        refuse(f"numpy.{name} works on numbers, not on values of the program; {hint}")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(

@@ -29,6 +29,15 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "array": "use rl.numpy.asarray(x), or a NumPy array",
     "jacrev": "use rl.jacobian",
     "jacfwd": "use rl.jacobian, or rl.jvp in a loop over tangents",
+    "pmap": "use rl.vmap(f), or x | rl.map_par(f)",
+    "nn": "write its functions with rl.numpy: rl.numpy.maximum(x, 0.0) for relu",
+    "tree": "structures are those of Python, as in {k: f(v) for k, v in d.items()}",
+    "tree_map": "structures are those of Python, as in {k: f(v) for k, v in d.items()}",
+    "device_put": "pass arrays to functions directly",
+    "make_jaxpr": "use rl.jit(f).trace(x)",
+    "fft": "the gallery has a Fourier transform",
+    "conv": "use rl.slide, or rl.slide2d, as in the tutorial's stencils",
+    "convolve": "use rl.slide(k, 1), as in the tutorial's stencils",
     "float32": "use rl.f32",
     "float64": "use rl.f64",
     "int32": "use rl.i32",
@@ -44,10 +53,40 @@ NUMPY_NAMES: Mapping[str, str] = {
     "random": "use rl.random",
     "select": "nest rl.where(condition, a, b)",
     "vectorize": "use rl.vmap(f), or x | rl.map(f)",
+    "apply_along_axis": "use rl.vmap(f), or x | rl.map(f)",
+    "allclose": "use rl.numpy.isclose(x, y).all()",
+    "append": "use rl.numpy.concatenate([x, y])",
+    "average": "use rl.numpy.mean(x), or (x * w).sum() / w.sum()",
+    "bincount": "use rl.zeros(n, rl.i64).at[x].add(1)",
+    "column_stack": "use rl.numpy.stack(arrays, axis=1)",
+    "convolve": "use x | rl.slide(k, 1), as in the tutorial's stencils",
+    "dstack": "use rl.numpy.stack(arrays, axis=2)",
+    "hstack": "use rl.numpy.concatenate(arrays, axis), where axis is 0 for vectors, else 1",
+    "interp": "use rl.numpy.searchsorted, and combine the elements on both sides",
+    "median": "use rl.numpy.sort(x)[n // 2], or the mean of the elements in the middle",
+    "percentile": "use rl.numpy.sort(x)[k]",
+    "ptp": "use x.max() - x.min()",
+    "quantile": "use rl.numpy.sort(x)[k]",
+    "split": "use slices, as in x[a:b]",
+    "swapaxes": "use rl.numpy.moveaxis, or x.transpose(...)",
+    "vstack": "use rl.numpy.stack for vectors, and rl.numpy.concatenate for matrices",
     "nonzero": "the length of its result is not known; use rl.compress(condition, rl.arange(n))",
     "unique": "the length of its result is not known; sort, and use rl.compress",
     "fft": "the gallery has a Fourier transform",
     "linalg": "it has no decompositions; products are x @ y, and the gallery has solvers",
+}
+RANDOM_NAMES: Mapping[str, str] = {
+    "PRNGKey": "use rl.random.key(seed)",
+    "seed": "use rl.random.key(seed)",
+    "default_rng": "use rl.random.key(seed)",
+    "rand": "use rl.random.uniform(key, shape)",
+    "randn": "use rl.random.normal(key, shape)",
+    "randint": "use (rl.random.uniform(key, shape) * n).astype(rl.i32)",
+}
+MODULE_NAMES: Mapping[str, Mapping[str, str]] = {
+    "riselang": FOREIGN_NAMES,
+    "riselang.numpy": NUMPY_NAMES,
+    "riselang.random": RANDOM_NAMES,
 }
 
 
@@ -60,10 +99,9 @@ def missing_attribute_message(
 ) -> str:
     """Return the message for a name that a module does not have, with a suggestion."""
     message = f"module '{module}' has no attribute '{name}'"
-    if module == "riselang" and name in FOREIGN_NAMES:
-        return f"{message}; {FOREIGN_NAMES[name]}"
-    if module == "riselang.numpy" and name in NUMPY_NAMES:
-        return f"{message}; {NUMPY_NAMES[name]}"
+    hint = MODULE_NAMES.get(module, {}).get(name)
+    if hint is not None:
+        return f"{message}; {hint}"
     if name in math:
         return f"{message}; use rl.math.{name}"
     if name in numpy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
+    ITERATE,
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
     SORT,
@@ -169,7 +170,9 @@ class PatternFunction:
         if name in KEYWORD_PARAMETERS:
             return self._check_keyword(name, size)
         if isinstance(size, Value) or callable(size):
-            raise self._missing_sizes_error(f"found {value_text(size)}")
+            is_count = self.spec is ITERATE and isinstance(size, Value)
+            hint = "; rl.while_ repeats a number of times that is computed" if is_count else ""
+            raise self._missing_sizes_error(f"found {value_text(size)}{hint}")
         return as_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
 
     def _check_keyword(self, name: str, value: Any) -> str:

@@ -50,6 +50,11 @@ def test_strict_kernels_compute_the_bits_of_the_interpreter() -> None:
         assert compiled[name].tobytes() == expected[name].tobytes()
 
 
+def test_vjp_needs_the_arguments() -> None:
+    with pytest.raises(rl.UserError, match="vjp: expected the arguments"):
+        rl.vjp(lambda x: x)
+
+
 def test_vjp_and_jvp() -> None:
     def both(x: Any, y: Any, ct: Any) -> Any:
         value, pull_back = rl.vjp(lambda x, y: {"p": x * y, "s": x + y}, x, y)

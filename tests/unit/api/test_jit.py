@@ -112,6 +112,20 @@ def test_settings_are_checked() -> None:
         rl.jit(matmul, float="fast")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"static_argnums": 1}, "jit has no parameter static_argnums; use static=, which names"),
+        ({"static_argnames": "n"}, "jit has no parameter static_argnames; use static=,"),
+        ({"static": 1}, "static: expected names of parameters, as in 'n', but found 1"),
+        ({"static": ("n", 0)}, "static: expected names of parameters, as in 'n', but found 0"),
+    ],
+)
+def test_static_parameters_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rl.UserError, match=message):
+        rl.jit(lambda x, n: x * n, **options)
+
+
 def test_an_array_that_speaks_dlpack_comes_in() -> None:
     class Foreign:
         def __init__(self, array: np.ndarray[Any, Any]):

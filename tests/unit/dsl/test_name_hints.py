@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import riselang as rl
-from riselang.dsl.name_hints import FOREIGN_NAMES
+from riselang.dsl.name_hints import MODULE_NAMES
 from riselang.support.spelling import closest_name
 
 
@@ -16,6 +16,10 @@ from riselang.support.spelling import closest_name
     [
         ("riselang", "select", "use rl.where(condition, a, b)"),
         ("riselang", "exp", "use rl.math.exp"),
+        ("riselang", "pmap", "use rl.vmap(f), or x | rl.map_par(f)"),
+        ("riselang.numpy", "ptp", "use x.max() - x.min()"),
+        ("riselang.random", "PRNGKey", "use rl.random.key(seed)"),
+        ("riselang.random", "unifrom", "did you mean 'uniform'?"),
         ("riselang", "transposed", "did you mean 'transpose'?"),
         ("riselang.strategy", "tiles", "did you mean 'tile'?"),
     ],
@@ -27,7 +31,8 @@ def test_what_is_meant_is_said(module: str, name: str, hint: str) -> None:
 
 
 def test_no_hint_is_about_a_name_that_exists() -> None:
-    assert not [name for name in FOREIGN_NAMES if name in rl.__all__]
+    for module, names in MODULE_NAMES.items():
+        assert names.keys().isdisjoint(import_module(module).__all__)
     assert not hasattr(rl, "zzzzzz")
 
 
