@@ -226,3 +226,12 @@ def test_missing_names_have_hints() -> None:
     for module, name, hint in hints:
         with pytest.raises(AttributeError, match=hint):
             getattr(module, name)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "compile"])
+def test_means_of_short_floats_do_not_overflow(backend: str) -> None:
+    x = np.tile(np.array([100, 102], np.float16), 1000)
+    statistics = rl.jit(lambda x: (x.mean(), x.var(), x.std()), backend=backend)
+    results = statistics(x)
+    assert [result.dtype for result in results] == [np.float16] * 3
+    assert [float(result) for result in results] == [101.0, 1.0, 1.0]

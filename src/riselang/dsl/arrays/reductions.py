@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from riselang.dialects.rise.types import ScalarType, f64, i1, i64, integer_range, is_float
+from riselang.dialects.rise.types import (
+    ScalarType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i64,
+    integer_range,
+    is_float,
+)
 from riselang.dsl import array_prelude, patterns
 from riselang.dsl.arrays.layout import expand_dims, flatten_last, permute_axes
 from riselang.dsl.arrays.shapes import (
@@ -24,6 +34,8 @@ from riselang.dsl.pattern_functions import scalar_function
 from riselang.dsl.symbolic_values import Value, convert
 from riselang.dsl.tracing import type_text, value_text
 
+HALF_TYPES = (f16, bf16)
+"""The types whose means are computed in f32, as in NumPy, since their sums overflow early."""
 ADD, MULT, MAX, MIN, OR, AND = (
     scalar_function(name) for name in ("add", "mult", "max", "min", "bitor", "bitand")
 )
@@ -62,6 +74,8 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """Divide the sum along these axes by the number of its elements; of integers, as an f64."""
     x, type = _as_floats("mean", x)
+    if type in HALF_TYPES:
+        return convert(mean(convert(x, f32), axis, keepdims), type)
     return sum(x, axis, keepdims) / length_value(_count("mean", x, axis), type)
 
 
@@ -70,6 +84,8 @@ def var(x: Any, axis: Any = None, keepdims: bool = False, correction: float = 0)
     x, type = _as_floats("var", x)
     if type.is_complex:
         refuse("var works on real numbers, but these are complex")
+    if type in HALF_TYPES:
+        return convert(var(convert(x, f32), axis, keepdims, correction), type)
     difference = x - mean(x, axis, keepdims=True)
     count = length_value(_count("var", x, axis), type)
     return sum(difference * difference, axis, keepdims) / (count - correction)
