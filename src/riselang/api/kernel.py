@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -107,6 +107,13 @@ class Kernel(ABC):
         self._tensor_calls: dict[TensorKey, TensorCall] = {}
         """Prepared calls with PyTorch tensors on a GPU."""
         self._latest_tensor_call: TensorCall | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Never:
+            hint = "; f.lower(x).compile().save(path) saves a program" if name == "save" else ""
+            message = f"a compiled function has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name, obj=self)
 
     @abstractmethod
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:

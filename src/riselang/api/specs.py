@@ -54,9 +54,10 @@ def read_array_type(parameters: Sequence[Any]) -> ArraySpec:
     elif isinstance(element, ScalarType | TypeVariable):
         type = element
     else:
+        hint = "; the lengths come first" if any(isinstance(x, ScalarType) for x in lengths) else ""
         raise UserError(
             f"Array[...] must end in a scalar type such as rl.f32, or in rl.T, but found "
-            f"{element!r}",
+            f"{element!r}{hint}",
             user_location(),
         )
     for length in reversed(lengths):

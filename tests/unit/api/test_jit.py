@@ -126,6 +126,18 @@ def test_static_parameters_are_named(options: dict[str, Any], message: str) -> N
         rl.jit(lambda x, n: x * n, **options)
 
 
+def test_a_missing_method_is_explained() -> None:
+    kernel: Any = rl.jit(lambda x: x)
+    with pytest.raises(AttributeError, match=r"has no attribute 'save'; f\.lower\(x\)\.compile"):
+        kernel.save("f.kernel")
+    assert not hasattr(kernel, "missing")
+
+
+def test_an_array_type_that_starts_with_its_dtype_is_explained() -> None:
+    with pytest.raises(rl.UserError, match="found 'N'; the lengths come first"):
+        rl.Array[rl.f32, "N"]
+
+
 def test_an_array_that_speaks_dlpack_comes_in() -> None:
     class Foreign:
         def __init__(self, array: np.ndarray[Any, Any]):
