@@ -202,6 +202,12 @@ class Kernel(ABC):
             self._prepare_call(arrays, key)
         return out
 
+    def bind_call(
+        self, positional: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> tuple[Kernel, list[Array]]:
+        """Return the kernel for the types of these arguments, and an array for each leaf."""
+        return self, self._argument_arrays(self._order_arguments(positional, keywords))
+
     def interpreted(self) -> Kernel:
         """Return this kernel with the reference interpreter as its back end."""
         return self._with_backend("interpret")

@@ -90,6 +90,12 @@ class PolymorphicFunction(Jitted):
             return tuple(arguments)
         return self.signature.bind(arguments, {})
 
+    def bind_call(
+        self, positional: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> tuple[Kernel, list[Array]]:
+        call = self._flatten(self.signature.bind(positional, keywords))
+        return self._instance(call).bind_call(call.leaves, {})
+
     def _call_new_shapes(self, arguments: Sequence[Any], key: Any) -> Any:
         call = self._flatten(self._bind(arguments))
         if any(isinstance(leaf, Value) for leaf in call.leaves):

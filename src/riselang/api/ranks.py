@@ -69,10 +69,11 @@ class Distributed:
         self.__name__ = kernel.__name__
 
     @with_short_tracebacks
-    def __call__(self, *arguments: Any) -> Any:
-        """Return the results for these arrays."""
-        lowered, execution = self._prepare(arguments)
-        inputs = [_contiguous(each) for each in self._arrays(lowered, arguments)]
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Return the results for these arguments."""
+        kernel, arrays = self.kernel.bind_call(arguments, named)
+        lowered, execution = self._prepare(kernel, arrays)
+        inputs = [_contiguous(each) for each in [*arrays, *lowered.interface.captured]]
         receivers = range(self.mesh.count) if self.results == ALL else (0,)
         found = execution.run(inputs, receivers)
         if not found:
@@ -84,18 +85,20 @@ class Distributed:
         return lowered.interface.unflatten(grouped)
 
     @with_short_tracebacks
-    def lower(self, *arguments: Any) -> Lowered:
+    def lower(self, *arguments: Any, **named: Any) -> Lowered:
         """Return the program that is distributed: print it, or its derivation."""
-        lowered = self.kernel.lower(*arguments)
+        return self._distribute(self.kernel.lower(*arguments, **named))
+
+    @with_short_tracebacks
+    def plan(self, *arguments: Any, **named: Any) -> Plan:
+        """Return what each rank does for these arrays or array types."""
+        return plan_program(self.lower(*arguments, **named).term, self.mesh)
+
+    def _distribute(self, lowered: Lowered) -> Lowered:
         options = lowered.options
         if self.float is not None:
             options = replace(options, float=self.float)
         return replace(lowered, strategy=self._strategy, options=options)
-
-    @with_short_tracebacks
-    def plan(self, *arguments: Any) -> Plan:
-        """Return what each rank does for these arrays or array types."""
-        return plan_program(self.lower(*arguments).term, self.mesh)
 
     @property
     def _strategy(self) -> Strategy:
@@ -104,19 +107,15 @@ class Distributed:
         given = self.strategy or (None if own is DEFAULT else own)
         return given or on_ranks(*self.mesh.shape)
 
-    def _prepare(self, arguments: Sequence[Any]) -> tuple[Lowered, Execution]:
-        key = tuple((np.shape(each), np.asarray(each).dtype) for each in arguments)
+    def _prepare(self, kernel: Kernel, arrays: Sequence[Array]) -> tuple[Lowered, Execution]:
+        key = kernel, *((each.shape, each.dtype) for each in arrays)
         if key not in self._executions:
-            lowered = self.lower(*arguments)
+            lowered = self._distribute(kernel.lower(*arrays))
             plan = plan_program(lowered.term, self.mesh)
             transport = self._transport()
             execution = Execution(plan, transport, lambda step: _compile(lowered, step))
             self._executions[key] = lowered, execution
         return self._executions[key]
-
-    def _arrays(self, lowered: Lowered, arguments: Sequence[Any]) -> list[Array]:
-        arrays = [np.asarray(each) for each in arguments]
-        return [*arrays, *lowered.interface.captured]
 
     def _transport(self) -> Transport:
         communicator = world()

@@ -200,3 +200,18 @@ def test_errors_name_the_line() -> None:
         run(text, 4, X[:4])
     with pytest.raises(rl.UserError, match="results must be"):
         rl.distribute(lambda x: x, ranks=2, results="none")
+
+
+def test_arguments_are_bound_as_in_a_call_of_the_function() -> None:
+    @rl.jit
+    def scaled(values: Any, factor: Any = 3.0) -> Any:
+        return {"sum": values["x"].sum() * factor, "second": values["y"] * 2.0}
+
+    values = {"x": np.arange(5, dtype=np.float32), "y": np.ones(4)}
+    for arguments, named in (((values,), {}), ((values, 2.0), {}), ((), {"values": values})):
+        expected = scaled(*arguments, **named)
+        result = rl.distribute(scaled, ranks=2)(*arguments, **named)
+        assert result["sum"] == expected["sum"]
+        assert result["second"].tolist() == expected["second"].tolist()
+    with pytest.raises(rl.UserError, match="scaled is called without values"):
+        rl.distribute(scaled, ranks=2)()
