@@ -26,7 +26,7 @@ from riselang.support.lazy import cached_property
 from riselang.support.structures import Interface
 from riselang.term.complex_numbers import as_floats
 from riselang.term.nodes import Pattern, Term, subterms
-from riselang.term.size_substitution import substitute_sizes, term_names
+from riselang.term.size_substitution import check_sizes, substitute_sizes, term_names
 
 MAX_SPECIALIZED = 4
 """With `sizes="auto"`, the number of combinations of sizes for which a kernel is specialized."""
@@ -132,6 +132,7 @@ class Jitted(Kernel):
         term, results = self._trace_program(self.types, {})
         parameters = uncurry(term.type)[0][: len(types)]
         known = sizes_from_types(parameters, list(map(as_floats, types)), self.names)
+        check_sizes(term, known)
         substituted = substitute_sizes(term, known)
         self._interfaces[substituted] = self._interfaces[term]
         return substituted, results

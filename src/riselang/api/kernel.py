@@ -42,7 +42,12 @@ from riselang.support.tracebacks import shorten_traceback, with_short_tracebacks
 from riselang.term.complex_numbers import as_complex
 from riselang.term.mathlib import is_library_name
 from riselang.term.nodes import Apply, Bound, DepLambda, Lambda, Term, parameter_names
-from riselang.term.size_substitution import open_term_binder, substitute_sizes, term_names
+from riselang.term.size_substitution import (
+    check_sizes,
+    open_term_binder,
+    substitute_sizes,
+    term_names,
+)
 from riselang.term.substitution import shift
 
 if TYPE_CHECKING:
@@ -481,6 +486,7 @@ class TermKernel(Kernel):
         return result
 
     def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
+        check_sizes(self._program, sizes)
         return substitute_sizes(self._program, sizes), 1
 
     def interface_of(self, source: Term) -> Interface:

@@ -196,3 +196,26 @@ def test_a_function_that_is_no_lambda_is_called() -> None:
 def test_other_languages_are_recognized(text: str, advice: str) -> None:
     with pytest.raises(rl.UserError, match=advice):
         rl.loads(text)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "compile"])
+@pytest.mark.parametrize("pattern", ["take(3)", "drop(3)", "slide(4, 1)"])
+def test_a_length_that_a_pattern_does_not_permit_is_rejected(backend: str, pattern: str) -> None:
+    text = f"def f = fun(x : N.f32, x |> {pattern})"
+    module: Any = rl.loads(text, name="lengths.rise", backend=backend)
+    x = np.arange(3, dtype=np.float32)
+    assert len(module.f(x)) == {"take(3)": 3, "drop(3)": 0, "slide(4, 1)": 0}[pattern]
+    with pytest.raises(
+        rl.UserError, match=r"a length, which cannot be negative, but is -1 \(for N"
+    ):
+        module.f(x[:2])
+    with pytest.raises(rl.UserError, match=r"cannot be negative, but is -1 \(for N = 2\)"):
+        module.f.lower(N=2)
+
+
+def test_sizes_that_a_symbolic_function_does_not_permit_are_rejected() -> None:
+    def first(x: rl.Array["N", rl.f32]) -> Any:
+        return x | rl.take(3)
+
+    with pytest.raises(rl.UserError, match=r"cannot be negative, but is -1 \(for N = 2\)"):
+        rl.jit(first, sizes="symbolic").lower(N=2)
