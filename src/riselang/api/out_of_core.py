@@ -43,7 +43,7 @@ def map_blocks(
     blocks of all arrays, and pages of the files that are in memory, need about `memory` bytes.
     """
     _check_arrays(arrays)
-    if overlap < 0 or overlap >= len(arrays[0]):
+    if overlap < 0 or (overlap and overlap >= len(arrays[0])):
         raise UserError(
             f"overlap must be at least 0 and less than the {len(arrays[0])} rows of the arrays, "
             f"but is {overlap}"
@@ -52,9 +52,15 @@ def map_blocks(
     target = None if isinstance(out, str | Path) else out
     if target is not None:
         _check_rows(target, rows)
-        if overlap and any(np.may_share_memory(target, array) for array in arrays):
-            raise UserError("with an overlap, out must not be one of the arrays")
-    for block in _blocks(arrays, rows, overlap, parse_memory(memory)):
+        if any(_is_written_before_read(target, array, overlap) for array in arrays):
+            raise UserError(
+                "out must not share elements with the arrays: with an overlap, it must not be one "
+                "of them, and otherwise no other part of their memory"
+            )
+    elif any(_is_in_file(array, out) for array in arrays):
+        raise UserError(f"out must not be the file of one of the arrays, but is {str(out)!r}")
+    blocks = list(_blocks(arrays, rows, overlap, parse_memory(memory))) or [_Block(0, 0, 0)]
+    for block in blocks:
         result = np.asarray(function(*(array[block.start : block.read_end] for array in arrays)))
         if result.ndim == 0 or len(result) != block.end - block.start:
             raise UserError(
@@ -66,6 +72,7 @@ def map_blocks(
             assert isinstance(out, str | Path)
             shape = (rows, *result.shape[1:])
             target = np.lib.format.open_memmap(out, "w+", result.dtype, shape)
+        _check_result(target, result)
         target[block.start : block.end] = result
         _release(target, block.start, block.end)
         for array in arrays:
@@ -128,6 +135,36 @@ def _check_rows(array: Array, rows: int) -> None:
         raise UserError(f"expected an array with {rows} rows, but found one with {len(array)}")
 
 
+def _check_result(target: Array, result: Array) -> None:
+    """Refuse rows that NumPy would repeat, or convert to a type of another kind."""
+    if result.shape[1:] != target.shape[1:]:
+        raise UserError(
+            f"out has rows of shape {target.shape[1:]}, but the function returned rows of shape "
+            f"{result.shape[1:]}"
+        )
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise UserError(f"out is of {target.dtype}, but the function returned {result.dtype}")
+
+
+def _is_written_before_read(target: Array, array: Array, overlap: int) -> bool:
+    """Whether a block of the results may change elements of an array that a later block reads."""
+    if not np.may_share_memory(target, array):
+        return False
+    if overlap or target.strides[0] != array.strides[0]:
+        return True
+    # The distance between row i of one and row j of the other depends on j - i only.
+    return np.may_share_memory(target[:1], array[1:])
+
+
+def _is_in_file(array: Array, name: Any) -> bool:
+    """Whether an array is the memory map of a file, in any mode."""
+    for each in _bases(array):
+        file = each.filename if isinstance(each, np.memmap) else None
+        if file is not None and os.path.exists(name) and os.path.samefile(file, name):
+            return True
+    return False
+
+
 def _blocks(arrays: Sequence[Array], rows: int, overlap: int, memory: int) -> Iterator[_Block]:
     """Yield blocks of about the same number of rows; a block and its result take half the memory.
 
@@ -161,12 +198,24 @@ def _release(array: Array, start: int, end: int) -> None:
 
 
 def _mapping(array: Array) -> mmap.mmap | None:
-    """Return the memory map of an array; None if it is in memory.
+    """Return the memory map of a file that an array is in; None if it is in memory.
 
-    Pages of a copy-on-write map are changed in memory only, and must not be dropped."""
+    Pages of a map that is private, as copy-on-write maps are, must not be dropped, since changes of
+    them are in memory only. Only NumPy's maps tell whether they are."""
+    is_shared = False
+    for each in _bases(array):
+        if isinstance(each, np.memmap):
+            if each.mode == "c":
+                return None
+            is_shared = True
+        elif isinstance(each, mmap.mmap):
+            return each if is_shared else None
+    return None
+
+
+def _bases(array: Array) -> Iterator[Any]:
+    """Yield an array, and the objects whose memory it is a view of."""
     base: Any = array
-    while base is not None and not isinstance(base, mmap.mmap):
-        if isinstance(base, np.memmap) and base.mode == "c":
-            return None
+    while base is not None:
+        yield base
         base = getattr(base, "base", None)
-    return base

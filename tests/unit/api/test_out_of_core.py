@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,51 @@ def test_a_copy_on_write_map_keeps_its_changes(tmp_path: Path) -> None:
     assert np.load(tmp_path / "x.npy").max() == 1.0
 
 
+def test_a_private_map_keeps_its_changes(tmp_path: Path) -> None:
+    """The pages of a map that is not of NumPy are not dropped: they may be in memory only."""
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(4096))
+    with path.open("rb") as file:
+        private = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    x = np.frombuffer(private, np.float32).reshape(-1, 4)
+    x[:] = 3
+    total = rl.reduce_blocks(lambda total, block: total + block.sum(), 0.0, x, memory=64)
+    assert total == x.size * 3
+    assert (x == 3).all()
+
+
+def test_rows_of_a_part_of_an_array_are_changed_in_place() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    expected = x[:, 3:] * 2
+    rl.map_blocks(doubled, x[:, 3:], out=x[:, :3], memory=1)
+    assert (x[:, :3] == expected).all()
+    with pytest.raises(UserError, match="no other part of their memory"):
+        rl.map_blocks(doubled, x[:3, :3], out=x[1:, :3], memory=1)
+
+
+def test_no_rows_are_mapped(tmp_path: Path) -> None:
+    x = np.zeros((0, 3), np.float32)
+    assert rl.map_blocks(doubled, x, out=x.copy()).shape == (0, 3)
+    assert rl.map_blocks(doubled, x, out=tmp_path / "out.npy").shape == (0, 3)
+    assert np.load(tmp_path / "out.npy").shape == (0, 3)
+
+
+def test_the_file_of_an_array_is_not_created_again(tmp_path: Path) -> None:
+    x = stored(tmp_path / "x.npy", np.ones((4, 3), np.float32))
+    with pytest.raises(UserError, match="out must not be the file of one of the arrays"):
+        rl.map_blocks(doubled, x[1:], out=tmp_path / "x.npy", memory=1)
+    assert (x == 1).all()
+
+
+def test_results_that_do_not_fit_are_refused() -> None:
+    x = np.ones((4, 3), np.float32)
+    for other in (np.zeros((4, 2), np.float32), np.zeros((4, 3, 3), np.float32)):
+        with pytest.raises(UserError, match="out has rows of shape"):
+            rl.map_blocks(doubled, x, out=other)
+    with pytest.raises(UserError, match="out is of int32, but the function returned float32"):
+        rl.map_blocks(doubled, x, out=np.zeros((4, 3), np.int32))
+
+
 def test_errors() -> None:
     x = np.ones((4, 3), np.float32)
     with pytest.raises(UserError, match="at least one array"):
@@ -85,7 +131,7 @@ def test_errors() -> None:
         rl.map_blocks(doubled, x, out=np.ones((5, 3), np.float32))
     with pytest.raises(UserError, match="overlap must be at least 0 and less than the 4 rows"):
         rl.map_blocks(doubled, x, out=x, overlap=4)
-    with pytest.raises(UserError, match="out must not be one of the arrays"):
+    with pytest.raises(UserError, match="out must not share elements"):
         rl.map_blocks(doubled, x, out=x[1:], overlap=1)
     with pytest.raises(UserError, match="must return 4 rows for 4 rows"):
         rl.map_blocks(lambda rows: rows[:1], x, out=x.copy())
