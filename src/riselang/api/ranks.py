@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from riselang.api.compiled import group_buffers
+from riselang.api.complex_arrays import view_inputs, view_results
 from riselang.api.jit import jit
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered, resolve_strategy
@@ -73,7 +74,8 @@ class Distributed:
         """Return the results for these arguments."""
         kernel, arrays = self.kernel.bind_call(arguments, named)
         lowered, execution = self._prepare(kernel, arrays)
-        inputs = [_contiguous(each) for each in [*arrays, *lowered.interface.captured]]
+        inputs = view_inputs(arrays, lowered.interface.complex_inputs)
+        inputs = [_contiguous(each) for each in [*inputs, *lowered.interface.captured]]
         receivers = range(self.mesh.count) if self.results == ALL else (0,)
         found = execution.run(inputs, receivers)
         if not found:
@@ -81,7 +83,8 @@ class Distributed:
         leaf_arrays = next(iter(found.values()))
         types = result_types(lowered.source.type, lowered.results)
         groups = tuple(len(list(leaves(type))) for type in types)
-        grouped = group_buffers([_result(each) for each in leaf_arrays], groups)
+        buffers = view_results(leaf_arrays, lowered.interface.complex_results)
+        grouped = group_buffers([_result(each) for each in buffers], groups)
         return lowered.interface.unflatten(grouped)
 
     @with_short_tracebacks

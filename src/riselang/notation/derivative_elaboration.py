@@ -157,9 +157,14 @@ class DerivativeElaborator(FunctionElaborator):
                 )
         if not any(map(_is_active, inputs)):
             found = ", ".join(show_type(type) for type in inputs)
+            has_complex = any(leaf.is_complex for type in inputs for _, leaf in leaves(type))
+            advice = (
+                "take the real and the imaginary part as arguments" if has_complex
+                else "convert the argument before, with cast[f32](x)"
+            )  # fmt: skip
             raise self.error(
                 f"{choice.name}: derivatives exist only with respect to floats, but the function "
-                f"takes {found}; convert the argument before, with cast[f32](x)",
+                f"takes {found}; {advice}",
                 span,
             )
         if choice.name == "grad" and not is_float(output):

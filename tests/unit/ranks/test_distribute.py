@@ -10,6 +10,7 @@ import pytest
 import riselang as rl
 from riselang.ranks.cost import communication_seconds, step_traffic
 from riselang.ranks.execution import Exchange
+from riselang.support.errors import UserError
 from support.rank_programs import (
     JACOBI,
     MATMUL,
@@ -124,6 +125,27 @@ CASES = {
 def test_programs_with_ranks(name: str) -> None:
     text, ranks, arguments = CASES[name]
     run(text, ranks, *arguments)
+
+
+def test_complex_arrays_and_numbers() -> None:
+    z = (X + 1j * X[::-1]).astype(np.complex64)
+    for text in (
+        "fun((x : 12.complex64, c : complex64), x |> map(fun(e, e * c)))",
+        "fun((x : 12.complex64, c : complex64), x |> reduce(add, c))",
+        "fun((x : 12.complex64, c : complex64), x |> map(fun(e, abs(e * c))))",
+    ):
+        module: Any = rl.loads(text, name="program.rise")
+        found, expected = rl.distribute(module.main, ranks=3)(z, 2j), module.main(z, 2j)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+        assert np.array_equal(found, expected)
+
+
+def test_arguments_are_converted_as_in_other_calls() -> None:
+    module: Any = rl.loads("fun((x : 3.f32, c : f32), x |> map(fun(e, e * c)))", name="a.rise")
+    distributed = rl.distribute(module.main, ranks=2)
+    assert np.array_equal(distributed([1, 2, 3], 2), [2, 4, 6])
+    with pytest.raises(UserError, match="main is called without x, c"):
+        distributed()
 
 
 def test_relaxed_programs_add_partial_results_in_the_order_of_the_ranks() -> None:
