@@ -80,7 +80,7 @@ class Distributed:
         found = execution.run(inputs, receivers)
         if not found:
             return None
-        leaf_arrays = next(iter(found.values()))
+        leaf_arrays = _unshared(next(iter(found.values())), inputs)
         types = result_types(lowered.source.type, lowered.results)
         groups = tuple(len(list(leaves(type))) for type in types)
         buffers = view_results(leaf_arrays, lowered.interface.complex_results)
@@ -155,6 +155,15 @@ def _compile(lowered: Lowered, step: Step) -> Callable[[Sequence[Array]], Sequen
 def _contiguous(array: Array) -> Array:
     """Return a contiguous array; NumPy makes an array of one dimension of a scalar."""
     return np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _unshared(results: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
+    """Copy results that are views of inputs or of other results, which callers may change."""
+    own: list[Array] = []
+    for result in results:
+        is_shared = any(np.may_share_memory(result, each) for each in (*inputs, *own))
+        own.append(result.copy() if is_shared else result)
+    return own
 
 
 def _result(array: Array) -> Any:

@@ -140,6 +140,16 @@ def test_complex_arrays_and_numbers() -> None:
         assert np.array_equal(found, expected)
 
 
+def test_results_are_new_arrays() -> None:
+    distributed = run("fun((x : 12.f32), (x, x |> drop(2)))", 2, X)
+    x = X.copy()
+    first, second = distributed(x)
+    assert not any(map(np.shares_memory, (first, first, second), (second, x, x)))
+    (same,) = rl.distribute(lambda x: (x,), ranks=2)(x)
+    same[:] = 0
+    assert (x == X).all()
+
+
 def test_arguments_are_converted_as_in_other_calls() -> None:
     module: Any = rl.loads("fun((x : 3.f32, c : f32), x |> map(fun(e, e * c)))", name="a.rise")
     distributed = rl.distribute(module.main, ranks=2)
