@@ -168,7 +168,9 @@ class EmulatedModule:
 
     def __post_init__(self) -> None:
         shared = [op for op in self.kernels.body.block.ops if isinstance(op, memref.GlobalOp)]
-        self._shared = {op.sym_name.data: op.type for op in shared}
+        buffers = {op.sym_name.data: _near(op.type) for op in shared}
+        self._shared = {name: type for name, type in buffers.items() if memref_bytes(type)}
+        self._empty = {name: type for name, type in buffers.items() if not memref_bytes(type)}
         module = ModuleOp([])
         for op in self.kernels.body.block.ops:
             if isinstance(op, gpu.FuncOp):
@@ -199,14 +201,21 @@ class EmulatedModule:
         for name in (*NUMBERS, "barrier"):
             numbers[name] = body.insert_arg(IndexType(), len(body.args))
         for name, type in self._shared.items():
-            numbers[name] = body.insert_arg(_near(type), len(body.args))
+            numbers[name] = body.insert_arg(type, len(body.args))
+        for name, type in self._empty.items():
+            # A pointer alone, as arguments are passed, cannot stand for each empty memref.
+            alloca = memref.AllocaOp.get(type.element_type, shape=type.get_shape())
+            first = body.first_op
+            assert first is not None
+            body.insert_op_before(alloca, first)
+            numbers[name] = alloca.memref
         region = Region(body)
         for op in list(region.walk()):
             _replace(op, numbers)
         return func.FuncOp(kernel.sym_name.data, (list(body.arg_types), []), region)
 
     def get_function(self, name: str, shared_bytes: int = 0) -> int:
-        sizes = [memref_bytes(_near(type)) for type in self._shared.values()]
+        sizes = [memref_bytes(type) for type in self._shared.values()]
         (kernel,) = (
             op
             for op in self.kernels.body.block.ops

@@ -20,7 +20,6 @@ from riselang.dialects.rise.types import (
     TypeVariable,
     VectorType,
     i1,
-    i8,
     integer_range,
     is_float,
 )
@@ -375,9 +374,6 @@ def compare(predicate: str, symbol: str, left: Operand, right: Operand) -> Value
         return map_arrays(symbol, partial(compare, predicate, symbol), (left, right))
     nodes = promote_nodes(convert_operands(symbol, (left, right)))
     trace.unify(nodes[0].type, nodes[1].type, f"operands of '{symbol}'")
-    if predicate not in ("eq", "ne") and lane_type(trace.inference.resolve(nodes[0].type)) == i1:
-        # A Boolean is compared as 0 or 1: its bit is the sign of an i1.
-        nodes = [convert(Value(node), i8).node for node in nodes]
     type = trace.inference.with_lane(nodes[0].type, i1)
     position = user_location()
     return Value(

@@ -133,8 +133,8 @@ def resolve_op(name: str, type: ScalarType) -> str | None:
 
 
 def comparison_op(name: str, type: ScalarType) -> tuple[str, str]:
-    """The op and the predicate of a comparison such as `a < b`."""
+    """The op and the predicate of a comparison such as `a < b`; false is less than true."""
     if is_float(type):
         return "arith.cmpf", FLOAT_PREDICATES[name]
-    predicates = UNSIGNED_PREDICATES if type.is_unsigned else SIGNED_PREDICATES
+    predicates = UNSIGNED_PREDICATES if type.is_unsigned or type == i1 else SIGNED_PREDICATES
     return "arith.cmpi", predicates[name]

@@ -36,9 +36,15 @@ LARGE = (
     "let t = r |> split(1500) |> mapThread(0, mapSeq(fun(e, e * 2.0))) |> join; "
     "t |> reverse |> split(1500) |> mapThread(0, mapSeq(fun(e, e + 1.0))) |> join)))"
 )
+EMPTY = (
+    "fun((x : 5.i64, y : 0.0.i64, z : 0.0.i16), x |> mapBlock(0, fun(e, "
+    "zip(y, z) |> mapWarp(fun(p, zip(fst(p), snd(p)) |> mapSeq(fun(q, q)))) "
+    "|> sort(fun((a, b), false)) |> reduceSeq(fun((a, p), a + 1_i64), e))))"
+)
+"""Shared memory of no bytes."""
 
 
-@pytest.mark.parametrize("text", [SUMS, LARGE])
+@pytest.mark.parametrize("text", [SUMS, LARGE, EMPTY])
 def test_results_are_those_of_the_interpreter(text: str, emulate: Emulate) -> None:
     program = kernel(text)
     emulate(program.lower())

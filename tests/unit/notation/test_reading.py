@@ -182,6 +182,16 @@ def other = fun(x : N.i32, x |> map(fun(a, twice(square, a) + tile)))
 """
 
 
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [("<", [0, 1, 0, 0]), ("<=", [1, 1, 0, 1]), (">", [0, 0, 1, 0]), (">=", [1, 0, 1, 1])],
+)
+def test_false_is_less_than_true(operator: str, expected: list[int]) -> None:
+    term = parse_term(f"fun((x : 4.i1, y : 4.i1), zip(x, y) |> map(fun((a, b), a {operator} b)))")
+    x, y = [0, 0, -1, -1], [0, -1, 0, -1]
+    assert [bool(each) for each in run_term(term, [x, y])] == expected
+
+
 def test_definitions_use_earlier_ones_at_any_type() -> None:
     program = parse_program(LIBRARY, "library.rise")
     assert program.names == ("tile", "main", "other")
