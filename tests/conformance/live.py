@@ -132,6 +132,12 @@ def torch() -> None:
 
 
 @check
+def torch_compile() -> None:
+    module("torch")
+    subprocess.run([sys.executable, str(Path(__file__).parent / "torch_modules.py")], check=True)
+
+
+@check
 def onnx() -> None:
     onnx = module("onnx")
     helper, numpy_helper = onnx.helper, onnx.numpy_helper

@@ -32,12 +32,17 @@ def read_torch(module: Any, arguments: Sequence[Any], choices: dict[str, Any]) -
         with torch.no_grad():
             exported = export_torch_module(module, given)
     except Exception as error:  # from PyTorch, torch-mlir or the module itself: any type
-        reason = str(error).strip().splitlines()
         raise LimitationError(
-            f"{FRONT_END}: PyTorch cannot export the module: {reason[0] if reason else error!r}"
+            f"{FRONT_END}: PyTorch cannot export the module: {failure_reason(error)}"
         ) from error
     text = convert_to_stablehlo(exported, TORCH_PASSES, FRONT_END)
     return read_model(text, name="<torch>", **choices)
+
+
+def failure_reason(error: Exception) -> str:
+    """The first line of the message of an error."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else repr(error)
 
 
 def _example_tensor(torch: Any, value: Any) -> Any:

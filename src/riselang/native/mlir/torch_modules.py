@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,10 +57,23 @@ class IsolatedOp:
 
 def export_torch_module(module: Any, arguments: Sequence[Any]) -> bytes:
     """Export a PyTorch module for example arguments, as bytecode in MLIR's torch dialect."""
-    importer: Any = importlib.import_module("torch_mlir.fx")
-    exported = importer.export_and_import(module, *arguments, output_type="raw")
+    return _import_graph("export_and_import", module, *arguments)
+
+
+def import_torch_graph(graph: Any) -> bytes:
+    """Import a `torch.fx.GraphModule` of aten ops, as bytecode in MLIR's torch dialect."""
+    return _import_graph("stateless_fx_import", graph)
+
+
+def _import_graph(function: str, *arguments: Any) -> bytes:
+    with warnings.catch_warnings():
+        # The importer uses what later versions of PyTorch deprecate.
+        for category in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        importer: Any = importlib.import_module("torch_mlir.fx")
+        imported = getattr(importer, function)(*arguments, output_type="raw")
     bytecode = io.BytesIO()
-    exported.operation.write_bytecode(bytecode)
+    imported.operation.write_bytecode(bytecode)
     return bytecode.getvalue()
 
 

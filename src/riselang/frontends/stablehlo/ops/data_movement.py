@@ -56,7 +56,7 @@ def _constant(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) 
     return regions.add_constant(value, op.result)
 
 
-@lowers_op("stablehlo.iota", summary="`generate`")
+@lowers_op("stablehlo.iota", "stablehlo.dynamic_iota", summary="`generate`")
 def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     return iota_tensor(
         regions.builder, op.result.element, op.result.shape, op.integer("iota_dimension")
@@ -64,7 +64,9 @@ def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> T
 
 
 @lowers_op(
-    "stablehlo.broadcast_in_dim", summary="no code if elementwise ops read it, otherwise `generate`"
+    "stablehlo.broadcast_in_dim",
+    "stablehlo.dynamic_broadcast_in_dim",
+    summary="no code if elementwise ops read it, otherwise `generate`",
 )
 def _broadcast_in_dim(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     dimensions = op.integer_list("broadcast_dimensions")
@@ -120,7 +122,11 @@ def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor])
     return broadcast(regions.builder, tensor, op.result.shape, dimensions)
 
 
-@lowers_op("stablehlo.reshape", summary="`join` and `split`, inside `map`s for inner dimensions")
+@lowers_op(
+    "stablehlo.reshape",
+    "stablehlo.dynamic_reshape",
+    summary="`join` and `split`, inside `map`s for inner dimensions",
+)
 def _reshape(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     return reshape_tensor(regions.builder, operands[0], op.result.shape)
 
