@@ -183,7 +183,7 @@ def main() -> None:
     check_dropout()
     check_graph_breaks()
     check_what_is_left_to_torch()
-    print("open sizes, dropout, graph breaks and what is left to PyTorch: as PyTorch")
+    print("dynamic dimensions, dropout, graph breaks and what is left to PyTorch: as PyTorch")
 
 
 if __name__ == "__main__":

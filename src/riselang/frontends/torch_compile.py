@@ -96,7 +96,7 @@ class _Compiler:
 
 @dataclass
 class _EachShape:
-    """A graph with open sizes, compiled for the sizes of each call."""
+    """A graph with dynamic dimensions, compiled for the sizes of each call."""
 
     graph: Graph
     compiler: _Compiler

@@ -370,3 +370,19 @@ def test_map_and_reduce_precision() -> None:
     squares, rounded = run(text, [TAME], "compile")
     np.testing.assert_array_equal(squares, TAME * TAME)
     np.testing.assert_array_equal(rounded, TAME.astype(np.float16).astype(np.float32))
+
+
+def test_dynamic_ops_whose_shapes_are_known() -> None:
+    text = """
+    func.func @main(%x: tensor<2x3xi32>) -> (tensor<3x2xi32>, tensor<4x2x3xi32>, tensor<5xi32>) {
+      %s = stablehlo.constant dense<[3, 2]> : tensor<2xi64>
+      %0 = stablehlo.dynamic_reshape %x, %s : (tensor<2x3xi32>, tensor<2xi64>) -> tensor<3x2xi32>
+      %t = stablehlo.constant dense<[4, 2, 3]> : tensor<3xi64>
+      %1 = stablehlo.dynamic_broadcast_in_dim %x, %t, dims = [1, 2]
+        : (tensor<2x3xi32>, tensor<3xi64>) -> tensor<4x2x3xi32>
+      %u = stablehlo.constant dense<5> : tensor<1xi64>
+      %2 = stablehlo.dynamic_iota %u, dim = 0 : (tensor<1xi64>) -> tensor<5xi32>
+      return %0, %1, %2 : tensor<3x2xi32>, tensor<4x2x3xi32>, tensor<5xi32>
+    }"""
+    x = np.arange(6, dtype=np.int32).reshape(2, 3)
+    check(text, [x])
