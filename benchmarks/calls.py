@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -61,17 +62,27 @@ def checked_call_cost(rounds: int, inner: int) -> None:
     report("one call with checks, 16 elements", ours, Rival("without", theirs), bound=1.1)
 
 
-def call_cost(rounds: int, inner: int) -> None:
-    x, y = np.ones(16, np.float32), np.arange(16, dtype=np.float32)
-    calls = [lambda: axpy(x, y)]
+def call_cost(name: str, function: Any, arguments: Sequence[Any], rounds: int, inner: int) -> None:
+    ours = rl.jit(function)
+    calls = [lambda: ours(*arguments)]
     if find_spec("jax") is not None:
         # Only `make bench` installs it.
         jax: Any = import_module("jax")
-        theirs = jax.jit(lambda a, b: 2.0 * a + b)
-        calls.append(lambda: theirs(x, y).block_until_ready())
-    ours, *others = samples(calls, rounds=rounds, calls=inner)
-    rival = Rival("jax.jit", others[0]) if others else None
-    report("one call, 16 elements", ours, rival, bound=1.0)
+        theirs = jax.jit(function)
+        calls.append(lambda: jax.block_until_ready(theirs(*arguments)))
+    own, *others = samples(calls, rounds=rounds, calls=inner)
+    report(name, own, Rival("jax.jit", others[0]) if others else None, bound=1.0)
+
+
+def call_costs(rounds: int, inner: int) -> None:
+    x, y = np.ones(16, np.float32), np.arange(16, dtype=np.float32)
+    call_cost("one call, 16 elements", lambda a, b: 2.0 * a + b, (x, y), rounds, inner)
+    layers = {"w": [x, y], "b": [x, y]}
+    call_cost("one call with a dictionary of lists", scaled_layers, (layers, y), rounds, inner)
+
+
+def scaled_layers(layers: Any, x: Any) -> Any:
+    return {name: [x * layer for layer in each] for name, each in sorted(layers.items())}
 
 
 def first_result(rounds: int) -> None:
@@ -97,10 +108,10 @@ def started(program: str, folder: str) -> float:
 
 if __name__ == "__main__":
     if os.environ.get("RISE_SCALING_SHARE"):
-        call_cost(3, 10)
+        call_costs(3, 10)
         checked_call_cost(3, 10)
         first_result(1)
     else:
-        call_cost(15, 2000)
+        call_costs(15, 2000)
         checked_call_cost(15, 2000)
         first_result(9)

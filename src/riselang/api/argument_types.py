@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def leaf_kind(leaf: Any, spec: RiseType | None, name: str) -> LeafKind:
             user_location(),
         )
     array = device_view(leaf, name) if is_on_gpu(leaf) else as_array(leaf, name)
-    element = DTYPES.get(array.dtype.name) if array.dtype.isnative else None
+    element = _element(array.dtype)
     if element is None:
         raise UserError(
             f"argument {name}: an array of {array.dtype} cannot be passed; convert it with astype "
@@ -91,6 +92,12 @@ def leaf_kind(leaf: Any, spec: RiseType | None, name: str) -> LeafKind:
             user_location(),
         )
     return LeafKind(spec, array.ndim, element)
+
+
+@cache
+def _element(dtype: np.dtype[Any]) -> RiseType | None:
+    """Return the type of the elements of arrays; None if they cannot be passed."""
+    return DTYPES.get(dtype.name) if dtype.isnative else None
 
 
 def leaf_shape(leaf: Any) -> tuple[int, ...] | None:

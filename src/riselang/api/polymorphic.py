@@ -18,6 +18,7 @@ from riselang.api.kernel import ArgumentTypes, Kernel, argument_types
 from riselang.api.lowered import Lowered
 from riselang.api.signature import Parameter, Signature
 from riselang.api.specs import ArraySpec, is_concrete, leaf_specs
+from riselang.api.structured_calls import CallForm, StructuredCall
 from riselang.api.traced import Traced
 from riselang.dialects.rise.types import RiseType
 from riselang.dsl.captures import Captures
@@ -72,6 +73,9 @@ class PolymorphicFunction(Jitted):
         self.signature = signature
         self._captures = Captures()
         self._instances: dict[_InstanceKey, Jitted] = {}
+        self._forms: dict[CallForm, CallForm] = {}
+        """The forms of calls with structures."""
+        self._latest_form: CallForm | None = None
         update_wrapper(self, function, updated=())
 
     @property
@@ -97,7 +101,10 @@ class PolymorphicFunction(Jitted):
         return self._instance(call).bind_call(call.leaves, {})
 
     def _call_new_shapes(self, arguments: Sequence[Any], key: Any) -> Any:
-        call = self._flatten(self._bind(arguments))
+        values = self._bind(arguments)
+        if (result := self._call_structured(values, None)) is not None:
+            return result
+        call = self._flatten(values)
         if any(isinstance(leaf, Value) for leaf in call.leaves):
             self.check_inlined(list(zip(call.names, call.specs, call.leaves, strict=True)))
             positional, keywords = self.signature.split(call.values)
@@ -110,7 +117,10 @@ class PolymorphicFunction(Jitted):
     def _call_into(self, arguments: tuple[Any, ...], out: Any) -> Any:
         key = argument_types(arguments)
         if self._call_prepared(arguments, out, key) is None:
-            call = self._flatten(self._bind(arguments))
+            values = self._bind(arguments)
+            if self._call_structured(values, out) is not None:
+                return out
+            call = self._flatten(values)
             instance = self._instance(call)
             instance(*call.leaves, out=out)
             self._share_call(key, call, instance)
@@ -122,6 +132,34 @@ class PolymorphicFunction(Jitted):
             prepared = instance.prepared_call(key)
             if prepared is not None:
                 self.remember_call(key, prepared)
+        elif None in key:
+            self._share_structured_call(call, instance)
+
+    def _share_structured_call(self, call: _Arguments, instance: Jitted) -> None:
+        types = argument_types(call.leaves)
+        prepared = instance.prepared_call(types)
+        pairs = zip(call.structures, call.values, strict=True)
+        constants = tuple(value if structure is None else None for structure, value in pairs)
+        form = CallForm(call.structures, constants, tuple(map(type, call.leaves)))
+        if prepared is None or not form.is_supported:
+            return
+        self._clear_if_full(self._forms)
+        self._latest_form = form = self._forms.setdefault(form, form)
+        self._clear_if_full(form.calls)
+        form.calls[types] = prepared
+        self._latest_call = StructuredCall(form, prepared)
+
+    def _call_structured(self, values: Sequence[Any], out: Any) -> Any:
+        """Call with arguments of the form of an earlier call; None if there has been none."""
+        form = self._latest_form
+        leaves = None if form is None else form.leaves(values)
+        if form is None or leaves is None:
+            return None
+        prepared = form.calls.get(argument_types(leaves))
+        if prepared is None:
+            return None
+        self._latest_call = StructuredCall(form, prepared)
+        return prepared.native(leaves, out)
 
     def _call_on_gpu(self, arguments: Sequence[Any], tensors: TensorKey | None) -> Any:
         call = self._flatten(self._bind(arguments))
@@ -153,7 +191,7 @@ class PolymorphicFunction(Jitted):
         kernel = super()._with_backend(backend)
         if kernel is not self and isinstance(kernel, PolymorphicFunction):
             kernel.settings = replace(self.settings, backend=backend)
-            kernel._instances = {}
+            kernel._instances, kernel._forms, kernel._latest_form = {}, {}, None
         return kernel
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> Mapping[str, Nat]:
