@@ -138,6 +138,12 @@ def test_any_tiles_by_columns(tiles: Sizes, form: str, in_parallel: bool) -> Non
     check(form, (13, 31, 17), fuse() >> top_down(tiled))
 
 
+@pytest.mark.parametrize(("form", "depth"), each_once(FORMS, [3, 8, 17]))
+def test_rows_of_any_length_are_transposed_in_registers(form: str, depth: int) -> None:
+    tiled = column_tiles(8, 32, 16, transposed=True)
+    check(form, (19, 40, depth), fuse() >> top_down(tiled))
+
+
 @pytest.mark.parametrize(("form", "rows"), each_once(FORMS, [8, 13, 19]))
 def test_rows_that_are_transposed_in_registers(form: str, rows: int) -> None:
     tiles = (
@@ -316,6 +322,33 @@ def test_rows_that_stay_in_the_first_cache_are_not_packed() -> None:
     assert not choose_tiles(MatmulShape(37, 515, 96, 4), MACHINES["AVX-512"]).packs_rows
     assert choose_tiles(far, MACHINES["AVX-512"]).packs_rows
     assert choose_tiles(near, MACHINES["NEON"]).packs_rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_stored"),
+    [("x", True), ("fst(p)", True), ("snd(snd(p))", True), ("x |> map(map(neg))", False)],
+)
+def test_components_of_variables_are_stored_rows(rows: str, is_stored: bool) -> None:
+    term = parse_term(
+        "fun((p : (64.16.f32 x (f32 x 64.16.f32)), x : 64.16.f32), "
+        f"{rows} |> map(fun(r, x |> map(fun(c, "
+        "zip(r, c) |> reduce(fun((total, q), total + fst(q) * snd(q)), 0.0))))))"
+    )
+    while isinstance(term, Lambda):
+        term = term.body
+    shape = matmul_shape(term)
+    assert shape is not None
+    assert shape.has_stored_rows is is_stored
+
+
+def test_rows_that_fill_a_part_of_a_vector_are_transposed_in_registers() -> None:
+    """Without a shuffle for several of them, each element would be stored alone."""
+    shape = MatmulShape(1000, 64, 64, 4, has_stored_rows=False)
+    tiles = choose_tiles(shape, MACHINES["AVX-512"])
+    assert tiles.is_by_columns
+    assert tiles.packs_rows
+    assert tiles.rows < tiles.lanes
+    assert tiles.is_transposed
 
 
 @pytest.mark.parametrize("size", [1000, 1024])

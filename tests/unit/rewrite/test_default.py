@@ -79,6 +79,19 @@ def test_relaxed_reductions_use_several_accumulators(length: int) -> None:
     np.testing.assert_allclose(kernel(a, x), a.astype(np.float64) @ x, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("length", "vectors"), [(24, 0), (32, 1), (40, 0), (64, 1), (128, 4)])
+def test_relaxed_reductions_of_short_lines_fill_vectors(length: int, vectors: int) -> None:
+    text = f"""fun((x : 30.{length}.f32), x |> map(fun(row,
+      (zip(row, row) |> map(mult) |> reduce(add, 0.0)) * 0.5)))"""
+    with assume_machine(MACHINES["AVX-512"]):
+        found = [each for each in recognized(text, "relaxed") if "reduction" in each]
+    assert len(found) == (vectors > 0)
+    assert all(f": {vectors} vector" in each for each in found)
+    x = np.random.default_rng(0).standard_normal((30, length)).astype(np.float32)
+    kernel = loaded(text, float="relaxed")
+    np.testing.assert_allclose(kernel(x), (x.astype(np.float64) ** 2).sum(1) / 2, rtol=1e-5)
+
+
 WINDOWS = {
     "a stencil": """fun((x : 301.258.f32), x |> map(slide(3, 1)) |> slide(3, 1) |> map(transpose)
       |> map(map(fun(w, (w |> join |> reduce(add, 0.0)) * 0.5))))""",

@@ -54,6 +54,7 @@ from riselang.rewrite.strategies.transposed_copies import (
 )
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
+from riselang.support.counts import format_count
 from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import Term, has_pattern
 from riselang.term.substitution import mentions
@@ -62,8 +63,11 @@ ACCUMULATORS = 4
 """Vectors of independent accumulators: as many as an addition has cycles of latency."""
 MIN_ITERATIONS = 16
 """The minimum number of iterations for which more accumulators pay for the additions at the end."""
-MIN_REDUCTION = 128
-"""The minimum number of elements of a reduction with several accumulators."""
+MIN_REDUCTION = 32
+"""The minimum number of elements of a reduction in vectors, if they fill the vectors."""
+MIN_ACCUMULATED = 128
+"""The minimum number of elements of a reduction with several vectors of accumulators, or with
+elements that do not fill the vectors. The reductions of shorter arrays overlap."""
 LONG_REDUCTION = 1 << 18
 """The minimum number of elements of a reduction that may run in parallel."""
 BLOCKS = 64
@@ -207,16 +211,18 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     ):
         return None
     length, type = length_of(arguments[2].type), arguments[1].type
-    if not is_float(type) or typical_size(length) < MIN_REDUCTION:
+    if not is_float(type):
         return None
-    lanes = this_machine().lanes(bytes_of(type))
-    vectors = _accumulators_for(typical_size(length) // lanes, this_machine())
+    lanes, size = this_machine().lanes(bytes_of(type)), typical_size(length)
+    if size < MIN_REDUCTION or (size < MIN_ACCUMULATED and (lanes == 1 or size % lanes)):
+        return None
+    vectors = _accumulators_for(size, lanes, this_machine())
     description, schedule = (
         f"a reduction of {length} elements",
-        f"{vectors} vectors of {lanes} sums at a time",
+        f"{format_count(vectors, 'vector')} of {lanes} sums at a time",
     )
     if not length.is_constant and not setting.in_loop:
-        long_vectors = _accumulators_for(LONG_REDUCTION // lanes, this_machine())
+        long_vectors = _accumulators_for(LONG_REDUCTION, lanes, this_machine())
         strategy = by_size(
             str(length), LONG_REDUCTION,
             blocked_reduction(BLOCKS, long_vectors, lanes), partial_sums(vectors, lanes),
@@ -231,12 +237,15 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     return description, schedule, partial_sums(vectors, lanes)
 
 
-def _accumulators_for(vectors: int, machine: Machine) -> int:
-    """The number of vector accumulators for a reduction of this many vectors.
+def _accumulators_for(length: int, lanes: int, machine: Machine) -> int:
+    """The number of vector accumulators for a reduction of an array of this length.
 
     Long arrays are read from memory, where more accumulators keep more loads in flight.
     """
-    return machine.registers // 2 if vectors >= MIN_ITERATIONS * machine.registers else ACCUMULATORS
+    if length < MIN_ACCUMULATED:
+        return 1
+    is_long = length // lanes >= MIN_ITERATIONS * machine.registers
+    return machine.registers // 2 if is_long else ACCUMULATORS
 
 
 LOOP_PATTERNS = ("map", "mapSeq", "mapPar", "reduce", "generate")

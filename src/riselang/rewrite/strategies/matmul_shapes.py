@@ -66,8 +66,16 @@ class Product:
         )
         return MatmulShape(
             rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic,
-            has_stored_rows=isinstance(self.rows, Bound),
+            has_stored_rows=_is_variable(self.rows),
         )  # fmt: skip
+
+
+def _is_variable(term: Term) -> bool:
+    """Whether a term is a variable, or a component of one."""
+    head, arguments = spine(term)
+    while isinstance(head, Pattern) and head.spec in PARTS:
+        head, arguments = spine(arguments[0])
+    return isinstance(head, Bound) and not arguments
 
 
 def match_product(term: Term) -> Product | None:

@@ -15,7 +15,7 @@ from riselang.rewrite.core import Setting
 from riselang.rewrite.default import is_large
 from riselang.rewrite.paths import subterms_outside_in
 from riselang.rewrite.side_conditions import RELAXED, may_reorder, neutral_element
-from riselang.rewrite.strategies.default_schedule import GATHERS, MIN_REDUCTION
+from riselang.rewrite.strategies.default_schedule import GATHERS, MIN_ACCUMULATED
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.term_parts import pattern_arguments, split_lambdas
 from riselang.support.errors import SourceLocation
@@ -87,7 +87,7 @@ def _is_bound_to_order(arguments: list[Term], setting: Setting) -> bool:
     type, length = initial_value.type, length_of(xs.type)
     if not isinstance(type, ScalarType) or not is_float(type) or _has_arrays(xs.type):
         return False
-    if not length.is_constant or length.constant < MIN_REDUCTION:
+    if not length.is_constant or length.constant < MIN_ACCUMULATED:
         return False
     if may_reorder(function, setting) or has_pattern(function, *GATHERS):
         return False

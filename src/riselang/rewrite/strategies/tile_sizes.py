@@ -178,7 +178,10 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                     columns_ahead=_products_ahead(tiles.columns, shape),
                 )  # fmt: skip
             elif is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
-                yield replace(tiles, block=0, packs_rows=not _rows_are_near(shape, machine))
+                yield replace(
+                    tiles, block=0, is_transposed=square_lanes(rows, lanes) > 1,
+                    packs_rows=not _rows_are_near(shape, machine),
+                )  # fmt: skip
             if shape.symbolic:
                 pass
             elif is_packed and is_prefetched(machine):
