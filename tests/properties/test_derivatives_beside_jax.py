@@ -11,6 +11,7 @@ import pytest
 import riselang as rl
 from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.dialects.rise.types import f64, uncurry
+from riselang.notation.program import parse_term
 from riselang.support.errors import LimitationError
 from support.derivatives import Derivatives, has_only_floats, random_buffers
 from support.fuzzing import Ran, seeds
@@ -105,3 +106,27 @@ def test_second_derivatives_of_a_scan() -> None:
     gradient = rl.grad(lambda x: (rl.grad(own)(x) ** 2.0).sum())
     expected = twin.jax.grad(lambda x: (twin.jax.grad(other)(x) ** 2.0).sum())
     np.testing.assert_allclose(gradient(x), expected(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize("text", [
+    "fun(x : 5.f64, x |> reduce(max, -inf))",
+    "fun(x : 5.f64, x |> reduce(min, 1.0))",
+    "fun(x : 5.f64, x |> reduce(fun((total, y), max(y * y, total)), 0.0))",
+    "fun(x : 5.f64, x |> scan(max, 0.0))",
+    "fun(x : 5.f64, zip(x, x |> reverse) |> map(max))",
+])  # fmt: skip
+def test_equal_extrema(text: str) -> None:
+    """Finite elements that are equal share a derivative as in JAX."""
+    from support.jax_twin import derivatives
+
+    term = parse_term(text)
+    for values in ([1.0, 2.0, 2.0, -2.0, 2.0], [0.0] * 5, [1.0, 3.0, -1.0, 1.0, 3.0]):
+        own = Derivatives(term, [np.array(values)], 0)
+        forward = own.run_derivative(forward_term(term, own.active), own.tangents)
+        reverse = own.run_derivative(reverse_term(term, own.active), own.cotangents)
+        _, tangents, cotangents = derivatives(
+            term, own.values, own.active, own.tangents, own.cotangents
+        )
+        assert cotangents is not None
+        assert all(map(is_close, forward, tangents))
+        assert all(map(is_close, reverse, cotangents))

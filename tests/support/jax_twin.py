@@ -37,8 +37,10 @@ from riselang.term.nodes import (
     Scalar,
     Term,
     scalar_type,
+    spine,
     subterms,
 )
+from riselang.term.substitution import mentions
 from support.numpy_scalars import DTYPES, Array
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -60,10 +62,21 @@ def _round_away(x: Any) -> Any:
     return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
 
 
+def _maximum_number(maximum: Any) -> Any:
+    """Return a maximum or minimum that ignores NaN, with equal derivatives for equal operands."""
+    return lambda a, b: jnp.where(jnp.isnan(a), b, jnp.where(jnp.isnan(b), a, maximum(a, b)))
+
+
+EXTREMA = {
+    "arith.maximumf": jnp.max, "arith.minimumf": jnp.min,
+    "arith.maxnumf": jnp.nanmax, "arith.minnumf": jnp.nanmin,
+}  # fmt: skip
+"""The reductions of arrays, which divide derivatives equally among all equal elements."""
 OPERATIONS: Mapping[str, Any] = {
     "arith.addf": jnp.add, "arith.subf": jnp.subtract, "arith.mulf": jnp.multiply,
     "arith.divf": jnp.divide, "arith.negf": jnp.negative, "arith.maximumf": jnp.maximum,
-    "arith.minimumf": jnp.minimum, "arith.maxnumf": jnp.fmax, "arith.minnumf": jnp.fmin,
+    "arith.minimumf": jnp.minimum, "arith.maxnumf": _maximum_number(jnp.maximum),
+    "arith.minnumf": _maximum_number(jnp.minimum),
     "arith.addi": jnp.add, "arith.subi": jnp.subtract, "arith.muli": jnp.multiply,
     "arith.andi": jnp.bitwise_and, "arith.ori": jnp.bitwise_or, "arith.xori": jnp.bitwise_xor,
     "arith.maxsi": jnp.maximum, "arith.minsi": jnp.minimum, "arith.floordivsi": jnp.floor_divide,
@@ -249,6 +262,40 @@ def _curried(meaning: Callable[..., Any], sizes: Mapping[str, Any], count: int, 
     return lambda argument: _curried(meaning, sizes, count, *given, argument)
 
 
+REDUCTIONS = ("reduce", "reduceSeq", "reduceSeqUnroll", "reduceRank")
+
+
+def _match_extremum(term: Term) -> tuple[str, Term, Term, Term] | None:
+    """Return the op, the element, the start and the array of `reduce` by
+    `fun((total, x), max(total, f(x)))`."""
+    head, arguments = spine(term)
+    is_reduction = isinstance(head, Pattern) and head.spec.name in REDUCTIONS
+    if not is_reduction or len(arguments) != 3 or not isinstance(arguments[0], Lambda):
+        return None
+    inner = arguments[0].body
+    combination = inner.body if isinstance(inner, Lambda) else None
+    if not isinstance(combination, Scalar) or combination.op not in EXTREMA:
+        return None
+    others = [each for each in combination.operands if not _is_variable(each, 1)]
+    if len(others) != 1 or mentions(others[0], 1):
+        return None
+    return combination.op, others[0], arguments[1], arguments[2]
+
+
+def _is_variable(term: Term, index: int) -> bool:
+    return isinstance(term, Bound) and term.index == index
+
+
+def _reduce_to_extremum(
+    op: str, element: Term, start: Term, array: Term, environment: tuple[Any, ...]
+) -> Any:
+    first, xs = _evaluate(start, environment), _evaluate(array, environment)
+    if not jax.tree.leaves(xs)[0].shape[0]:
+        return first
+    values = jax.vmap(lambda x: _evaluate(element, (*environment, None, x)))(xs)
+    return EXTREMA[op](jnp.append(values, first))
+
+
 def _evaluate(term: Term, environment: tuple[Any, ...]) -> Any:
     match term:
         case Bound():
@@ -256,6 +303,8 @@ def _evaluate(term: Term, environment: tuple[Any, ...]) -> Any:
         case Lambda():
             return lambda value: _evaluate(term.body, (*environment, value))
         case Apply():
+            if (extremum := _match_extremum(term)) is not None:
+                return _reduce_to_extremum(*extremum, environment)
             function = _evaluate(term.function, environment)
             return function(_evaluate(term.argument, environment))
         case Literal():
