@@ -222,18 +222,21 @@ class Accumulation:
         with builder.in_scope(loop.scope):
             body = builder.tuple([*needed, value.node])
         count = len(needed)
+        parts = loop.element_arrays(self.xs.node)
 
         def step(state: Node, element: Node) -> Node:
             total = builder.unpack(state, 1 + count)[-1]
-            return loop.copy(body, {loop.total: total, **loop.element_parts(self.xs.node, element)})
+            values = dict(zip(parts, builder.unpack(element, len(parts)), strict=True))
+            return loop.copy(body, {loop.total: total, **values})
 
         firsts = [
             self.start.node if each is loop.total else builder.zeros(each.type) for each in needed
         ]
         start = builder.tuple([*firsts, self.start.node])
-        types = [start.type, element_of(self.xs.type)]
+        elements = builder.zip_all(list(parts.values()))
+        types = [start.type, element_of(elements.type)]
         function = builder.function(types, ["state", "x"], step)
-        *arrays, totals = builder.unzip_all(builder.scan(function, start, self.xs.node), 1 + count)
+        *arrays, totals = builder.unzip_all(builder.scan(function, start, elements), 1 + count)
         if is_positive and self.source.spec is not REDUCE_PAR:
             # A parallel reduction has an order of its own.
             self._read_result(totals)

@@ -46,8 +46,8 @@ class Loop:
             parts = [self.element(each, name) for each in zipped]
             with self._builder.in_scope(self.scope):
                 return self._builder.pair(*parts)
-        computed = arguments_of(xs, MAP)
-        if computed is not None and is_cheap_expansion(xs, *computed):
+        computed = _expansion(xs)
+        if computed is not None:
             return self._apply(*computed)
         if xs not in self._elements:
             type = element_of(xs.type)
@@ -55,6 +55,18 @@ class Loop:
             self._elements[xs] = variable
             self.arrays[variable] = xs
         return self._elements[xs]
+
+    def element_arrays(self, xs: Node) -> dict[Node, Node]:
+        """Return the variables that the element of an array is computed from, with their arrays."""
+        zipped = arguments_of(xs, ZIP)
+        if zipped is not None:
+            return {
+                name: array for each in zipped for name, array in self.element_arrays(each).items()
+            }
+        computed = _expansion(xs)
+        if computed is not None:
+            return self.element_arrays(computed[1])
+        return {self._elements[xs]: xs}
 
     def _apply(self, function: Node, xs: Node) -> Node:
         """Return the element of a mapped array, computed in the scope of this loop."""
@@ -117,6 +129,13 @@ class Loop:
     def _copy(self, body: Node, values: Mapping[Node, Node]) -> Node:
         """Copy a body to the current scope: each map has a scope of its own."""
         return copy_nodes(body, self.scope, self._builder.scope, values)
+
+
+def _expansion(xs: Node) -> Sequence[Node] | None:
+    """Return the function and the array of a map whose elements are cheaper to compute than to
+    read."""
+    computed = arguments_of(xs, MAP)
+    return computed if computed is not None and is_cheap_expansion(xs, *computed) else None
 
 
 def _name(node: Node) -> str:

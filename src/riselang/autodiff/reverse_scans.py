@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from riselang.autodiff.building import Builder, arguments_of
+from riselang.autodiff.building import Builder
 from riselang.autodiff.copying import copy_nodes
 from riselang.autodiff.costs import frontier, is_expensive, nodes_inside
 from riselang.autodiff.loops import Loop, nodes_in
-from riselang.dialects.rise import pattern_registry as patterns
 from riselang.dialects.rise.types import (
     RiseType,
     element_of,
@@ -79,15 +78,6 @@ class ReverseScan(Loop):
             return [builder.at(position, each) for each in self._states]
         self._store_values(self._results)
         return self._run([])
-
-    def element_parts(self, xs: Node, element: Node) -> dict[Node, Node]:
-        """Return the values of the variables for the elements of an array, given an element."""
-        zipped = arguments_of(xs, patterns.ZIP)
-        if zipped is None:
-            return {self._elements[xs]: element}
-        first, second = self._builder.unpack(element, 2)
-        parts = self.element_parts(zipped[0], first)
-        return {**parts, **self.element_parts(zipped[1], second)}
 
     def copy(self, body: Node, values: Mapping[Node, Node]) -> Node:
         """Copy a node of the body to the current scope."""
