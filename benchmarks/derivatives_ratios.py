@@ -10,6 +10,7 @@ of `derivatives.py` is printed, and that of JAX's: temporaries and results, with
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import os
 import sys
@@ -39,6 +40,8 @@ MEMORY_VARIABLES = {
     "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TOP_PAD_": "0", "RISE_TEMPORARY_POOL": "0",
 }  # fmt: skip
 """With these, freed arrays return to the system, so that the peak is that of one call."""
+PR_SET_THP_DISABLE = 41
+"""The number of this operation of Linux's `prctl`."""
 STEPS = 200
 """The steps of the heat equation whose states are stored, or computed again in parts."""
 
@@ -97,7 +100,7 @@ def measure_memory(name: str, function: Any, arguments: tuple[Any, ...], in_jax:
     own = [peak_bytes(lambda kernel=kernel: kernel(*arguments)) for kernel in kernels]
     sizes = [*own, *(jax_bytes(in_jax, arguments) if in_jax and has("jax") else ())]
     argument_bytes = sum(each.nbytes for each in flatten(arguments))
-    texts = [f"{each / 1e6:.2f}" for each in (argument_bytes, *sizes)]
+    texts = [f"{each / 1e6:.1f}" for each in (argument_bytes, *sizes)]
     print(f"| {name} | {' | '.join(texts)} |", flush=True)
 
 
@@ -124,7 +127,13 @@ def long_heat(rate: Any, plate: Any, measured: Any) -> Any:
     return (error * error).mean()
 
 
+def disable_huge_pages() -> None:
+    """Count the pages of 4 KiB that are written, not pages of 2 MiB."""
+    ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+
+
 def print_memory(names: list[str]) -> None:
+    disable_huge_pages()
     cases = inputs()
     print("| example | arguments | function | gradient | function in JAX | gradient in JAX |")
     print("|---|---|---|---|---|---|")
