@@ -15,8 +15,10 @@ from riselang.autodiff.differentiation import forward_term, reverse_term
 from riselang.autodiff.marks import MARKS
 from riselang.autodiff.scalar_derivatives import CONSTANT_OPS, PARTIALS
 from riselang.dialects.rise.pattern_registry import PATTERNS
+from riselang.dialects.rise.types import uncurry
+from riselang.notation.program import parse_term
 from riselang.term.scalar_ops import OVERLOADS, SCALAR_OPS
-from support.derivatives import Derivatives
+from support.derivatives import Derivatives, random_buffers
 
 m = rl.math
 UNARY = (
@@ -269,3 +271,18 @@ def test_equal_extrema_share_the_derivative_in_both_modes(name: str) -> None:
     assert np.isclose(
         (gradient * derivatives.tangents[0]).sum(), (tangent * derivatives.cotangents[0]).sum()
     )
+
+
+@pytest.mark.parametrize("text", [
+    "z |> map(fun(a, (a, a))) |> reduce(fun((t, v), sin(t) * fst(v) + snd(v)), s)",
+    "z |> map(fun(a, y)) |> reduce(fun((t, v), sin(t) * (v |> reduce(add, t))), s)",
+    "zip(z, z |> map(fun(a, y))) "
+    "|> scan(fun((t, v), sin(t) * fst(v) * (snd(v) |> reduce(add, t))), s)",
+])  # fmt: skip
+def test_steps_over_elements_that_cost_nothing(text: str) -> None:
+    """The scan that stores the accumulators reads the arrays that the elements come from."""
+    term = parse_term(f"fun((z : 4.f64, y : 3.f64, s : f64), {text})")
+    types, _ = uncurry(term.type)
+    source = np.random.default_rng(0)
+    own = Derivatives(term, [each for type in types for each in random_buffers(type, source)], 0)
+    np.testing.assert_allclose(own.check_agreement(), own.difference(), rtol=1e-6)
