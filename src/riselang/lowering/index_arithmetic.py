@@ -33,6 +33,15 @@ ARITHMETIC: dict[type[Operation], Callable[[Interval, Interval], Interval]] = {
 }
 LOOPS = affine.ForOp | affine.ParallelOp
 CONVERSIONS = arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp
+WITH_INTERVALS = frozenset(
+    (arith.ConstantOp, arith.ExtUIOp, arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp,
+     arith.AndIOp, arith.SelectOp, *ARITHMETIC)
+)  # fmt: skip
+"""Ops whose result may have a known interval, besides minima and maxima."""
+INTERPRETED = frozenset(
+    (affine.ForOp, affine.ParallelOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp, scf.IfOp)
+)
+"""The other ops that have intervals, or that known intervals simplify."""
 INDEX_BITS = 64
 COMPARISONS = {2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt", 9: "ge"}
 """The names of the predicates of signed comparisons, and of unsigned ones."""
@@ -51,19 +60,25 @@ def count_in_multiples(function: Operation) -> None:
 def remove_known_results(function: Operation) -> None:
     """Replace minima and maxima that are always one operand, and comparisons that are known."""
     intervals: dict[SSAValue, Interval] = {}
+    conditionals: list[scf.IfOp] = []
     for op in list(walk(function)):
-        if isinstance(op, LOOPS):
+        if type(op) in WITH_INTERVALS:
+            interval = _interval(op, intervals)
+            if interval is not UNBOUNDED:
+                intervals[op.results[0]] = interval
+        elif type(op) not in INTERPRETED:
+            continue
+        elif isinstance(op, LOOPS):
             for counter, bounds in zip(op.body.block.args, loop_ranges(op), strict=False):
                 intervals[counter] = _counter_interval(bounds)
         elif isinstance(op, arith.MinSIOp | arith.MaxSIOp):
             _simplify_choice(op, intervals)
         elif isinstance(op, arith.CmpiOp):
             _simplify_comparison(op, intervals)
-        elif len(op.results) == 1:
-            interval = _interval(op, intervals)
-            if interval is not UNBOUNDED:
-                intervals[op.results[0]] = interval
-    _remove_known_branches(function)
+        elif isinstance(op, scf.IfOp):
+            conditionals.append(op)
+    for op in conditionals:
+        _remove_known_branch(op)
 
 
 def _counter_interval(bounds: Range) -> Interval:
@@ -173,25 +188,24 @@ def _simplify_comparison(op: arith.CmpiOp, intervals: dict[SSAValue, Interval]) 
         op.erase()
 
 
-def _remove_known_branches(function: Operation) -> None:
-    """Replace each conditional whose condition is a constant with the branch that is taken."""
-    for op in [op for op in walk(function) if isinstance(op, scf.IfOp)]:
-        known = constant_value(op.cond)
-        block = op.parent
-        if known is None or block is None:
-            continue
-        region = op.true_region if known else op.false_region
-        if region.blocks:
-            taken = list(region.block.ops)
-            for inner in taken:
-                inner.detach()
-            *inner_ops, end = taken
-            block.insert_ops_before(inner_ops, op)
-            for result, value in zip(op.results, end.operands, strict=True):
-                result.replace_all_uses_with(value)
-            end.erase()
-        op.detach()
-        op.erase()
+def _remove_known_branch(op: scf.IfOp) -> None:
+    """Replace a conditional whose condition is a constant with the branch that is taken."""
+    known = constant_value(op.cond)
+    block = op.parent
+    if known is None or block is None:
+        return
+    region = op.true_region if known else op.false_region
+    if region.blocks:
+        taken = list(region.block.ops)
+        for inner in taken:
+            inner.detach()
+        *inner_ops, end = taken
+        block.insert_ops_before(inner_ops, op)
+        for result, value in zip(op.results, end.operands, strict=True):
+            result.replace_all_uses_with(value)
+        end.erase()
+    op.detach()
+    op.erase()
 
 
 def _shift(interval: Interval, is_shifted: bool) -> Interval:

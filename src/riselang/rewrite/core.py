@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
@@ -54,8 +54,7 @@ class Setting:
         return replace(self, explains=False) if self.explains else self
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One application of a rule."""
 
     rule: Rule
@@ -69,8 +68,7 @@ class Step:
         return Step(self.rule, path + self.path, self.before, self.after) if path else self
 
 
-@dataclass(frozen=True)
-class Success:
+class Success(NamedTuple):
     """The term that a strategy returns, and the steps that lead to it."""
 
     term: Term
@@ -81,8 +79,7 @@ class Success:
         return Success(term, tuple(step.prefix_path(path) for step in self.steps))
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """Why a strategy does not apply; if there are several failures, the closest is reported."""
 
     strategy: Strategy
@@ -98,11 +95,11 @@ class Failure:
     def prefix_paths(self, path: Path) -> Failure:
         """Return the same failure with paths that start at an outer term."""
         steps = tuple(step.prefix_path(path) for step in self.steps)
-        return replace(self, path=path + self.path, steps=steps)
+        return self._replace(path=path + self.path, steps=steps)
 
     def prepend_steps(self, steps: Sequence[Step]) -> Failure:
         """Return the same failure, with these steps before its own."""
-        return replace(self, steps=(*steps, *self.steps)) if steps else self
+        return self._replace(steps=(*steps, *self.steps)) if steps else self
 
 
 Result = Success | Failure

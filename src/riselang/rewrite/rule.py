@@ -173,7 +173,9 @@ class Rule(Strategy):
 
     def _run_without_reason(self, term: Term, setting: Setting) -> Result:
         """Rewrite the term; a failure has no reason."""
-        failures = setting.failures.setdefault(self, {})
+        failures = setting.failures.get(self)
+        if failures is None:
+            failures = setting.failures[self] = {}
         failure = failures.get(term)
         if failure is not None:
             return failure

@@ -86,12 +86,13 @@ class Every(Strategy):
             steps.extend(result.steps)
         if term.depth > levels:
             return Failure(self, ENDLESS_REASON, term, closeness=CONDITION, steps=tuple(steps))
-        for position in range(len(term.children)):
-            inner = self._everywhere(term.children[position], setting, levels - 1)
+        for position, child in enumerate(term.children):
+            inner = self._everywhere(child, setting, levels - 1)
             if isinstance(inner, Failure):
                 return inner.prefix_paths((position,)).prepend_steps(steps)
-            term = with_child(term, position, inner.term)
-            steps.extend(step.prefix_path((position,)) for step in inner.steps)
+            if inner.term is not child:
+                term = with_child(term, position, inner.term)
+                steps.extend(step.prefix_path((position,)) for step in inner.steps)
         return Success(term, tuple(steps))
 
     def __str__(self) -> str:
@@ -141,9 +142,10 @@ class _Normalizer:
                 self._check_limits(term, levels)
                 continue
             previous_term = term
-            for position in range(len(term.children)):
-                child = self.normalize_term(term.children[position], (trail, position), levels - 1)
-                term = with_child(term, position, child)
+            for position, child in enumerate(term.children):
+                if child not in self.normal_forms:
+                    normal = self.normalize_term(child, (trail, position), levels - 1)
+                    term = with_child(term, position, normal)
             if term == previous_term:
                 self.normal_forms.add(term)
         return term

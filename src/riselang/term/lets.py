@@ -14,6 +14,7 @@ from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
 from riselang.support.errors import LimitationError
+from riselang.support.lazy import cached_property
 from riselang.term import build
 from riselang.term.deep_recursion import recursive
 from riselang.term.finish import finish
@@ -59,7 +60,7 @@ def _bind_where_needed(term: Term, results: int) -> Term:
         location = body.location
         variables.append(build.Variable(body.parameter, body.name, scope=scope, location=location))
         body = body.body
-    nodes = _NodeBuilder(term_names(term))
+    nodes = _NodeBuilder(term)
     *other_results, result = nodes.results(body, tuple(variables), results, scope)
     for other in reversed(other_results):
         result = nodes.make_pair(other, result, scope)
@@ -95,9 +96,15 @@ def _selected_part(function: build.Node, arguments: Sequence[build.Node]) -> bui
 class _NodeBuilder:
     """Turns terms into nodes; a let does not become a node, but labels the node of its value."""
 
-    def __init__(self, used_names: set[str]):
-        self._used_names = used_names
-        """The names of sizes and data types that are in use."""
+    def __init__(self, program: Term):
+        self._program = program
+        self._new_names: set[str] = set()
+        """The names of sizes and data types that were introduced."""
+
+    @cached_property
+    def _program_names(self) -> set[str]:
+        """The names of sizes and data types of the program, which few programs need."""
+        return term_names(self._program)
 
     def node(self, term: Term, environment: Environment, scope: build.Scope) -> build.Node:
         match term:
@@ -156,8 +163,8 @@ class _NodeBuilder:
     def dependent(
         self, term: DepLambda, environment: Environment, scope: build.Scope
     ) -> build.Node:
-        name, body = open_term_binder(term, self._used_names)
-        self._used_names = {*self._used_names, name}
+        name, body = open_term_binder(term, self._program_names | self._new_names)
+        self._new_names.add(name)
         inner = build.Scope(scope)
         result = self.node(body, environment, inner)
         return build.DependentFunction(

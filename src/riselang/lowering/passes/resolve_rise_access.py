@@ -76,7 +76,7 @@ def _erase_rise_ops(function: Operation) -> None:
                 stack.extend(block for region in op.regions for block in region.blocks)
     # Inner blocks were found later, and in each block uses come after definitions.
     for op in reversed(rise_ops):
-        if any(result.uses for result in op.results):
+        if any(result.first_use is not None for result in op.results):
             if isinstance(op, arith.ConstantOp):
                 continue
             raise InternalError(f"{op.name} is still used after access resolution")

@@ -45,20 +45,22 @@ _LITERAL = re.compile(
     r"|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?)"
     r")(?![\w.])"
 )
+_LITERAL_PART = re.compile(r"[.+f-](?:(?<=\.)\d|(?<=[+-])[iqsn]|(?<=f)0x)")
+"""A part of each literal. `re` quickly skips text without the first character of a pattern, but not
+before a lookbehind or a `^`; so the patterns for large texts begin with characters."""
 _DECLARATION = re.compile(
-    r"^declare (?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)$", re.MULTILINE
+    r"declare (?<![^\n]declare )(?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)"
 )
 
 
 _DEFINITION = re.compile(
-    r"^(?P<start>define [^@\n]*@(?P<name>[\w.$]+)\()(?P<parameters>[^()\n]*)\)", re.MULTILINE
+    r"define (?<![^\n]define )(?P<start>[^@\n]*@(?P<name>[\w.$]+)\()(?P<parameters>[^()\n]*)\)"
 )
 _DEFINITION_END = re.compile(r"^(?P<start>define .*?)(?P<debug> !dbg .*)? \{$", re.MULTILINE)
 _HELPER = re.compile(
-    r"^define (?!internal )"
+    r"define (?<![^\n]define )(?!internal )"
     r"(?P<rest>.*@rise_(?:index_error|part_[\w.$]+|lanes_\w+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
-    r"(?P<debug>.*) \{$",
-    re.MULTILINE,
+    r"(?P<debug>.*) \{(?![^\n])"
 )
 """Helper functions of the lowering, which must not be inlined; MLIR has no attribute for that.
 
@@ -83,10 +85,25 @@ FLOAT_FREE_PREFIXES = (";", "!", "source_filename", "target ", "attributes ")
 
 def convert_for_llvmlite(ir: str) -> str:
     """Return the module in the older LLVM's syntax, with library functions as nobuiltin."""
-    text = _mark_nobuiltin(_LITERAL.sub(_spell_exactly, ir))
+    text = _mark_nobuiltin(_spell_literals(ir))
     text = _store_bits_as_bytes(_load_bits_as_bytes(text))
-    text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
+    if " = load half," in text or " = load bfloat," in text:
+        text = "\ndefine ".join(map(_copy_as_integers, text.split("\ndefine ")))
     return _HELPER.sub(_mark_helper, text)
+
+
+def _spell_literals(ir: str) -> str:
+    """Spell the float constants exactly, in the lines that may contain some."""
+    parts: list[str] = []
+    end = 0
+    for match in _LITERAL_PART.finditer(ir):
+        if match.start() >= end:
+            line_start = ir.rfind("\n", 0, match.start()) + 1
+            line_end = ir.find("\n", match.start())
+            line_end = len(ir) if line_end < 0 else line_end
+            parts += [ir[end:line_start], _LITERAL.sub(_spell_exactly, ir[line_start:line_end])]
+            end = line_end
+    return "".join([*parts, ir[end:]])
 
 
 def _mark_helper(definition: re.Match[str]) -> str:
@@ -98,6 +115,8 @@ def _mark_helper(definition: re.Match[str]) -> str:
 
 def _load_bits_as_bytes(ir: str) -> str:
     """Load each i1 as a byte that is true unless it is 0."""
+    if " = load i1, " not in ir:
+        return ir
     return _BIT.sub(
         r"\g<indent>%byte.\g<name> = load i8, \g<rest>\n"
         r"\g<indent>%\g<name> = icmp ne i8 %byte.\g<name>, 0",
@@ -107,6 +126,8 @@ def _load_bits_as_bytes(ir: str) -> str:
 
 def _store_bits_as_bytes(ir: str) -> str:
     """Store each i1 as a byte that is 0 or 1."""
+    if "store i1 " not in ir:
+        return ir
     numbers = count()
 
     def convert(match: re.Match[str]) -> str:
@@ -142,7 +163,7 @@ def mark_noalias_pointers(ir: str, pointers: Mapping[str, Sequence[int]]) -> str
         parameters = match["parameters"].split(", ")
         for position in pointers.get(match["name"], ()):
             parameters[position] = parameters[position].replace("ptr ", "ptr noalias ", 1)
-        return f"{match['start']}{', '.join(parameters)})"
+        return f"define {match['start']}{', '.join(parameters)})"
 
     return _DEFINITION.sub(mark, ir)
 
@@ -157,10 +178,8 @@ def make_internal(ir: str, names: Collection[str]) -> str:
     """Make functions internal: a kernel may have the name of a C function, such as main."""
 
     def hide(match: re.Match[str]) -> str:
-        start = match["start"]
-        if match["name"] in names:
-            start = start.replace("define ", "define internal ", 1)
-        return f"{start}{match['parameters']})"
+        linkage = "internal " if match["name"] in names else ""
+        return f"define {linkage}{match['start']}{match['parameters']})"
 
     return _DEFINITION.sub(hide, ir)
 

@@ -121,6 +121,8 @@ def name_stored(term: Term) -> Bindings:
     """f(a |> toMem(heap)) ~> let y = a |> toMem(heap); f(y)
 
     Binds a stored intermediate value to a name, the innermost value first."""
+    if not has_pattern(term, TO_MEM.name):
+        raise NoMatch("its computation stores no value")
     if isinstance(term.type, FunType | DepFunType):
         raise NoMatch("expected data")
     stored_term, value = _find_stored(term)
