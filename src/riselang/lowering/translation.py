@@ -36,6 +36,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.lowering.binding import (
     COPIES,
+    SELECTIONS,
     is_in_buffer,
     is_index_arithmetic,
     repeats_elements,
@@ -349,6 +350,9 @@ class Translation:
             return self.force(lazy)
         if is_index_arithmetic(lazy.term):
             return self.force(lazy)
+        if isinstance(head, Pattern) and head.spec.name in SELECTIONS:
+            # What is selected may be in memory, wherever it is.
+            return self.store_value(self.read_data(lazy))
         return self.materialize(lazy.term.type, lambda target: self.store(lazy, target))
 
     def named_function(self, function: Lambda) -> Callee | None:

@@ -113,6 +113,16 @@ PROGRAMS: Mapping[str, str] = {
     "the start of a partially applied reduction, which is copied": """
         fun((x : 13.2.i32, y : 40.i32, z : i32) =>
           x |> map(reduce(add, snd((y, z) |> toMem(heap)))))""",
+    "a pair of a variable and a loop, generated at one index": """
+        fun((x : 16.f32, y : 5.f32, k : i32) =>
+          generate(fun((i : idx[3]) =>
+            (x, y |> mapPar(fun(a => a * cast[f32](cast[i32](fromIdx(i))))))))
+          |> at(k |> clampIdx(3)) |> toMem(register))""",
+    "an element of one of two arrays, one of which is stored": """
+        fun((x : 0.8.f32, y : 8.f32, k : i32) =>
+          let row = x |> concat(generate(fun((i : idx[1]) => y |> mapPar(fun(a => a * 2.0)))))
+            |> at(k |> clampIdx(1));
+          (row, row |> map(fun(a => a + 1.0))))""",
     "tiles of products without instructions": """
         fun((a : 2.3.4.f64, b : 4.10.f64) =>
           mma(2, 2, fun(s => fun(p => s + fst(p) * snd(p))), 0.0, a, b))""",

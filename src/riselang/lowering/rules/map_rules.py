@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     TupleType,
     VectorType,
     contains_array,
+    idx,
     leaves,
     uncurry,
 )
@@ -151,9 +152,12 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
     def element_reader(self, lazy: Lazy) -> Callable[[SSAValue], SSAValue]:
         """Return a function that reads the elements of an array, in order.
 
-        The function of a map is applied directly to each element, without a view of the map.
+        The function of a map is applied directly to each element, without a view of the map, and
+        that of a generate to each index.
         """
         head, arguments = spine(lazy.term) if isinstance(lazy, Delayed) else (None, [])
+        if isinstance(lazy, Delayed) and isinstance(head, Pattern) and head.spec is GENERATE:
+            return self.generated_element_reader(head, Delayed(arguments[0], lazy.environment))
         if isinstance(lazy, Delayed) and isinstance(head, Pattern) and len(arguments) == 2:
             delayed_arguments = [Delayed(argument, lazy.environment) for argument in arguments]
             if head.spec is MAP:
@@ -176,6 +180,19 @@ class MapRules(WindowRules, LayoutRules, StoredArrays):
             value = elements(index)
             with self.emitter.located_at(pattern):
                 return self.read_application(function, [value])
+
+        return element
+
+    def generated_element_reader(
+        self, pattern: Pattern, argument: Lazy
+    ) -> Callable[[SSAValue], SSAValue]:
+        function, index_type = self.force(argument), idx(size_argument(pattern, "n"))
+
+        def element(index: SSAValue) -> SSAValue:
+            with self.emitter.located_at(pattern):
+                return self.read_application(
+                    function, [self.add(codegen.CastOp([index], index_type))]
+                )
 
         return element
 
