@@ -272,13 +272,15 @@ def _products_ahead(size: int, shape: MatmulShape) -> int:
 def _tiles_per_large_block(
     tiles: Tiles, depth: int, shape: MatmulShape, machine: Machine, *, packs_rows: bool
 ) -> int:
-    """The number of tiles in a block that is as large as the L2 cache, or half of it if rows are
-    not packed, and balances the threads; one if all columns stay in the L2 cache and the result is
-    large, so that its rows are written in order."""
+    """The number of tiles in a block that fills most of the L2 cache, or half of it if rows are not
+    packed, and balances the threads; one if all columns stay in the L2 cache and the result is
+    large, so that its rows are written in order. The columns of a tile and the results share the
+    cache with the block."""
     if columns_are_near(shape, machine) and result_is_far(shape, machine):
         return 1
     count, line_bytes = ceil_div(shape.rows, tiles.rows), depth * shape.bytes
-    limit = machine.cache_bytes(2) // (1 if packs_rows else 2) // (line_bytes * tiles.rows)
+    block_bytes = machine.cache_bytes(2) * 3 // 4 if packs_rows else machine.cache_bytes(2) // 2
+    limit = block_bytes // (line_bytes * tiles.rows)
     has_few_columns = tiles.columns * line_bytes <= machine.cache_bytes(2) // FEW_COLUMNS_OF_CACHE
     limit = max(2 if has_few_columns or not packs_rows else MIN_LARGE_BLOCK, limit)
     limit = min(limit, ceil_div(count, machine.cores) if shape.is_parallel else count)
