@@ -103,7 +103,7 @@ def _scalar(term: Scalar, operands: Sequence[Any]) -> Any:
         if name in RELATIONS and is_signed:
             return RELATIONS[name](*operands)
     if term.op in CONVERSIONS:
-        return operands[0].astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
+        return operands[0].astype(DTYPES[SCALAR_NAMES[term.attribute.scalar_type]])
     is_boolean = operands[0].dtype == jnp.bool_ and term.op in ("arith.subi", "math.absi")
     if term.op not in OPERATIONS or is_boolean:
         raise NotInJax(term.op)

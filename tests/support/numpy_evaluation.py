@@ -73,8 +73,10 @@ def _evaluate(term: Term, environment: tuple[Value, ...], batch: Batch) -> Value
             assert isinstance(function, Function)
             return lift(function.call(_evaluate(term.argument, environment, batch), batch), batch)
         case Literal():
-            name = SCALAR_NAMES[scalar_type(term)]
-            return Data(len(batch), np.full(batch, _number(term.number, name), DTYPES[name]))
+            name, shape = SCALAR_NAMES[term.attribute.scalar_type], term.attribute.shape
+            numbers = [_number(number, name) for number in term.attribute.numbers]
+            value = np.array(numbers, DTYPES[name]).reshape(shape)
+            return Data(len(batch), np.broadcast_to(value, (*batch, *shape)).copy())
         case Scalar():
             operands = [plain(_evaluate(x, environment, batch)) for x in term.operands]
             sources = [SCALAR_NAMES[scalar_type(x)] for x in term.operands]

@@ -73,7 +73,7 @@ def _say(term: Term, environment: Environment) -> Any:
         case Literal():
             # A number takes its type from its use; where nothing uses it, only this says which.
             scope = current_trace().scope
-            return Value(build.Constant(term.type, term.number, scope=scope))
+            return Value(build.literal_node(term.attribute, scope, None))
         case Scalar():
             return _scalar(term, [_say(operand, environment) for operand in term.operands])
         case _:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from riselang.dialects.rise.attributes import literal
+from riselang.dialects.rise.attributes import Numbers, literal
 from riselang.dialects.rise.lane_types import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.types import (
     SCALAR_NAMES,
+    ArrayType,
     RiseType,
     ScalarType,
     f16,
     i1,
+    innermost,
     is_float,
     is_unsigned,
 )
@@ -57,6 +59,16 @@ class RandomScalars:
 
     def literal(self, type: ScalarType) -> Term:
         return Literal(literal(self.number(type), type))
+
+    def array_literal(self, type: ArrayType) -> Term:
+        """An array of numbers."""
+        return Literal(literal(self._numbers(type), innermost(type)))
+
+    def _numbers(self, type: RiseType) -> Numbers:
+        if isinstance(type, ArrayType):
+            return tuple(self._numbers(type.element) for _ in range(type.length.constant))
+        assert isinstance(type, ScalarType)
+        return self.number(type)
 
     def number(self, type: ScalarType) -> int | float:
         if is_float(type):

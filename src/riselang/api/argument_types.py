@@ -19,11 +19,11 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     i1,
+    innermost,
     variable,
 )
 from riselang.dsl.captures import (
     as_regular_array,
-    innermost,
     is_number_list,
     nest,
     number_class,

@@ -13,8 +13,7 @@ from riselang.api.function_transformation import FunctionTransformation
 from riselang.autodiff.building import Builder
 from riselang.autodiff.evaluation import float_leaves
 from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, STOP_GRADIENT
-from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable
-from riselang.dsl.captures import innermost
+from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable, innermost
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, is_tracing, make_pair
 from riselang.dsl.user_locations import function_location, user_location

@@ -16,9 +16,9 @@ from riselang.dialects.rise.types import (
     ScalarType,
     TypeVariable,
     fun,
+    innermost,
     is_float,
 )
-from riselang.dsl.captures import innermost
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, guard_with_checks, make_pair, type_text, value_text
 from riselang.dsl.user_locations import function_location, user_location

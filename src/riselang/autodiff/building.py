@@ -74,7 +74,7 @@ def number_of(node: Node) -> float | None:
     """Return the value of a literal that is not complex; None for other nodes."""
     if not isinstance(node, build.Constant):
         return None
-    value = node.number.number if isinstance(node.number, LiteralAttr) else node.number
+    value = node.number.scalar if isinstance(node.number, LiteralAttr) else node.number
     return None if isinstance(value, complex) else float(value)
 
 

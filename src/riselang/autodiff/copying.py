@@ -97,6 +97,9 @@ class _Copy:
                 )
             case build.Constant():
                 return build.Constant(node.type, node.number, scope=scope, location=location)
+            case build.ArrayConstant():
+                elements = [each for each in children if isinstance(each, build.Constant)]
+                return build.ArrayConstant(node.type, elements, scope=scope, location=location)
             case build.Function():
                 return self._copy_function(node, children[0])
             case _:

@@ -206,9 +206,7 @@ class Record:
             case Lambda() | Pattern() | DepLambda():
                 return Closure(term, environment)
             case Literal():
-                node = build.Constant(term.attribute.type, term.attribute)
-                node.scope = self.builder.scope
-                return Entry(node)
+                return Entry(build.literal_node(term.attribute, self.builder.scope, None))
             case DepApply():
                 function = self.evaluate(term.function, environment)
                 assert isinstance(function, Closure)

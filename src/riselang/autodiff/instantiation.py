@@ -153,10 +153,7 @@ class _Instantiation:
                 nodes = self._operands(term.operands, environment)
                 return builder.operation(term.op, nodes, term.type, term.predicate)
             case Literal():
-                attribute = term.attribute
-                return build.Constant(
-                    attribute.type, attribute, scope=builder.scope, location=builder.location
-                )
+                return build.literal_node(term.attribute, builder.scope, builder.location)
             case DepApply():
                 function = self._evaluate(term.function, environment)
                 assert isinstance(function, _Function)

@@ -32,7 +32,11 @@ class DynamicMemory:
 def dynamic_memory(kernels: gpu.ModuleOp) -> DynamicMemory:
     """Return the kernels that need more shared memory than they may declare."""
     buffers: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    globals = [op for op in kernels.body.block.ops if isinstance(op, memref.GlobalOp)]
+    globals = [
+        op
+        for op in kernels.body.block.ops
+        if isinstance(op, memref.GlobalOp) and op.constant is None
+    ]
     for op in sorted(globals, key=_alignment, reverse=True):
         assert isinstance(op.type, MemRefType)
         size = -(-memref_bytes(op.type) // SHARED_ALIGNMENT) * SHARED_ALIGNMENT

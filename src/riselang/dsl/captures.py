@@ -1,4 +1,8 @@
-"""Arrays that a traced function reads without being passed: constants of its program."""
+"""Arrays that a traced function reads without being passed: constants of its program.
+
+Small ones are literals in the term. Larger ones are parameters, after those of the function, which
+each call passes.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from riselang.dialects.rise.attributes import MAX_LITERAL_ELEMENTS, Number
 from riselang.dialects.rise.numpy_types import DTYPES
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
-    ArrayType,
     RiseType,
     ScalarType,
     array,
     i1,
+    innermost,
     is_float,
 )
 from riselang.dsl.number_types import Numbers, resolve_numbers
@@ -48,17 +53,17 @@ class Captures:
 
 
 class CapturedArrays:
-    """The arrays that one trace captures; each is a parameter of the program, after its own."""
+    """The arrays that one trace captures: literals if they are small, and else parameters."""
 
     def __init__(self, captures: Captures, inference: Inference, scope: build.Scope):
         self._captures = captures
         self._inference = inference
         self._scope = scope
-        self._entries: dict[int, tuple[build.Variable, Any]] = {}
-        """By identity: the parameter, and the array or the list."""
+        self._entries: dict[int, tuple[build.Node, Any]] = {}
+        """By identity: the literal or the parameter, and the array or the list."""
 
-    def parameter(self, value: Any) -> build.Variable:
-        """Return the parameter for an array, or for a list of numbers."""
+    def node(self, value: Any) -> build.Node:
+        """Return the literal or the parameter for an array, or for a list of numbers."""
         if id(value) not in self._entries:
             array = as_regular_array(value, "a captured list")
             is_weak = value is not array and array.dtype != bool
@@ -67,38 +72,69 @@ class CapturedArrays:
                 if is_weak
                 else array_type(array, "a captured array")
             )
-            name = f"captured{len(self._entries)}"
-            variable = build.Variable(type, name, scope=self._scope, location=user_location())
-            self._entries[id(value)] = variable, value
+            node = self._literal(value, array, type) or self._parameter(type)
+            self._entries[id(value)] = node, value
         return self._entries[id(value)][0]
+
+    def _parameter(self, type: RiseType) -> build.Variable:
+        name = f"captured{len(self._parameters())}"
+        return build.Variable(type, name, scope=self._scope, location=user_location())
+
+    def _literal(self, value: Any, array: Array, type: RiseType) -> build.ArrayConstant | None:
+        """Return a small array as a literal; None for others."""
+        if not 0 < array.size <= MAX_LITERAL_ELEMENTS:
+            return None
+        if value is array:
+            array = self._captures.copy_of(array)
+        scalar, scope, location = innermost(type), self._scope, user_location()
+        elements = [
+            build.Constant(scalar, _python_number(each), scope=scope, location=location)
+            for each in array.reshape(-1)
+        ]
+        return build.ArrayConstant(type, elements, scope=scope, location=location)
+
+    def _parameters(self) -> list[tuple[build.Variable, Any]]:
+        return [
+            (node, value)
+            for node, value in self._entries.values()
+            if isinstance(node, build.Variable)
+        ]
 
     def finish(self) -> tuple[list[build.Variable], tuple[Array, ...]]:
         """Return the parameters and the arrays; numbers in lists have the inferred types."""
         resolve_numbers(self._inference, self.numbers())
-        entries = list(self._entries.values())
-        return [variable for variable, _ in entries], tuple(self._array(*each) for each in entries)
+        arrays = {node: self._array(node, value) for node, value in self._entries.values()}
+        variables = [variable for variable, _ in self._parameters()]
+        return variables, tuple(arrays[variable] for variable in variables)
 
     def numbers(self) -> Numbers:
         """Return the types and the classes of the numbers in lists."""
         return [
-            (innermost(variable.type), number_class(np.asarray(value)))
-            for variable, value in self._entries.values()
+            (innermost(node.type), number_class(np.asarray(value)))
+            for node, value in self._entries.values()
             if isinstance(value, list)
         ]
 
-    def _array(self, variable: build.Variable, value: Any) -> Array:
+    def _array(self, node: build.Node, value: Any) -> Array:
         if isinstance(value, np.ndarray):
             return view_if_complex(self._captures.copy_of(value))
         array = np.asarray(value)
-        element = self._inference.resolve(innermost(variable.type))
+        element = self._inference.resolve(innermost(node.type))
         converted = exact_array(array, element)
         if converted is None:
             raise UserError(
                 f"a list of numbers is used as an array of {format_type(element)}, but found "
                 f"{value!r}",
-                variable.location,
+                node.location,
             )
         return view_if_complex(converted)
+
+
+def _python_number(number: Any) -> Number | complex:
+    """Return an element of a NumPy array as a Python number."""
+    if number.dtype.kind in "biu":
+        return int(number)
+    return complex(number) if number.dtype.kind == "c" else float(number)
 
 
 def number_class(array: Array) -> type:
@@ -125,13 +161,6 @@ def dtype_by_name(name: str) -> np.dtype[Any]:
 
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(name)
-
-
-def innermost(type: RiseType) -> RiseType:
-    """Return the element type of the innermost of nested arrays."""
-    while isinstance(type, ArrayType):
-        type = type.element
-    return type
 
 
 def nest(shape: Sequence[int | Nat], element: RiseType) -> RiseType:

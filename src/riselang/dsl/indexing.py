@@ -25,7 +25,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.dsl import patterns
 from riselang.dsl.arrays.broadcasting import map_elements
-from riselang.dsl.arrays.layout import add_axis, stack
+from riselang.dsl.arrays.layout import add_axis
 from riselang.dsl.arrays.masks import expand_constant_masks, is_mask, refuse_mask
 from riselang.dsl.arrays.shapes import (
     dimensions,
@@ -46,8 +46,6 @@ from riselang.nat import Nat
 
 MAX_ELEMENTS = 1000
 """The length of the longest array that Python's loops iterate over."""
-MAX_LITERALS = 32
-"""The number of positions in a list that become literals; those in a longer list are captured."""
 
 
 def subscript(value: Value, key: Any) -> Value:
@@ -117,18 +115,14 @@ def _axis_count(key: Any) -> int:
 
 
 def _as_key(key: Any) -> Any:
-    """Return a list or NumPy array of integers as literals, or as a captured array if long."""
+    """Return a list or NumPy array of integers as a captured array."""
     try:
         numbers = np.asarray(key) if isinstance(key, list | np.ndarray) else None
     except ValueError:
         refuse(f"the lists in {value_text(key)} have different lengths, but must have the same")
     if numbers is None or numbers.ndim == 0 or numbers.dtype.kind not in "iu" or not numbers.size:
         return key
-    if numbers.size > MAX_LITERALS:
-        return Value(as_node(numbers.astype(np.int64)))
-    if numbers.ndim == 1:
-        return stack([literal_of(int(number), i64) for number in numbers])
-    return stack([_as_key(row) for row in numbers])
+    return Value(as_node(numbers.astype(np.int64)))
 
 
 def select_part(x: Value, keys: Sequence[Any]) -> Value:

@@ -211,7 +211,7 @@ def as_node(value: Any, expected: RiseType | None = None) -> build.Node:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if is_array_like(value):
-        return trace.captured.parameter(value)
+        return trace.captured.node(value)
     if isinstance(value, bool | np.bool_):
         return build.Constant(i1, int(value), scope=trace.scope, location=user_location())
     if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from riselang.dialects.rise.attributes import Numbers
 from riselang.dialects.rise.types import (
     ArrayType,
     IdxType,
@@ -75,7 +76,7 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
         case DepApply():
             return evaluate_term(term.function, environment)(term.argument)
         case Literal():
-            return scalar_semantics.make_constant(term.number, scalar_type(term))
+            return _constant(term.number, term.attribute.scalar_type)
         case Pattern():
             return _curry(_meaning(term), term, term.spec.arity, ())
         case Scalar():
@@ -94,6 +95,13 @@ def evaluate_term(term: Term, environment: Environment) -> Any:
             raise LimitationError(f"the free variable {name} has no value", term.location)
         case _:
             raise TypeError(f"{term!r} is not a term")
+
+
+def _constant(number: Numbers, type: ScalarType) -> Any:
+    """The value of a literal: a scalar, or the list of the elements of an array."""
+    if isinstance(number, tuple):
+        return [_constant(each, type) for each in number]
+    return scalar_semantics.make_constant(number, type)
 
 
 def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:

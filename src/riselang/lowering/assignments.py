@@ -76,7 +76,7 @@ def is_whole_buffer(buffer: SSAValue) -> bool:
     if isinstance(owner, Block):
         is_own = isinstance(owner.parent_op(), FuncOp)
     else:
-        is_own = isinstance(owner, memref.AllocOp | memref.AllocaOp)
+        is_own = isinstance(owner, memref.AllocOp | memref.AllocaOp | memref.GetGlobalOp)
     return is_own and isinstance(type, MemRefType) and isinstance(type.layout, NoneAttr)
 
 

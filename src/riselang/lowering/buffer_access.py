@@ -40,6 +40,7 @@ from riselang.dialects.rise.types import (
     leaves,
 )
 from riselang.dialects.rise.view_routes import Path, Side
+from riselang.lowering.constant_buffers import constant_element
 from riselang.lowering.flat_loads import flat_index
 from riselang.lowering.index_expressions import (
     IndexEmitter,
@@ -167,6 +168,8 @@ class Memory:
 
     def load(self, op: codegen.CastOp, path: Path, builder: Builder) -> SSAValue:
         buffer, indices = self.address(op, path)
+        if (known := constant_element(buffer, indices)) is not None:
+            return builder.insert(known).result
         if self.is_affine(indices):
             return self.affine_load(buffer, indices, builder)
         values = self.emit_indices(indices, builder)

@@ -1,4 +1,4 @@
-"""Lowers named functions of a program to functions of the module.
+"""Lowers named functions of a program to functions of the module, and arrays to its constants.
 
 The function in `let f = fun((x, y), ...); ... f(a, b) ... f(c, d)` is lowered once, to a private
 function that takes buffers for its result, then its parameters: a buffer for each array, and a
@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.rise import codegen
+from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.lane_types import Lanes, unwrap_type
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -36,7 +44,9 @@ from riselang.term.nodes import Lambda
 
 Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]
 """Lowers a closed function, given its inputs, its target and its insertion point."""
-FUNCTION_PREFIX = "rise_function"
+FUNCTION_PREFIX, CONSTANT_PREFIX = "rise_function", "rise_constant"
+CONSTANT_ALIGNMENT = 64
+"""The alignment of arrays of constants in bytes: that of the widest vectors."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ def _has_constant_sizes(type: RiseType) -> bool:
 
 
 class Callees:
-    """The functions that have been added to a module."""
+    """The functions and the arrays of constants that have been added to a module."""
 
     def __init__(self, module: ModuleOp, source_locations: CheckLocations, fill: Fill):
         self.checks: list[Checks] = []
@@ -72,15 +82,33 @@ class Callees:
         self._source_locations = source_locations
         self._fill = fill
         self._names: dict[Lambda, str] = {}
+        self._constants: dict[LiteralAttr, str] = {}
         self._functions: list[tuple[func.FuncOp, int]] = []
         self._library_functions: set[str] = set()
 
     def function_name(self, callee: Callee) -> str:
         """Return the name of the function, which is added to the module on first use."""
         if callee.function not in self._names:
-            self._names[callee.function] = self._new_name()
+            self._names[callee.function] = self._new_name(FUNCTION_PREFIX)
             self._add_function(callee, self._names[callee.function])
         return self._names[callee.function]
+
+    def constant(self, attribute: LiteralAttr) -> memref.GetGlobalOp:
+        """Return an op whose result is the buffer of an array of constants."""
+        type = attribute.dense_attribute.type
+        name = self._constants.get(attribute)
+        buffer = MemRefType(type.get_element_type(), type.get_shape())
+        if name is None:
+            name = self._constants[attribute] = self._new_name(CONSTANT_PREFIX)
+            symbol, visibility, mark = StringAttr(name), StringAttr("private"), UnitAttr()
+            values = attribute.dense_attribute
+            constant = memref.GlobalOp.get(
+                symbol, buffer, values, visibility, mark, alignment=CONSTANT_ALIGNMENT
+            )
+            block = self._module.body.block
+            assert block.first_op is not None
+            block.insert_op_before(constant, block.first_op)
+        return memref.GetGlobalOp(SymbolRefAttr(name), buffer)
 
     def add_library_function(self, name: str, build: Callable[[], func.FuncOp]) -> None:
         """Add a function that does not come from a program to the module, on first use."""
@@ -93,11 +121,11 @@ class Callees:
         for function, outputs in self._functions:
             mark_noalias(function, range(outputs))
 
-    def _new_name(self) -> str:
-        used_names = {op.sym_name.data for op in self._module.ops if isinstance(op, func.FuncOp)}
-        used_names.update(self._names.values())
-        number = len(self._names)
-        while (name := f"{FUNCTION_PREFIX}_{number}") in used_names:
+    def _new_name(self, prefix: str) -> str:
+        symbols = (op for op in self._module.ops if isinstance(op, func.FuncOp | memref.GlobalOp))
+        used_names = {op.sym_name.data for op in symbols} | set(self._names.values())
+        number = len(self._constants if prefix == CONSTANT_PREFIX else self._names)
+        while (name := f"{prefix}_{number}") in used_names:
             number += 1
         return name
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from riselang.dialects.module import walk
+from riselang.lowering.constant_buffers import interval_of_load
 from riselang.lowering.loop_counts import Range, constant_value, loop_ranges
 from riselang.nat.intervals import (
     UNBOUNDED,
@@ -92,6 +93,8 @@ def _interval(op: Operation, intervals: dict[SSAValue, Interval]) -> Interval:
     if isinstance(op, arith.ConstantOp):
         value = constant_value(op.result)
         interval = Interval(value, value)
+    elif isinstance(op, affine.LoadOp | memref.LoadOp):
+        interval = interval_of_load(op)
     elif isinstance(op, arith.ExtUIOp):
         interval = _unsigned_interval(op.input.type, operands[0])
     elif isinstance(op, CONVERSIONS):

@@ -138,6 +138,8 @@ class Translation:
                 return self.read(
                     apply_dependent(function.function, term.argument), function.environment
                 )
+            case Literal() if contains_array(term.type):
+                return self.read_constant(term)
             case Literal() | Scalar():
                 operands = scalar_leaves(term)
                 values: list[SSAValue] = []
@@ -326,6 +328,12 @@ class Translation:
         self.emitter.loop(length, dialect, kind, (), without_values)
 
     # Memory
+
+    def read_constant(self, term: Literal) -> SSAValue:
+        """Return an array of constants, which is in a buffer of the module."""
+        assert self.callees is not None
+        buffer = self.add(self.callees.constant(term.attribute))
+        return self.add(codegen.CastOp([buffer], term.type))
 
     def materialize(self, type: RiseType, fill: Callable[[SSAValue], None]) -> SSAValue:
         """Fill new buffers with a value, and return a cast after the code that fills them."""

@@ -133,6 +133,12 @@ class Context:
         self._constants.append(node)
         return self.record(span, node)
 
+    def array(self, elements: Sequence[build.Node], type: RiseType, span: Span) -> build.Node:
+        constants = [each for each in elements if isinstance(each, build.Constant)]
+        location = self.location(span)
+        node = build.ArrayConstant(type, constants, scope=self.scope, location=location)
+        return self.record(span, node)
+
     def function(
         self, variables: Sequence[build.Variable], body: build.Node, inner: build.Scope, span: Span
     ) -> build.Node:

@@ -22,6 +22,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TypeVariable,
+    array,
     contains_array,
     uncurry,
 )
@@ -37,6 +38,7 @@ from riselang.notation.operators import (
     prefix_function,
 )
 from riselang.notation.syntax import (
+    Array,
     Ascription,
     Binary,
     Call,
@@ -90,6 +92,8 @@ class Elaborator(ApplicationElaborator):
                 return self.elaborate_operation(function, [syntax.operand], frame, syntax.span)
             case Tuple():
                 return self.tuple(syntax, frame)
+            case Array():
+                return self.array_literal(syntax)
             case Text():
                 message = (
                     'a string is not a value; it is the first argument of embed[f32]("...", a)'
@@ -176,6 +180,31 @@ class Elaborator(ApplicationElaborator):
                     )
             result = self.pair(node, result, item.span)
         return result
+
+    def array_literal(self, syntax: Array) -> build.Node:
+        """Elaborate an array of numbers of one type, in lists of equal lengths."""
+        elements: list[build.Node] = []
+        type: RiseType = self.inference.fresh_type()
+        lengths, items = [len(syntax.items)], [*syntax.items]
+        while any(isinstance(item, Array) for item in items):
+            rows = [item.items if isinstance(item, Array) else () for item in items]
+            if len(set(map(len, rows))) > 1:
+                raise self.error("the elements of an array must have equal shapes", syntax.span)
+            lengths.append(len(rows[0]))
+            items = [item for row in rows for item in row]
+        for item in items:
+            if not isinstance(item, Constant):
+                raise self.error(
+                    "the elements of an array in brackets are numbers; use generate and concat to "
+                    "make an array of other values",
+                    item.span,
+                )
+            element = self.constant(item.value, item.type, item.span)
+            self.unify(type, element.type, "an element of an array", item.span)
+            elements.append(element)
+        for length in reversed(lengths):
+            type = array(length, type)
+        return self.array(elements, type, syntax.span)
 
     def binary(self, syntax: Binary, frame: Frame) -> build.Node:
         left, right = self.infer(syntax.left, frame), self.infer(syntax.right, frame)

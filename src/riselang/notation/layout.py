@@ -13,6 +13,7 @@ from riselang.dialects.rise.type_printer import format_type
 from riselang.nat import Nat
 from riselang.notation.source import Comment
 from riselang.notation.syntax import (
+    Array,
     Ascription,
     Binary,
     Call,
@@ -176,6 +177,8 @@ class _Layout(Writer):
                 self.write(operand, indent, UNARY)
             case Tuple(items=items):
                 self.write_arguments(items, indent)
+            case Array(items=items):
+                self.write_array(items, indent)
             case Ascription(value=value):
                 self.put("(")
                 self.write(value, indent + 1, EXPRESSION)
@@ -237,6 +240,23 @@ class _Layout(Writer):
             inner = spread or isinstance(argument, Pipe | Binary | If)
             self.write(argument, indent + 2 * inner, EXPRESSION)
         self.put(")")
+
+    def write_array(self, items: Sequence[Syntax], indent: int) -> None:
+        """Write the elements of an array, which fill each line; rows start on lines of their own
+        if they are too long for one line."""
+        has_rows = isinstance(items[0], Array)
+        is_long = self.column + sum(self.widths[item] + 2 for item in items) > WIDTH
+        self.put("[")
+        for position, item in enumerate(items):
+            if position:
+                is_full = self.column + self.widths[item] + 2 > WIDTH
+                if is_full or (has_rows and is_long):
+                    self.put(",")
+                    self.newline(indent + 2)
+                else:
+                    self.put(", ")
+            self.write(item, indent + 2, EXPRESSION)
+        self.put("]")
 
     def is_one_per_line(self, arguments: Sequence[Syntax], indent: int) -> bool:
         """Whether each argument is on a separate line; the last may be a long function."""
@@ -384,7 +404,7 @@ def _own_width(syntax: Syntax) -> int:
             return max(len(line) for line in literal.split("\n"))
         case Option():
             return len(_option_text(syntax))
-        case Call(arguments=arguments) | Tuple(items=arguments):
+        case Call(arguments=arguments) | Tuple(items=arguments) | Array(items=arguments):
             return 2 * len(arguments)
         case DepCall():
             return 1 + len(_argument_text(syntax))

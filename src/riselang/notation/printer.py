@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from riselang.dialects.rise.attributes import Number
+from riselang.dialects.rise.attributes import Number, Numbers
 from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import nat_variables, type_variables
@@ -118,7 +118,7 @@ class TermPrinter:
             case Free(name):
                 return syntax.Name(name)
             case Literal():
-                return syntax.Constant(term.number, _literal_text(term.number, scalar_type(term)))
+                return _literal(term.number, term.attribute.scalar_type)
             case Pattern():
                 return self.pattern(term)
             case Lambda():
@@ -296,6 +296,12 @@ def _identifier(hint: str) -> str:
 
 def _is_reserved(name: str) -> bool:
     return name in KEYWORDS or name in PATTERNS or name in FUNCTIONS
+
+
+def _literal(number: Numbers, type: ScalarType) -> Syntax:
+    if isinstance(number, tuple):
+        return syntax.Array(tuple(_literal(each, type) for each in number))
+    return syntax.Constant(number, _literal_text(number, type))
 
 
 def _literal_text(number: Number, type: ScalarType) -> str:

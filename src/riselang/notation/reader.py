@@ -231,6 +231,9 @@ class _Builder:
     def tuple(self, *items: syntax.Syntax) -> syntax.Syntax:
         return _check_depth(syntax.Tuple(items, span=join_spans(items[0], items[-1])))
 
+    def array(self, *items: syntax.Syntax) -> syntax.Syntax:
+        return _check_depth(syntax.Array(items, span=join_spans(items[0], items[-1])))
+
     # Types
 
     def scalar_type(self, name: Token) -> _ParsedType:

@@ -176,6 +176,16 @@ class Tuple(Syntax):
 
 
 @dataclass(eq=False, slots=True)
+class Array(Syntax):
+    """`[1, 2, 3]`: an array of numbers, or of such arrays."""
+
+    items: tuple[Syntax, ...]
+
+    def __post_init__(self) -> None:
+        self._set_depth(*self.items)
+
+
+@dataclass(eq=False, slots=True)
 class Ascription(Syntax):
     """`(value : type)`."""
 
@@ -253,7 +263,7 @@ def children(syntax: Syntax) -> Sequence[Syntax]:
             return (operand,)
         case Ascription(value=value) | Marked(value=value):
             return (value,)
-        case Tuple(items=items):
+        case Tuple(items=items) | Array(items=items):
             return items
         case _:
             return ()

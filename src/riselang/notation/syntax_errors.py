@@ -72,7 +72,7 @@ def describe_terminals(terminals: frozenset[str]) -> str:
     words: list[str] = []
     if "FUN" in terminals:
         words.append("an expression")
-        terminals -= EXPRESSION | {"NAME", "LPAR", "MINUS"}
+        terminals -= EXPRESSION | {"NAME", "LPAR", "LSQB", "MINUS"}
     if terminals & TYPE:
         words.append("a type")
         terminals -= TYPE | {"NAME", "LPAR", "LENGTH", "EXTREME", "MINUS"}

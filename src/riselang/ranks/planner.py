@@ -37,7 +37,6 @@ from riselang.term.nodes import (
     Term,
     apply_all,
     has_pattern,
-    scalar_type,
     spine,
 )
 from riselang.term.substitution import instantiate
@@ -260,10 +259,10 @@ class _Planner:
         return result
 
     def constant(self, literal: Literal, axes: Axes) -> Value:
-        type = scalar_type(literal)
-        number = to_numpy(make_constant(literal.number, type), type)
-        data = np.array(number, numpy_dtype(type))
-        view = whole(Buffer((), (), data.dtype, data))
+        type = literal.attribute.scalar_type
+        numbers = [to_numpy(make_constant(each, type), type) for each in literal.attribute.numbers]
+        data = np.array(numbers, numpy_dtype(type)).reshape(literal.attribute.shape)
+        view = whole(Buffer((), data.shape, data.dtype, data))
         return view.insert(0, [axis.size for axis in axes])
 
     def compute(self, term: Term, environment: Environment, axes: Axes) -> Value:

@@ -126,6 +126,29 @@ class Constant(Node):
 
 
 @dataclass(eq=False)
+class ArrayConstant(Node):
+    """An array of numbers in row-major order, whose shape is that of the type."""
+
+    elements: Sequence[Constant]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.elements)
+
+
+def literal_node(
+    attribute: LiteralAttr, scope: Scope | None, location: SourceLocation | None
+) -> Node:
+    """The node of a literal, which is a scalar or an array."""
+    if isinstance(attribute.type, ScalarType):
+        return Constant(attribute.type, attribute, scope=scope, location=location)
+    elements = [
+        Constant(each.type, each, scope=scope, location=location) for each in attribute.elements
+    ]
+    return ArrayConstant(attribute.type, elements, scope=scope, location=location)
+
+
+@dataclass(eq=False)
 class PatternUse(Node):
     spec: PatternSpec
     arguments: dict[str, Argument]
@@ -198,7 +221,7 @@ def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:
     stack = [node]
     while stack:
         current = stack.pop()
-        if isinstance(current, Variable | Constant) or current in let_bound:
+        if isinstance(current, Variable | Constant | ArrayConstant) or current in let_bound:
             continue
         if isinstance(current, PatternUse) and current.spec.role is Role.VIEW:
             continue
@@ -247,7 +270,8 @@ def outer_values(root: Function) -> list[Node]:
         seen.add(node)
         if isinstance(node, Function | DependentFunction):
             inside[node.inner] = True  # also of a function of an enclosing scope
-        is_data = not isinstance(node.type, FunType | DepFunType) and not isinstance(node, Constant)
+        is_constant = isinstance(node, Constant | ArrayConstant)
+        is_data = not isinstance(node.type, FunType | DepFunType) and not is_constant
         if is_data and node.scope is not None and not is_inside(node.scope):
             values[node] = None
         else:

@@ -30,6 +30,7 @@ from riselang.dialects.rise.types import (
     compute_once,
     fun,
     is_float,
+    leaves,
     pair,
     parts_of,
     uncurry,
@@ -188,6 +189,8 @@ class _Lowering:
         match node:
             case build.Constant():
                 return self._constant(node, type)
+            case build.ArrayConstant() if contains_complex(type):
+                return self.lower(self._array_constant(node, type))
             case build.Operation():
                 return self._operation(node, type)
             case build.Conversion():
@@ -256,6 +259,20 @@ class _Lowering:
         number, builder = complex(node.number), NodeBuilder(node.scope, node.location)
         parts = [builder.constant(part, type.part) for part in (number.real, number.imag)]
         return builder.pair(*parts)
+
+    def _array_constant(self, node: build.ArrayConstant, type: RiseType) -> build.Node:
+        """An array of complex numbers, from the array of their parts."""
+        ((_, scalar),) = leaves(type)
+        builder = NodeBuilder(node.scope, node.location)
+        parts: list[build.Constant] = []
+        for element in node.elements:
+            assert not isinstance(element.number, build.LiteralAttr)
+            number = complex(element.number)
+            parts += [builder.constant(part, scalar.part) for part in (number.real, number.imag)]
+        stored = build.ArrayConstant(
+            as_floats(type), parts, scope=node.scope, location=node.location
+        )
+        return _load(builder, stored, type)
 
     def _conversion(self, node: build.Conversion, type: RiseType) -> build.Node:
         source = lane_type(self._solver.resolve(node.operand.type))

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import VerifyException
 
-from riselang.dialects.rise.attributes import LiteralAttr, literal
+from riselang.dialects.rise.attributes import LiteralAttr, array_literal, literal
 from riselang.dialects.rise.lane_types import Lanes, lane_type, with_lane_type
 from riselang.dialects.rise.pattern_registry import LET, TO_MEM, VECTOR_FROM_SCALAR
 from riselang.dialects.rise.type_binding import nat_variables, type_variables
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
+    ArrayType,
     DepFunType,
     FunType,
     RiseType,
@@ -162,6 +163,8 @@ class _Finisher:
                 return self.operation(node, level)
             case build.Constant():
                 return self.constant(node)
+            case build.ArrayConstant():
+                return self.array_constant(node)
             case build.Function():
                 return self.function(node, level)
             case build.Conversion():
@@ -240,7 +243,13 @@ class _Finisher:
         let = Pattern(LET, (value.type, inner.type))
         return apply_all(let, [value, Lambda(name, value.type, inner, node.location)])
 
-    def constant(self, node: build.Constant) -> Term:
+    def array_constant(self, node: build.ArrayConstant) -> Term:
+        type = self.type(node)
+        assert isinstance(type, ArrayType)
+        scalars = [self.constant(each).attribute for each in node.elements]
+        return Literal(array_literal(scalars, type), node.location)
+
+    def constant(self, node: build.Constant) -> Literal:
         if isinstance(node.number, LiteralAttr):
             return Literal(node.number, node.location)
         type = self.type(node)

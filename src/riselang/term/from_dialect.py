@@ -127,7 +127,7 @@ class _Reader:
                 self.buffers.append(tuple(op.buffers))
                 return variable
             case LiteralOp():
-                return build.Constant(type, op.value, scope=scope, location=location)
+                return build.literal_node(op.value, scope, location)
             case PatternOp():
                 return build.PatternUse(
                     op.SPEC.instantiate(op.arguments), op.SPEC, op.arguments, op.target,
@@ -362,7 +362,7 @@ def _with_type(node: build.Node, type: RiseType) -> build.Node:
     scope, location = node.scope, node.location
     if isinstance(node, build.Constant) and isinstance(node.number, LiteralAttr):
         assert isinstance(type, ScalarType)
-        number = literal(wrap_integer(int(node.number.number), type), type)
+        number = literal(wrap_integer(int(node.number.scalar), type), type)
         return build.Constant(type, number, scope=scope, location=location)
     return build.Operation(type, "arith.bitcast", [node], scope=scope, location=location)
 

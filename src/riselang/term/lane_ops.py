@@ -50,6 +50,6 @@ def shift_amount(divisor: Term) -> int | None:
     """Return k for the literal 2**k: a division by it that rounds down is a shift. Else None."""
     if not isinstance(divisor, Literal) or scalar_type(divisor) not in LANE_TYPES:
         return None
-    type, number = scalar_type(divisor), int(divisor.number)
+    type, number = scalar_type(divisor), int(divisor.attribute.scalar)
     is_power = number > 0 and number.bit_count() == 1
     return number.bit_length() - 1 if is_power and not is_float(type) else None

@@ -111,7 +111,7 @@ class _NodeBuilder:
             case Bound(index):
                 return environment[-1 - index]
             case Literal(attribute):
-                return build.Constant(term.type, attribute, scope=scope, location=term.location)
+                return build.literal_node(attribute, scope, term.location)
             case Pattern():
                 return self.pattern(term, scope)
             case Lambda():
@@ -266,7 +266,7 @@ class _NodeBuilder:
         def combine(inner: Term, operands: Sequence[build.Node]) -> build.Node:
             location = inner.location
             if isinstance(inner, Literal):
-                return build.Constant(inner.type, inner.attribute, scope=scope, location=location)
+                return build.literal_node(inner.attribute, scope, location)
             assert isinstance(inner, Scalar)
             return build.Operation(
                 inner.type, inner.op, operands, inner.predicate, scope=scope, location=location

@@ -39,7 +39,7 @@ class NodeBuilder:
         self._scope = scope
         self._location = location
 
-    def constant(self, number: float, type: ScalarType) -> build.Node:
+    def constant(self, number: float, type: ScalarType) -> build.Constant:
         return build.Constant(type, number, scope=self._scope, location=self._location)
 
     def operation(

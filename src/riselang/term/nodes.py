@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import ClassVar, cast
 
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.attributes import LiteralAttr, Number
+from riselang.dialects.rise.attributes import LiteralAttr, Numbers
 from riselang.dialects.rise.lane_types import Lanes, lane_type
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import (
@@ -304,7 +304,7 @@ class DepApply(Term):
 
 
 class Literal(Term):
-    """A scalar constant."""
+    """A constant, which is a scalar or an array of scalars."""
 
     __slots__ = ("attribute",)
     __match_args__ = ("attribute",)
@@ -314,7 +314,8 @@ class Literal(Term):
         self._init(attribute.type, (), location, attribute, _literal_key(attribute.number))
 
     @property
-    def number(self) -> Number:
+    def number(self) -> Numbers:
+        """The number, or those of an array in nested tuples."""
         return self.attribute.number
 
 
@@ -401,7 +402,7 @@ class Embed(Term):
         return self.operands
 
 
-def _literal_key(number: Number) -> str:
+def _literal_key(number: Numbers) -> str:
     # 0.0 == -0.0, but they are different literals; NaN != NaN, but they are the same literal.
     return repr(number)
 

@@ -17,7 +17,7 @@ from riselang.dialects.rise.pattern_registry import (
 )
 from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import FunType
-from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine
+from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Term, apply_all, spine
 
 Arguments: TypeAlias = tuple[Argument, ...]
 
@@ -43,7 +43,7 @@ INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
 
 
 def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: layout patterns over variables, and maps of them."""
+    """Whether reading `term` computes nothing: views of variables and literals, also in maps."""
     stack = [term]
     while stack:
         head, arguments = spine(stack.pop())
@@ -52,7 +52,7 @@ def is_view(term: Term) -> bool:
         elif isinstance(head, Pattern) and head.spec is MAP and arguments:
             function, *xs = arguments
             stack += [function.body if isinstance(function, Lambda) else function, *xs]
-        elif arguments or not isinstance(head, Bound):
+        elif arguments or not isinstance(head, Bound | Literal):
             return False
     return True
 

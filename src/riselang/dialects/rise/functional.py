@@ -31,9 +31,9 @@ from riselang.dialects.rise.traits import (
     LambdaCallable,
 )
 from riselang.dialects.rise.types import (
+    DataType,
     FunType,
     RiseType,
-    ScalarType,
     fun,
     uncurry,
 )
@@ -312,11 +312,11 @@ def application_type(function: Attribute, arguments: Sequence[Attribute]) -> Ris
 
 @irdl_op_definition
 class LiteralOp(RiseOperation):
-    """A scalar constant: `rise.literal #rise.lit<0.0>`."""
+    """A constant, which is a scalar or an array: `rise.literal #rise.lit<0.0>`."""
 
     name = "rise.literal"
     value = prop_def(LiteralAttr)
-    result = result_def(ScalarType)
+    result = result_def(DataType)
     traits = traits_def(Pure(), ConstantLike(), ConstantFolder())
 
     def __init__(self, value: LiteralAttr):

@@ -449,6 +449,13 @@ def _has_array_in_parts(type: RiseType) -> bool:
     return any(contains_array(part) for part in parts_of(type))
 
 
+def innermost(type: RiseType) -> RiseType:
+    """Return the element type of the innermost of nested arrays."""
+    while isinstance(type, ArrayType):
+        type = type.element
+    return type
+
+
 def leaves(type: RiseType) -> Iterator[tuple[tuple[Nat, ...], ScalarType]]:
     """The scalars that a data type consists of, in order, each with the enclosing lengths.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from riselang.dialects.rise.pattern_registry import CHUNK_LENGTH
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -48,7 +50,8 @@ class Exporter(ExportState):
         if isinstance(term, Lambda):
             return lambda value: self.evaluate(term.body, (*environment, value))
         if isinstance(term, Literal):
-            return self.scalar(term.number, element_of_scalar(term.type))
+            element = element_of_scalar(term.attribute.scalar_type)
+            return Batch(self.graph.constant(np.array(term.number), element))
         if isinstance(term, Scalar):
             operands = [self.evaluate(each, environment) for each in term.operands]
             return self.scalar_operation(term, operands)

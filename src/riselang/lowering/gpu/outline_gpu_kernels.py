@@ -68,7 +68,7 @@ REGISTERS, PIPELINED_REGISTERS, MAX_PIPELINED_THREADS = 65536, 128, 256
 """The registers of a multiprocessor, and the maximum number of them for a thread of a kernel that
 loads ahead of time: such a kernel has enough of them for its loads, but several blocks must run at
 a time."""
-HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast")
+HOST_PREFIXES = ("arith.", "memref.alloc", "memref.dealloc", "memref.cast", "memref.get_global")
 """Prefixes of the names of ops that stay on the host."""
 
 
@@ -95,6 +95,7 @@ class OutlineGpuKernelsPass(ModulePass):
                 outliner = _Outliner(function.sym_name.data, kernels, self)
                 outliner.outline_block(function.body.block)
         _copy_helpers(kernels, helpers)
+        _move_constants(op, kernels)
         op.attributes["gpu.container_module"] = UnitAttr()
         op.body.block.add_op(kernels)
 
@@ -124,6 +125,16 @@ def _copy_helpers(kernels: gpu.ModuleOp, functions: dict[str, func.FuncOp]) -> N
                 copy = functions[name].clone()
                 kernels.body.block.add_op(copy)
                 stack.append(copy)
+
+
+def _move_constants(module: ModuleOp, kernels: gpu.ModuleOp) -> None:
+    """Move the arrays of constants to the module of the kernels: the host reads no memory."""
+    first = kernels.body.block.first_op
+    for op in list(module.body.block.ops):
+        if isinstance(op, memref.GlobalOp):
+            op.detach()
+            if first is not None:
+                kernels.body.block.insert_op_before(op, first)
 
 
 @dataclass
@@ -381,7 +392,7 @@ def _record_need(value: SSAValue, arguments: list[SSAValue], copied: list[Operat
     if isinstance(owner, Operation) and owner in copied:
         return
     if isinstance(owner, Operation) and (
-        owner.name.startswith("arith.") or PASSED_SCALAR in owner.attributes
+        owner.name.startswith(("arith.", "memref.get_global")) or PASSED_SCALAR in owner.attributes
     ):
         for operand in owner.operands:
             _record_need(operand, arguments, copied)
@@ -403,6 +414,8 @@ def _launch_ops(name: str, launch: Launch, arguments: Sequence[SSAValue]) -> lis
 def _erase_unused(block: Block) -> None:
     """Erase scalars that no kernel uses."""
     for op in reversed(list(block.ops)):
-        is_idle = op.name.startswith("arith.") or PASSED_SCALAR in op.attributes
+        is_idle = (
+            op.name.startswith(("arith.", "memref.get_global")) or PASSED_SCALAR in op.attributes
+        )
         if is_idle and not any(result.uses for result in op.results):
             _erase(op)

@@ -197,7 +197,7 @@ class IndexRules(MapRules):
         number, size = arguments[0], size_argument(pattern, "n")
         is_known = size.is_constant and size.constant >= 1
         if is_known and isinstance(number, Delayed) and isinstance(number.term, Literal):
-            value = int(number.term.number)
+            value = int(number.term.attribute.scalar)
             value = abs(value) if pattern.argument("t") == i1 else value  # true is -1 in an i1
             clamped = min(max(value, 0), size.constant - 1)
             return self.as_idx(self.emitter.length_value(Nat.const(clamped)), pattern)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from riselang.dialects.rise.types import i1, index, is_float
+from riselang.dialects.rise.attributes import Numbers
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, i1, index, is_float
 from riselang.nat import Nat, nat_max, nat_min
 from riselang.rewrite.proving.meanings import Meanings
 from riselang.rewrite.proving.size_conditions import Condition, Relation, at_least, equal, less
 from riselang.rewrite.proving.symbolic_values import (
+    Array,
     Function,
     Number,
     Opaque,
@@ -32,7 +34,6 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
-    scalar_type,
 )
 from riselang.term.size_substitution import apply_dependent
 
@@ -59,7 +60,7 @@ class Evaluator:
             case DepApply(function=DepLambda() as function):
                 return self.evaluate(apply_dependent(function, term.argument), environment)
             case Literal():
-                return _evaluate_literal(term)
+                return _evaluate_literal(term.number, term.type)
             case Pattern():
                 return self._meanings.function_for(term)
             case Scalar():
@@ -73,11 +74,21 @@ class Evaluator:
                 raise LimitationError(f"the prover does not support {term!r}", term.location)
 
 
-def _evaluate_literal(term: Literal) -> Value:
-    type = scalar_type(term)
-    if is_float(type):
-        return Opaque(type, ("literal", repr(term.number)))
-    return Number(Nat.const(abs(int(term.number)) if type == i1 else int(term.number)))
+def _evaluate_literal(number: Numbers, type: RiseType) -> Value:
+    if isinstance(type, ArrayType):
+        assert isinstance(number, tuple)
+        unknown, inner = Opaque(type, ("literal", repr(number))), type.element
+
+        def element(index: Nat) -> Value:
+            if index.is_constant and 0 <= index.constant < len(number):
+                return _evaluate_literal(number[index.constant], inner)
+            return unknown.component(inner, index)
+
+        return Array(element)
+    assert not isinstance(number, tuple)
+    if isinstance(type, ScalarType) and is_float(type):
+        return Opaque(type, ("literal", repr(number)))
+    return Number(Nat.const(abs(int(number)) if type == i1 else int(number)))
 
 
 def _opaque_result(

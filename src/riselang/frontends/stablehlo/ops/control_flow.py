@@ -256,5 +256,5 @@ def _constant_value(tensor: Tensor) -> float | None:
     node = tensor.make()
     if not isinstance(node, Constant) or tensor.varying:
         return None
-    number = node.number.number if isinstance(node.number, LiteralAttr) else node.number
+    number = node.number.scalar if isinstance(node.number, LiteralAttr) else node.number
     return None if isinstance(number, complex) else number
