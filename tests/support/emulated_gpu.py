@@ -167,15 +167,17 @@ class EmulatedModule:
     kernels: gpu.ModuleOp
 
     def __post_init__(self) -> None:
-        shared = [op for op in self.kernels.body.block.ops if isinstance(op, memref.GlobalOp)]
-        buffers = {op.sym_name.data: _near(op.type) for op in shared}
+        ops = list(self.kernels.body.block.ops)
+        globals = [op for op in ops if isinstance(op, memref.GlobalOp)]
+        constants = [op for op in globals if op.constant is not None]
+        buffers = {op.sym_name.data: _near(op.type) for op in globals if op not in constants}
         self._shared = {name: type for name, type in buffers.items() if memref_bytes(type)}
         self._empty = {name: type for name, type in buffers.items() if not memref_bytes(type)}
         module = ModuleOp([])
-        for op in self.kernels.body.block.ops:
+        for op in ops:
             if isinstance(op, gpu.FuncOp):
                 module.body.block.add_op(self._function(op))
-            elif isinstance(op, func.FuncOp):
+            elif isinstance(op, func.FuncOp) or op in constants:
                 module.body.block.add_op(op.clone())
         module.body.block.add_op(func.FuncOp.external(BARRIER, [IndexType()], []))
         module.body.block.add_op(func.FuncOp.external(SHARES, [i32, i32, i32], [i32]))
@@ -272,7 +274,9 @@ def _replace(op: Operation, numbers: dict[str, SSAValue]) -> None:
         case memref.GetGlobalOp():
             if any(isinstance(use.operation, memref.MemorySpaceCastOp) for use in op.memref.uses):
                 return  # goes with its cast, which is the next op
-            made = numbers[op.name_.string_value()]
+            made = numbers.get(op.name_.string_value())
+            if made is None:
+                return  # a constant
         case _:
             return
     if made is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from riselang.dialects.rise.attributes import MAX_LITERAL_ELEMENTS
 from riselang.dialects.rise.types import (
     SCALARS,
     ArrayType,
@@ -12,6 +13,7 @@ from riselang.dialects.rise.types import (
     array,
     element_of,
     idx,
+    innermost,
     leaves,
     pair,
     vector,
@@ -31,6 +33,12 @@ def volume(type: RiseType) -> int:
             count *= length.constant
         total += count
     return total
+
+
+def has_literals(type: ArrayType) -> bool:
+    """Whether an array consists of a few scalars."""
+    is_small = 0 < volume(type) <= MAX_LITERAL_ELEMENTS
+    return is_small and isinstance(innermost(type), ScalarType)
 
 
 def rank(type: RiseType) -> int:

@@ -109,7 +109,7 @@ class Counter:
                 self.is_exact = False
                 return Data.REGISTER
             case _:
-                return Data.REGISTER
+                return _location(term.type)
 
     def count_operation(self, term: Scalar, operands: Sequence[Value]) -> None:
         """Count an operation on scalars or vectors, which is performed `times` times."""
@@ -220,7 +220,7 @@ def _is_used_once(body: Term) -> bool:
 
 
 def _location(type: RiseType) -> Data:
-    """Where a parameter or an accumulator is."""
+    """Where a parameter, an accumulator or a literal is."""
     return Data.MEMORY if contains_array(type) else Data.REGISTER
 
 

@@ -117,8 +117,6 @@ class Generator(Arrays, Views, Vectors, Indices, Loops, Functions, Mixing, Value
         options += [(9, self.rearranged), (6, self.indexed), (4, self.generate), (4, self.scan)]
         if self.allows("sort"):
             options.append((2, self.sort))
-        if isinstance(type, ArrayType) and self.has_literals(type):
-            options.append((3, self.array_literal))
         if isinstance(element, TupleType):
             options.append((4, self.zip))
         if isinstance(element, VectorType):

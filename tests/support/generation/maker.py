@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from riselang.dialects.rise.pattern_registry import PATTERNS
 from riselang.dialects.rise.types import (
+    ArrayType,
     FunType,
     IdxType,
     RiseType,
@@ -23,7 +24,7 @@ from support.choices import Choices
 from support.compiled_patterns import COMPILED_PATTERNS
 from support.generation.place import Place, is_integer, use
 from support.random_scalars import RandomScalars
-from support.random_types import RandomTypes
+from support.random_types import RandomTypes, has_literals
 
 BUDGETS = (3, 6, 9, 16)
 """How many patterns, operations and lambdas programs may have, more or less."""
@@ -66,6 +67,8 @@ class Maker(ABC):
             if len(found) < 4 and self.choices.one_in(4):
                 return self.input(type)
             return self.scalars.literal(type)
+        if isinstance(type, ArrayType) and has_literals(type) and self.choices.one_in(6):
+            return self.scalars.array_literal(type)
         if not found or (len(self.inputs) < 4 and self.choices.one_in(5)):
             return self.input(type)
         return self.choices.of(found)

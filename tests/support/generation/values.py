@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from riselang.dialects.rise.attributes import MAX_LITERAL_ELEMENTS
 from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
-    ScalarType,
     array,
     components,
     element_of,
     fun,
     idx,
-    innermost,
     pair,
     uncurry,
 )
@@ -92,14 +89,6 @@ class Values(Maker):
     def operation(self, type: RiseType, place: Place) -> Term:
         assert isinstance(type, Lanes)
         return self.scalars.operation(type, lambda wanted: self.term(wanted, place.deeper))
-
-    def has_literals(self, type: ArrayType) -> bool:
-        is_small = 0 < volume(type) <= MAX_LITERAL_ELEMENTS
-        return is_small and isinstance(innermost(type), ScalarType)
-
-    def array_literal(self, type: RiseType, place: Place) -> Term:
-        assert isinstance(type, ArrayType)
-        return self.scalars.array_literal(type)
 
     def tuple(self, type: RiseType, place: Place) -> Term:
         parts = components(type)

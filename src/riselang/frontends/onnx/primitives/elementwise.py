@@ -170,7 +170,8 @@ def either(left: Value, right: Value) -> Value:
 
 
 def negate(x: Value) -> Value:
-    return unary("negate", x)
+    # ONNX does not negate unsigned integers.
+    return subtract(0, x) if x.element.startswith("ui") else unary("negate", x)
 
 
 def exponential(x: Value) -> Value:
