@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from riselang.dialects.rise import pattern_registry
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.attributes import Number, Numbers, literal
+from riselang.dialects.rise.attributes import Number, literal
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
@@ -25,6 +25,7 @@ from riselang.dialects.rise.types import (
     i1,
     idx,
     index,
+    innermost,
     uncurry,
 )
 from riselang.nat import Nat, as_nat
@@ -67,14 +68,17 @@ class Builder:
 
     # Scalars
 
-    def literal(self, number: Number | complex, type: ScalarType) -> Node:
+    def literal(self, number: Number | complex, type: ScalarType) -> build.Constant:
         if type.is_complex or isinstance(number, complex):
             return build.Constant(type, complex(number), scope=self.scope, location=self.location)
         return build.Constant(type, literal(number, type), scope=self.scope, location=self.location)
 
-    def literal_array(self, number: Numbers, type: ScalarType) -> Node:
-        """Build an array of constants from nested tuples of numbers."""
-        return build.literal_node(literal(number, type), self.scope, self.location)
+    def literal_array(self, numbers: Sequence[Number | complex], type: RiseType) -> Node:
+        """Build an array of constants, in row-major order, whose type is given."""
+        scalar = innermost(type)
+        assert isinstance(scalar, ScalarType)
+        elements = [self.literal(number, scalar) for number in numbers]
+        return build.ArrayConstant(type, elements, scope=self.scope, location=self.location)
 
     def operation(
         self, op: str, operands: Sequence[Node], type: ScalarType, predicate: str | None = None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from riselang.dialects.rise.attributes import MAX_LITERAL_ELEMENTS
 from riselang.dialects.rise.types import ArrayType, element_of
+from riselang.frontends.stablehlo.elements import ElementType
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
+    array_type,
     broadcast_tensor,
     constant_tensor,
     fill_array,
@@ -47,13 +51,19 @@ def _constant(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) 
         # 0.0 and -0.0 compare equal, but differ.
         bits = np.ascontiguousarray(value).tobytes()
         if bits == first.tobytes() * value.size:
-            exact = (
-                first[0].item()
-                if element.is_complex
-                else (float(first[0]) if element.is_float else int(first[0]))
-            )
+            exact = _python_number(first[0], element)
             return constant_tensor(regions.builder, element, shape, exact)
+    if 0 < value.size <= MAX_LITERAL_ELEMENTS:
+        numbers = [_python_number(each, element) for each in value.reshape(-1)]
+        node = regions.builder.literal_array(numbers, array_type(element, shape))
+        return whole_tensor(element, shape, node)
     return regions.add_constant(value, op.result)
+
+
+def _python_number(number: Any, element: ElementType) -> complex:
+    if element.is_complex:
+        return complex(number)
+    return float(number) if element.is_float else int(number)
 
 
 @lowers_op("stablehlo.iota", "stablehlo.dynamic_iota", summary="`generate`")
