@@ -30,7 +30,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 BACKENDS = ("compile", "interpret")
 JAX_STATIC_NAMES = ("static_argnums", "static_argnames")
-SIZES = ("specialise", "symbolic", "auto")
+SIZES = ("specialize", "symbolic", "auto")
 
 
 @overload
@@ -108,7 +108,7 @@ def jit(
     *,
     backend: str = "compile",
     float: str | None = None,
-    sizes: str = "specialise",
+    sizes: str = "specialize",
     loops: str | None = None,
     debug_info: bool | None = None,
     library: str | None = None,

@@ -11,6 +11,14 @@ from typing import Any
 from riselang.dsl.diagnostics import refuse
 
 
+KEYWORD_HINTS = {
+    "dtype": "convert the array first, as in x.astype(rl.f64)",
+    "out": "each result is a new array, and calls to the jitted function accept out=",
+    "where": "select the elements first, as in rl.where(mask, x, 0)",
+}
+"""What to write instead of NumPy's keyword arguments."""
+
+
 def with_argument_errors(function: Callable[..., Any], module: str) -> Callable[..., Any]:
     """Return the function, which reports arguments that do not match its parameters at the line of
     the program."""
@@ -41,7 +49,8 @@ def _check_call(
     try:
         signature.bind(*arguments, **named)
     except TypeError as error:
-        refuse(f"{name}: {error}; its parameters are {_parameters(signature)}")
+        hints = "".join(f"; {KEYWORD_HINTS[each]}" for each in named if each in KEYWORD_HINTS)
+        refuse(f"{name}: {error}; its parameters are {_parameters(signature)}{hints}")
 
 
 def _parameters(signature: inspect.Signature) -> str:

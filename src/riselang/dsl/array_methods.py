@@ -181,6 +181,12 @@ class ArrayMethods:
     def __rmod__(self, other: Any) -> Value:
         return _operators().remainder(other, self)
 
+    def __divmod__(self, other: Any) -> tuple[Value, Value]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Value, Value]:
+        return other // self, other % self
+
     def __pow__(self, other: Any) -> Value:
         return _operators().power(self, other)
 

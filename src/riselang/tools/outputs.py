@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from riselang.support.errors import UserError
+
 SUFFIX_OUTPUTS = {
     ".o": "obj", ".obj": "obj", ".h": "header", ".so": "shared", ".dylib": "shared",
     ".dll": "shared", ".s": "asm", ".ll": "llvm", ".ptx": "ptx", ".rise": "notation",
+    ".mlir": "affine",
 }  # fmt: skip
 OUTPUT_TEXTS = {
     "obj": "an object file; link it to a C program, whose header '--emit header' writes",
@@ -19,11 +22,22 @@ OUTPUT_TEXTS = {
 
 
 def choose_output(emit: str | None, file: str | None, known: Collection[str], default: str) -> str:
-    """Return the output of a command; `emit` is that of the option, and `file` that of `-o`."""
+    """Return the output of a command; `emit` is that of the option, and `file` that of `-o`.
+
+    A file without a suffix contains the default; an unknown suffix is refused.
+    """
     if emit is not None:
         return emit
-    chosen = SUFFIX_OUTPUTS.get(Path(file).suffix, default) if file else default
-    return chosen if chosen in known else default
+    suffix = Path(file).suffix if file else ""
+    if not suffix:
+        return default
+    suffixes = [each for each, output in SUFFIX_OUTPUTS.items() if output in known]
+    if suffix not in suffixes:
+        raise UserError(
+            f"the suffix of {file!r} does not say what to write; expected {', '.join(suffixes)}, "
+            "or --emit"
+        )
+    return SUFFIX_OUTPUTS[suffix]
 
 
 def report_output(emit: str, file: str) -> None:

@@ -49,5 +49,5 @@ def test_a_function_that_needs_its_sizes_is_specialized_for_all_of_them() -> Non
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(rl.UserError, match="sizes must be one of specialise, symbolic, auto"):
+    with pytest.raises(rl.UserError, match="sizes must be one of specialize, symbolic, auto"):
         rl.jit(scale, sizes="some")

@@ -260,7 +260,7 @@ def test_results_of_a_kernel_for_all_sizes_in_given_arrays() -> None:
         rl.jit(axpy.function, backend="interpret")(X, Y, out=out)
 
 
-@pytest.mark.parametrize("sizes", ["specialise", "symbolic"])
+@pytest.mark.parametrize("sizes", ["specialize", "symbolic"])
 def test_shapes_that_were_seen_are_not_looked_at_again(
     sizes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,7 +276,7 @@ def test_shapes_that_were_seen_are_not_looked_at_again(
     assert np.array_equal(quick(Y, X, out=out), Y * 2 + X)
 
 
-@pytest.mark.parametrize("sizes", ["specialise", "symbolic"])
+@pytest.mark.parametrize("sizes", ["specialize", "symbolic"])
 def test_bad_results_after_good_ones(sizes: str) -> None:
     again = rl.jit(axpy.function, sizes=sizes)
     again(X, Y, out=np.zeros(6, np.float32))

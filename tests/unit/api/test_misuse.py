@@ -74,7 +74,7 @@ def random_call(choices: random.Random) -> Any:
     if choices.random() < 0.3:
         program.__annotations__ = {"x": choices.choice(ANNOTATIONS)}
     static = "y" if choices.random() < 0.2 else ()
-    sizes = choices.choice(["specialise"] * 4 + ["symbolic", "auto"])
+    sizes = choices.choice(["specialize"] * 4 + ["symbolic", "auto"])
     kernel = rl.jit(program, backend="interpret", static=static, sizes=sizes)
     count = choices.choice([1, 2, 2, 2, 2, 3])
     pools = [ARGUMENTS if choices.random() < 0.4 else ARGUMENTS[:USUAL] for _ in range(count)]

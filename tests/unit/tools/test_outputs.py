@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import riselang as rl
 from riselang.tools import rise
 from riselang.tools.outputs import choose_output
 
@@ -18,7 +19,7 @@ KNOWN = ("affine", "obj", "header", "asm")
         (None, None, "affine"),
         (None, "a.o", "obj"),
         (None, "a.h", "header"),
-        (None, "a.ptx", "affine"),
+        (None, "a.mlir", "affine"),
         (None, "a", "affine"),
         ("affine", "a.o", "affine"),
     ],
@@ -27,6 +28,12 @@ def test_the_suffix_decides_if_the_option_is_missing(
     emit: str | None, file: str | None, expected: str
 ) -> None:
     assert choose_output(emit, file, KNOWN, "affine") == expected
+
+
+@pytest.mark.parametrize("file", ["a.xyz", "a.ptx", "out.exe", "a.O"])
+def test_an_unknown_suffix_is_refused(file: str) -> None:
+    with pytest.raises(rl.UserError, match=r"expected \.o, \.obj, \.h, \.s, \.mlir, or --emit"):
+        choose_output(None, file, KNOWN, "affine")
 
 
 def test_a_gpu_program_has_no_object_file(
