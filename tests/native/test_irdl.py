@@ -122,7 +122,7 @@ WRONG = {
     '%x = "rise.reverse"() {n = #rise.nat<"4">, t = !rise.scalar<f32>} : () -> !rise.scalar<f32>':
         "expected base type 'rise.fun' but got 'rise.scalar'",
     '%x = "rise.literal"() {value = #rise.lit<1.0 : f32, !rise.scalar<f32>>} : () -> f32':
-        "expected base type 'rise.scalar' but got 'builtin.f32'",
+        "'f32' does not satisfy the constraint",
     '"rise.lowering_unit"() : () -> ()': "unexpected number of regions: expected 1 but got 0",
 }  # fmt: skip
 

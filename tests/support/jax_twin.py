@@ -103,7 +103,7 @@ def _scalar(term: Scalar, operands: Sequence[Any]) -> Any:
         if name in RELATIONS and is_signed:
             return RELATIONS[name](*operands)
     if term.op in CONVERSIONS:
-        return operands[0].astype(DTYPES[SCALAR_NAMES[term.attribute.scalar_type]])
+        return operands[0].astype(DTYPES[SCALAR_NAMES[scalar_type(term)]])
     is_boolean = operands[0].dtype == jnp.bool_ and term.op in ("arith.subi", "math.absi")
     if term.op not in OPERATIONS or is_boolean:
         raise NotInJax(term.op)
@@ -308,7 +308,7 @@ def _evaluate(term: Term, environment: tuple[Any, ...]) -> Any:
             function = _evaluate(term.function, environment)
             return function(_evaluate(term.argument, environment))
         case Literal():
-            return jnp.asarray(term.number, DTYPES[SCALAR_NAMES[scalar_type(term)]])
+            return jnp.asarray(term.number, DTYPES[SCALAR_NAMES[term.attribute.scalar_type]])
         case Scalar():
             return _scalar(term, [_evaluate(each, environment) for each in term.operands])
         case Pattern():

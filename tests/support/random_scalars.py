@@ -62,7 +62,9 @@ class RandomScalars:
 
     def array_literal(self, type: ArrayType) -> Term:
         """An array of numbers."""
-        return Literal(literal(self._numbers(type), innermost(type)))
+        scalar = innermost(type)
+        assert isinstance(scalar, ScalarType)
+        return Literal(literal(self._numbers(type), scalar))
 
     def _numbers(self, type: RiseType) -> Numbers:
         if isinstance(type, ArrayType):

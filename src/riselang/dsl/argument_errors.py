@@ -10,7 +10,6 @@ from typing import Any
 
 from riselang.dsl.diagnostics import refuse
 
-
 KEYWORD_HINTS = {
     "dtype": "convert the array first, as in x.astype(rl.f64)",
     "out": "each result is a new array, and calls to the jitted function accept out=",

@@ -23,3 +23,9 @@
 %9 = rise.literal #rise.lit<9223372036854775807, scalar<i64>>
 // CHECK: rise.literal #rise.lit<3, scalar<index>>
 %10 = rise.literal #rise.lit<3, scalar<index>>
+// CHECK: rise.literal #rise.lit<[1.000000e+00, -0.000000e+00, 0x7f800000]>
+%11 = rise.literal #rise.lit<[1.0, -0.0, 0x7F800000]>
+// CHECK: rise.literal #rise.lit<{{\[\[}}1, 2], [3, -4]], scalar<i64>>
+%12 = rise.literal #lit<[[1, 2], [3, -4]], scalar<i64>>
+// CHECK: rise.literal #rise.lit<[-1, 0], scalar<i1>>
+%13 = rise.literal #rise.lit<[true, false], scalar<i1>>

@@ -643,6 +643,24 @@ REFUSED_GENERIC = {
         """,
         "expected a result of type !rise.scalar<f32>, but found !rise.scalar<i32>",
     ),
+    "literal: wrong length": (
+        f"""
+        ¦%0 = "rise.literal"() <{{value = #rise.lit<[0.0, 1.0]>}}> : () -> {F32}
+        """,
+        "expected a result of type !rise.array<2, scalar<f32>>, but found !rise.scalar<f32>",
+    ),
+    "literal: rows of different lengths": (
+        """
+        %0 = rise.literal #rise.lit<¦[[0.0, 1.0], [2.0]]>
+        """,
+        "[[0.0, 1.0], [2.0]] is not a literal of type f32: the elements of an array must have",
+    ),
+    "literal: no elements": (
+        """
+        %0 = rise.literal #rise.lit<¦[], scalar<i32>>
+        """,
+        "[] is not a literal of type i32: an array literal must have elements",
+    ),
     "literal: no value": (
         f"""
         ¦%0 = "rise.literal"() : () -> {F32}

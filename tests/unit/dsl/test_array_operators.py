@@ -27,6 +27,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "*": lambda x, y: x * y,
     "//": lambda x, y: x // (y * y + 1),
     "%": lambda x, y: x % (y * y + 1),
+    "divmod": lambda x, y: sum(divmod(x, y * y + 1)) + sum(divmod(7, y * y + 1)),
     "**": lambda x, y: x**3 + y**2,
     "&": lambda x, y: x & y,
     "|": lambda x, y: x | y,

@@ -51,11 +51,8 @@ STRUCT_FORMATS = {Float16Type: "<e", Float32Type: "<f", Float64Type: "<d"}
 
 @irdl_attr_definition
 class LiteralAttr(ParametrizedAttribute):
-    """A constant, which is a scalar or an array of scalars.
-
-    `#rise.lit<0.0>` is f32, and `#rise.lit<[[1, 2], [3, 4]], scalar<i32>>` states the type of its
-    scalars.
-    """
+    """A scalar or an array of scalars: `#rise.lit<0.0>` is f32, `#rise.lit<[1, 2], scalar<i32>>`
+    states the type of its scalars."""
 
     name = "rise.lit"
     value: Attribute
