@@ -109,6 +109,8 @@ if TYPE_CHECKING:
         to_stablehlo,
     )
     from riselang.notation.printer import show_term
+    from riselang.numpy import fft as fft
+    from riselang.numpy import linalg as linalg
     from riselang.runtime.arrays import CopyWarning
     from riselang.runtime.device_arrays import DeviceArray, to_gpu
     from riselang.support.errors import (
@@ -240,6 +242,7 @@ if TYPE_CHECKING:
     __all__ += _patterns.__all__
 
 _PATTERNS = "riselang.dsl.patterns"
+_NUMPY_MODULES = ("fft", "linalg")
 _NAME_MODULES = {
     name: module
     for module, names in {
@@ -320,6 +323,8 @@ if not TYPE_CHECKING:  # a type checker would accept every name
                 return globals().setdefault(name, _public_names())
             if name.startswith("__"):  # Python and its tools look these up in any module
                 raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
+            if name in _NUMPY_MODULES:
+                return import_module(f"{__name__}.numpy.{name}")
             if _has_module(name):
                 return import_module(f"{__name__}.{name}")
             functions = import_module(_PATTERNS).FUNCTIONS

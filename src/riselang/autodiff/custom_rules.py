@@ -12,7 +12,7 @@ from riselang.autodiff.evaluation import Closure, Entry, Record, float_leaves
 from riselang.autodiff.forward import Forward, Tangent, Tangents
 from riselang.autodiff.forward_views import tangent_leaves
 from riselang.autodiff.leaf_arrays import join_leaves, split_leaves
-from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP
+from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, LINEAR
 from riselang.autodiff.reverse import Reverse
 from riselang.dialects.rise.types import RiseType, is_float, leaves
 from riselang.support.errors import LimitationError
@@ -71,6 +71,28 @@ def _transpose(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: L
     totals = reverse.totals(inner.pop(tangent) or [[] for _ in float_leaves(zero.type)])
     pending = iter(totals)
     cotangents.add(x, [next(pending) if has_float else None for has_float in float_leaves(x.type)])
+
+
+@reverse.rule(LINEAR)
+def _apply_transpose(
+    reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: Leaves
+) -> None:
+    builder, x = reverse.builder, entry.operands[-1]
+    assert isinstance(x, Entry)
+    cotangent = _as_value(builder, entry.type, reverse.dense_leaves(leaves))
+    function, transpose, _ = entry.nodes
+    result = builder.apply(LINEAR, [entry.type, x.type], transpose, function, cotangent)
+    cotangents.add(x, float_nests(builder, x.type, split_leaves(builder, result)))
+
+
+@forward.rule(LINEAR)
+def _apply_to_tangent(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent:
+    builder, x = forward.builder, entry.operands[-1]
+    assert isinstance(x, Entry)
+    tangent = _as_value(builder, x.type, tangent_leaves(tangents, x))
+    function, transpose, _ = entry.nodes
+    result = builder.apply(LINEAR, [x.type, entry.type], function, transpose, tangent)
+    return list(split_leaves(builder, result))
 
 
 @reverse.rule(CHECKPOINT)

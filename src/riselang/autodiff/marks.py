@@ -40,4 +40,10 @@ CHECKPOINT = _mark(
     fun(fun(_s, _t), _s, _t),
     "applies the function; reverse mode applies it again instead of storing its values",
 )
-MARKS = (STOP_GRADIENT, CUSTOM_VJP, CUSTOM_JVP, CHECKPOINT)
+LINEAR = _mark(
+    "linear",
+    "s t",
+    fun(fun(_s, _t), fun(_t, _s), _s, _t),
+    "applies the first function, which is linear; the second one is its transpose",
+)
+MARKS = (STOP_GRADIENT, CUSTOM_VJP, CUSTOM_JVP, CHECKPOINT, LINEAR)

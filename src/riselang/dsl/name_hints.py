@@ -35,7 +35,6 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "tree_map": "structures are those of Python, as in {k: f(v) for k, v in d.items()}",
     "device_put": "pass arrays to functions directly",
     "make_jaxpr": "use rl.jit(f).trace(x)",
-    "fft": "the gallery has a Fourier transform",
     "conv": "use rl.slide, or rl.slide2d, as in the tutorial's stencils",
     "convolve": "use rl.slide(k, 1), as in the tutorial's stencils",
     "float32": "use rl.f32",
@@ -72,8 +71,6 @@ NUMPY_NAMES: Mapping[str, str] = {
     "vstack": "use rl.numpy.stack for vectors, and rl.numpy.concatenate for matrices",
     "nonzero": "the length of its result is not known; use rl.compress(condition, rl.arange(n))",
     "unique": "the length of its result is not known; sort, and use rl.compress",
-    "fft": "the gallery has a Fourier transform",
-    "linalg": "it has no decompositions; products are x @ y, and the gallery has solvers",
 }
 RANDOM_NAMES: Mapping[str, str] = {
     "PRNGKey": "use rl.random.key(seed)",

@@ -171,6 +171,8 @@ bool_, int8, int16, int32, int64 = i1, i8, i16, i32, i64
 float16, float32, float64, bfloat16 = f16, f32, f64, bf16
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 
+MODULES = ("fft", "linalg")
+"""The modules with functions, which are imported at their first use."""
 __all__ = [
     "abs",
     "absolute",
@@ -346,6 +348,10 @@ globals().update(_with_argument_checks({name: globals()[name] for name in __all_
 
 
 def __getattr__(name: str) -> object:
+    if name in MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
     from riselang.dsl.name_hints import missing_attribute_message
 
     raise AttributeError(missing_attribute_message(__name__, name, __all__), name=name)

@@ -133,15 +133,18 @@ def _replace_complex(type: RiseType, convert: Callable[[ScalarType], RiseType]) 
             return type
 
 
-def lower_complex(root: build.Node, solver: Inference) -> build.Node:
-    """Replace the complex numbers in the nodes below `root`."""
-    return _Lowering(solver).lower_program(root)
+def lower_complex(
+    root: build.Node, solver: Inference, outer: Sequence[build.Node] = ()
+) -> build.Node:
+    """Replace the complex numbers in the nodes below `root`, except in those of enclosing scopes,
+    which are not complex."""
+    return _Lowering(solver, outer).lower_program(root)
 
 
 class _Lowering:
-    def __init__(self, solver: Inference):
+    def __init__(self, solver: Inference, outer: Sequence[build.Node]):
         self._solver = solver
-        self._lowered: dict[build.Node, build.Node] = {}
+        self._lowered: dict[build.Node, build.Node] = {each: each for each in outer}
 
     def lower_program(self, root: build.Node) -> build.Node:
         """Lower a program, whose parameters and results are in memory."""

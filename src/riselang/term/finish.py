@@ -95,9 +95,8 @@ def finish_open(root: build.Function, inference: Inference) -> tuple[Term, list[
     for constant in constants:
         _set_default_type(constant, inference)
     if any(map(_is_complex, uses.counts)):
-        raise LimitationError(
-            "complex numbers have no derivatives; use their real and imaginary parts", root.location
-        )
+        root = _lower_complex_inside(root, outer, inference)
+        uses = build.count_uses(root, set(outer))
     finisher = _Finisher(inference, build.shared_nodes(uses), stores_once=False)
     for level, node in enumerate(outer):
         finisher.levels[node] = level
@@ -106,6 +105,22 @@ def finish_open(root: build.Function, inference: Inference) -> tuple[Term, list[
         name = node.name if isinstance(node, build.Variable) else node.label or SHARED_NAME
         term = Lambda(name, finisher.type(node), term, root.location)
     return term, outer
+
+
+def _lower_complex_inside(
+    root: build.Function, outer: Sequence[build.Node], inference: Inference
+) -> build.Function:
+    """Lower the complex numbers that a function computes from floats and to floats."""
+    types = [inference.resolve(each.type) for each in (root, *outer)]
+    if any(map(contains_complex, types)):
+        raise LimitationError(
+            "derivatives exist only of functions from floats to floats, which may compute with "
+            "complex numbers; pass and return their real and imaginary parts",
+            root.location,
+        )
+    lowered = lower_complex(root, inference, outer)
+    assert isinstance(lowered, build.Function)
+    return lowered
 
 
 def default_floats(root: build.Node, solver: Inference) -> None:

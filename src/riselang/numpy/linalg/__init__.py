@@ -1,0 +1,3 @@
+"""Linear algebra."""
+
+__all__: list[str] = []
