@@ -23,10 +23,12 @@ def is_library_name(name: str) -> bool:
 
 
 APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
-"""The ops that are computed inline for f32 if the float permission is `relaxed`."""
+"""The ops that are computed inline for f32 and shorter floats if the float permission is
+`relaxed`."""
 
 
-def is_library_call(op: str, *, is_f32: bool, permission: str) -> bool:
-    """Whether an op becomes a call to the math library."""
-    is_inlined = permission == "relaxed" and is_f32 and op in APPROXIMATED_OPS
+def is_library_call(op: str, *, is_short: bool, permission: str) -> bool:
+    """Whether an op becomes a call to the math library; `is_short` is whether it is on f32, f16 or
+    bf16."""
+    is_inlined = permission == "relaxed" and is_short and op in APPROXIMATED_OPS
     return op in LIBRARY_FUNCTIONS and not is_inlined

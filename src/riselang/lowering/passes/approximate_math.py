@@ -1,4 +1,6 @@
-"""Pass `approximate-math`: computes exp, log and tanh of f32 inline, for relaxed floats.
+"""Pass `approximate-math`: computes exp, log and tanh inline, for relaxed floats.
+
+f32 is computed as it is; f16 and bf16 are computed as f32, and rounded.
 
 A math library call computes one scalar at a time, and prevents vectorization of its loop. The
 approximations here have an error of at most 4 ulp for all inputs, as `float="relaxed"` permits;
@@ -11,7 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Float32Type, ModuleOp, VectorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    ModuleOp,
+    VectorType,
+    f32,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -32,18 +42,33 @@ class ApproximateMathPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(walk(op)):
             function = APPROXIMATIONS.get(inner.name)
-            if function is None or not _is_f32(inner.results[0].type):
+            if function is None:
+                continue
+            type = inner.results[0].type
+            if not isinstance(_element_type(type), APPROXIMATED_TYPES):
                 continue
             builder = builder_at(InsertPoint.before(inner), inner.location)
-            arithmetic = Arithmetic(builder, inner.results[0].type)
-            inner.results[0].replace_all_uses_with(function(arithmetic, inner.operands[0]))
+            value, wide = inner.operands[0], _with_f32(type)
+            if wide != type:
+                value = builder.insert(arith.ExtFOp(value, wide)).result
+            value = function(Arithmetic(builder, wide), value)
+            if wide != type:
+                value = builder.insert(arith.TruncFOp(value, type)).result
+            inner.results[0].replace_all_uses_with(value)
             inner.detach()
             inner.erase()
 
 
-def _is_f32(type: Attribute) -> bool:
-    element = type.element_type if isinstance(type, VectorType) else type
-    return isinstance(element, Float32Type)
+APPROXIMATED_TYPES = (Float32Type, Float16Type, BFloat16Type)
+
+
+def _element_type(type: Attribute) -> Attribute:
+    return type.element_type if isinstance(type, VectorType) else type
+
+
+def _with_f32(type: Attribute) -> Attribute:
+    """Return f32, or vectors of f32 of the same length."""
+    return VectorType(f32, type.get_shape()) if isinstance(type, VectorType) else f32
 
 
 LOG2_E = 1.44269504088896341

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from riselang.dialects.rise.types import ArrayType, ScalarType, f32
+from riselang.dialects.rise.types import ArrayType, ScalarType, bf16, f16, f32
 from riselang.nat import Nat, as_nat
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
@@ -345,11 +345,14 @@ def match_scalar_nest(term: Term) -> ScalarNest | None:
             return ScalarNest(tuple(lengths), nested_loop.type.element)
 
 
+SHORT_FLOATS = (f32, f16, bf16)
+
+
 def calls_library(term: Term, permission: str) -> bool:
     """Whether the scalar functions of a term call the math library."""
     return any(
         isinstance(part, Scalar)
-        and is_library_call(part.op, is_f32=part.type == f32, permission=permission)
+        and is_library_call(part.op, is_short=part.type in SHORT_FLOATS, permission=permission)
         for part in subterms(term)
     )
 
