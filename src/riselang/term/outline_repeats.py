@@ -12,6 +12,7 @@ variables (the even and the odd elements, in a Fourier transform), and literals 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ from riselang.term.flattening import FlatProgram, ProgramValue
 from riselang.term.let_writer import LetWriter, close_function, parts_of_tuple, tuple_of
 from riselang.term.nodes import (
     ARITHMETIC,
+    VARIABLES,
     Free,
     Lambda,
     Pattern,
@@ -269,10 +271,12 @@ def _rebuild(program: FlatProgram, blocks: Sequence[_Block]) -> Term:
         writer.bind(variable, function, NAME)
         for index, run in enumerate(block.runs):
             calls[run.start] = (block, index, variable)
-    position = 0
+    position, uses = 0, _count_uses(program)
     while position < len(program.values):
         if position not in calls:
-            writer.add(program.values[position], is_named=program.values[position].kind == "named")
+            value = program.values[position]
+            is_shared = value.kind == "stored" and uses[value.variable] > 1
+            writer.add(value, is_named=is_shared or value.kind == "named")
             position += 1
             continue
         block, index, variable = calls[position]
@@ -283,6 +287,27 @@ def _rebuild(program: FlatProgram, blocks: Sequence[_Block]) -> Term:
         _write_call(writer, [program.values[run[each]] for each in block.outputs], call)
         position = run.stop
     return close_function(program.parameters, program.inputs, writer.to_lets(program.result))
+
+
+def _count_uses(program: FlatProgram) -> Counter[Free]:
+    """Count the uses of each value, directly or through views."""
+    counts: dict[int, Counter[Free]] = {}
+
+    @recursive
+    def count(term: Term) -> Counter[Free]:
+        if isinstance(term, Free):
+            return Counter([term])
+        if not term.patterns & VARIABLES:
+            return Counter()
+        if id(term) not in counts:
+            total: Counter[Free] = Counter()
+            for child in term.children:
+                total += count(child)
+            counts[id(term)] = Counter({each: min(uses, 2) for each, uses in total.items()})
+        return counts[id(term)]
+
+    terms = [*(value.term for value in program.values), program.result]
+    return sum(map(count, terms), Counter[Free]())
 
 
 def _outlined_function(values: Sequence[ProgramValue], block: _Block) -> Term:
