@@ -9,18 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from math import isfinite
 from typing import TypeGuard
+
+import numpy as np
 
 from riselang.dialects.rise import pattern_registry
 from riselang.dialects.rise.argument_checks import Argument
-from riselang.dialects.rise.attributes import Number, literal
+from riselang.dialects.rise.attributes import LiteralAttr, Number, literal
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
+    bf16,
     components,
     element_of,
+    f16,
+    f32,
+    f64,
     fun,
     i1,
     idx,
@@ -92,6 +100,9 @@ class Builder:
         """Convert a signed integer, Boolean or float to another type."""
         if value.type == type:
             return value
+        converted = _converted_literal(value, type)
+        if converted is not None:
+            return self.literal(converted, type)
         return build.Conversion(type, value, scope=self.scope, location=self.location)
 
     def select(self, condition: Node, chosen: Node, other: Node) -> Node:
@@ -324,9 +335,60 @@ class Builder:
         return value if build.is_view_node(value) else self.to_mem(value)
 
 
+MAX_EXACT_INTEGER = 2**53
+"""Integers up to this one are exact as f64."""
+
+
+def _converted_literal(value: Node, type: ScalarType) -> float | None:
+    """Return a literal as a float of another type, rounded once; None for other values."""
+    if not isinstance(value, build.Constant) or not isinstance(value.number, LiteralAttr):
+        return None
+    number = value.number.number
+    if type not in (f32, f64) or abs(number) > MAX_EXACT_INTEGER and isfinite(number):
+        return None
+    with np.errstate(all="ignore"):
+        return float(np.float32(number)) if type == f32 else float(number)
+
+
 def drop_to_mem(node: Node) -> Node:
     """Drop a `toMem` whose value is stored anyway."""
     return node.arguments[0] if _is_application_of(node, pattern_registry.TO_MEM) else node
+
+
+def drop_widening(node: Node) -> Node | None:
+    """Return an array that is computed by maps without the conversion to f32 that is their last
+    step; None if it is not a conversion of halves."""
+    if not _is_application_of(node, pattern_registry.MAP):
+        return None
+    function, xs = node.arguments
+    if not isinstance(function, build.Function):
+        return None
+    (parameter,), body = function.parameters, function.body
+    if isinstance(body, build.Conversion):
+        is_widening = body.type == f32 and body.operand.type in (f16, bf16)
+        narrow = body.operand if is_widening else None
+    else:
+        narrow = drop_widening(body)
+    if narrow is None or narrow is parameter:
+        return None if narrow is None else xs
+    use = node.function
+    assert isinstance(use, build.PatternUse)
+    sizes = (length_of(xs), element_of(xs.type), narrow.type)
+    parameters = dict(zip(use.spec.parameters, sizes, strict=True))
+    type = use.spec.instantiate(parameters)
+    changed = replace(function, type=fun(parameter.type, narrow.type), body=narrow)
+    _, result = uncurry(type)
+    return replace(
+        node, type=result, function=replace(use, type=type, arguments=parameters),
+        arguments=[changed, xs],
+    )  # fmt: skip
+
+
+def scalar_of(type: RiseType) -> RiseType:
+    """Return the type of the scalars in an array."""
+    while isinstance(type, ArrayType):
+        type = type.element
+    return type
 
 
 def _is_application_of(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:

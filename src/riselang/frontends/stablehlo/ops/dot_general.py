@@ -9,13 +9,14 @@ order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from riselang.dialects.rise.types import ArrayType
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
 from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
 from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
-from riselang.frontends.term_builder import Builder, length_of
+from riselang.frontends.term_builder import Builder, drop_widening, length_of, scalar_of
 from riselang.term.build import Node
 
 
@@ -97,6 +98,30 @@ def _dot_general(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor
     )  # fmt: skip
 
 
+def _without_dimensions(tensor: Tensor, dropped: Sequence[int]) -> Tensor:
+    """Drop dimensions along which a tensor is broadcast."""
+    kept = [k for k in range(tensor.rank) if k not in dropped]
+    varying = tuple(kept.index(k) for k in tensor.varying)
+    return Tensor(tensor.element, tuple(tensor.shape[k] for k in kept), varying, tensor.make)
+
+
+def _as_halves(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """Drop the last conversion of both operands, if it is from halves to f32: products are added
+    as f32 anyway."""
+    sources = [drop_widening(each.make()) for each in (left, right)]
+    types = {None if source is None else scalar_of(source.type) for source in sources}
+    if len(types) != 1 or None in types:
+        return left, right
+    (type,) = types
+    element = next(each for each in ELEMENT_TYPES.values() if each.is_half and each.scalar == type)
+
+    def with_source(tensor: Tensor, source: Node | None) -> Tensor:
+        assert source is not None
+        return replace(tensor, element=element, make=lambda: source)
+
+    return with_source(left, sources[0]), with_source(right, sources[1])
+
+
 def _lower_contraction(
     regions: RegionLowering,
     op: TypedOp,
@@ -107,9 +132,17 @@ def _lower_contraction(
     right_contracted: Sequence[int],
 ) -> Tensor:
     builder = regions.builder
-    left, right = operands
+    left, right = _as_halves(*operands)
     left_kept = [k for k in range(left.rank) if k not in (*left_batch, *left_contracted)]
     right_kept = [k for k in range(right.rank) if k not in (*right_batch, *right_contracted)]
+    if left_batch and not any(k in right.varying for k in right_batch):
+        # All matrices of the batch are multiplied by the same one: their rows are those of one.
+        left_kept, left_batch = [*left_batch, *left_kept], ()
+        kept = [k for k in range(right.rank) if k not in right_batch]
+        right = _without_dimensions(right, right_batch)
+        right_kept = [kept.index(k) for k in right_kept]
+        right_contracted = [kept.index(k) for k in right_contracted]
+        right_batch = ()
     lefts = permute_dimensions(
         builder, store_if_computed(builder, left), [*left_batch, *left_kept, *left_contracted]
     )

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import ScalarType, f32, f64, i1, i16, i32, i64
 from riselang.frontends.stablehlo.elements import ElementType
 from riselang.frontends.stablehlo.registry import TypedOp, lowers_elementwise
 from riselang.frontends.term_builder import Builder
-from riselang.term.build import Node
+from riselang.term.build import Constant, Node
 from riselang.term.conversion import bit_width
 
 SIGNED_TYPES = {16: i16, 32: i32, 64: i64}
@@ -94,7 +95,17 @@ def arithmetic_op(builder: Builder, op: TypedOp, name: str, operands: Sequence[N
     found = ARITHMETIC_OPS[name].for_element(element)
     if found is None:
         raise op.unsupported(f"it is not defined on elements {element.name}")
+    if found == "arith.mulf":
+        for number, factor in enumerate(operands):
+            if is_one(factor):
+                return operands[1 - number]
     return builder.operation(found, operands, element.scalar)
+
+
+def is_one(value: Node) -> bool:
+    """Whether a value is the literal 1, by which multiplication changes no float."""
+    is_literal = isinstance(value, Constant) and isinstance(value.number, LiteralAttr)
+    return is_literal and value.number.number == 1
 
 
 @lowers_elementwise(*ARITHMETIC_OPS)
