@@ -158,10 +158,12 @@ class Lowered:
         Returns None if there are no such computations. Otherwise the first program, named `first`,
         performs them, and the second one takes all parameters, followed by the first one's results.
         """
-        from riselang.rewrite.staging import split_by_known_parameters
+        from riselang.rewrite.staging import split_by_known_parameters, store_named_arrays
 
         result = rewrite(self._program, self._strategy, self.options, precompute=True)
         term = self.source if result.derivation is None else result.derivation.end
+        if self.options.loops == GPU:
+            term = store_named_arrays(term, parameters)
         split = split_by_known_parameters(term, parameters, known)
         if split is None:
             return None

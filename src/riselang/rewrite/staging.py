@@ -17,6 +17,7 @@ from riselang.dialects.rise.pattern_registry import AS_SCALAR, AS_VECTOR, LET, M
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, VectorType, array, uncurry
 from riselang.rewrite.term_parts import (
+    is_free_to_read,
     move_outside,
     pattern_arguments,
     split_lambdas,
@@ -53,6 +54,25 @@ def split_by_known_parameters(term: Term, parameters: int, known: Set[int]) -> S
     return Stages(
         _first_stage(layers, values, known), len(values), _second_stage(layers, body, values)
     )
+
+
+@recursive
+def store_named_arrays(term: Term, parameters: int) -> Term:
+    """Store the arrays that a program computes and names, as the lowering does anyway."""
+    layers, body = split_lambdas(term, parameters)
+    named: list[tuple[Term, Lambda]] = []
+    while (match := pattern_arguments(body, "let")) is not None:
+        value, function = match
+        if not isinstance(function, Lambda):
+            break
+        is_array = isinstance(value.type, ArrayType)
+        if is_array and pattern_arguments(value, "toMem") is None and not is_free_to_read(value):
+            value = apply_all(Pattern(TO_MEM, ("heap", value.type)), [value])
+        named.append((value, function))
+        body = function.body
+    for value, function in reversed(named):
+        body = bind_value(value, body, function.name)
+    return wrap_in_lambdas(layers, body)
 
 
 def _stage_calls(body: Term, outer: int, parameters: int, known: Set[int]) -> Term:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from riselang.api.compiled import Compiled
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.runtime.arrays import Array
 from riselang.runtime.device_arrays import (
@@ -34,8 +35,19 @@ class GpuCalls:
         self._fixed: list[DeviceArray | None] = [
             None if array is None else to_gpu(array) for array in known
         ]
-        """The constants and bound arguments, and None for the arguments of a call."""
+        """The constants and bound arguments, and None for the arguments of a call. Then what is
+        computed from them in advance."""
+        self._compiled = self._compile()
         self._latest: TensorCall | None = None
+
+    def _compile(self) -> Compiled:
+        """Return the code for calls; computations that depend on no argument are done now."""
+        known = {position: each for position, each in enumerate(self._fixed) if each is not None}
+        code = self._body.bound_code(frozenset(known))
+        if code is None:
+            return self._body.compiled
+        self._fixed += code.precompute([device_view(each, "constant") for each in known.values()])
+        return code.main_program
 
     def quick(self, arguments: Sequence[Any]) -> Any:
         """Return the results for tensors like those of an earlier call; else `NO_RESULT`."""
@@ -51,11 +63,11 @@ class GpuCalls:
         arrays: list[Array] = [
             next(passed) if each is None else device_view(each, "constant") for each in self._fixed
         ]
-        result = self._body.compiled.run(arrays)
+        result = self._compiled.run(arrays)
         if not any(map(is_on_gpu, arguments)):
             return _to_host(result)
         if tensor_key(arguments) is not None:
-            self._latest = self._body.compiled.prepare_tensor_call(arguments, self._fixed)
+            self._latest = self._compiled.prepare_tensor_call(arguments, self._fixed)
         return to_argument_library(arguments, result)
 
 
