@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, index
-from riselang.rewrite.combinators import choice, try_
+from riselang.rewrite.combinators import Identity, choice, seq, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
+from riselang.rewrite.rules.functions import hoist_from_map
 from riselang.rewrite.rules.gpu import transpose_by_blocks
 from riselang.rewrite.rules.lowering import (
     map_in_parallel,
     map_over_blocks_z,
     map_over_threads,
     not_stored,
+    store_on_heap,
 )
-from riselang.rewrite.rules.simplification import copy_elements
+from riselang.rewrite.rules.simplification import copy_elements, memory_of_memory
 from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.epilogues import FuseEpilogue
 from riselang.rewrite.strategies.gpu import SQUARE, TILES, VECTOR_BYTES, choose_tile
@@ -54,7 +56,7 @@ from riselang.rewrite.strategies.gpu_sums import (
     outermost_reductions,
     reduce_by_blocks,
 )
-from riselang.rewrite.strategies.gpu_tensor_cores import tensor_strategy
+from riselang.rewrite.strategies.gpu_tensor_cores import copies_for_tensor_cores, tensor_strategy
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
@@ -83,10 +85,20 @@ def on_gpu() -> Strategy:
 @dataclass(frozen=True, repr=False)
 class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
-        epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting))
+        # What follows the epilogue may be a loop, which must not compute the sums.
+        epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting)) >> store_on_heap
+        steps: tuple[Step, ...] = ()
+        for path in separate_maps(term):
+            part = subterm_at(term, path)
+            result = run_at(_StoreOperands(), term, path, part, setting)
+            if isinstance(result, Success):
+                term, steps = result.term, (*steps, *result.steps)
         fused = try_(everywhere(epilogues)).run(term, setting)
         assert isinstance(fused, Success), fused
-        term, steps = fused.term, fused.steps
+        term, steps = fused.term, (*steps, *fused.steps)
+        fused = (try_(everywhere(memory_of_memory)) >> try_(_ResultNotStored())).run(term, setting)
+        assert isinstance(fused, Success), fused
+        term, steps = fused.term, (*steps, *fused.steps)
         for path in list(outermost_reductions(term)):
             part = subterm_at(term, path)
             result = run_at(_strategy_for_reduction(part), term, path, part, setting)
@@ -111,7 +123,47 @@ class _OnGpu(Strategy):
         return "on_gpu()"
 
 
+@dataclass(frozen=True, repr=False)
+class _ResultNotStored(Strategy):
+    """Computes the program's result where it belongs."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        path, part = result_of(term)
+        while (let := pattern_arguments(part, "let")) and isinstance(let[1], Lambda):
+            path, part = (*path, 1, 0), let[1].body
+        return run_at(not_stored, term, path, part, setting)
+
+    def __str__(self) -> str:
+        return "result_not_stored()"
+
+
+@dataclass(frozen=True, repr=False)
+class _StoreOperands(Strategy):
+    """Copies operands of matrix multiplications that tensor cores could not read otherwise."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        fused = _fuse_sums.run(term, setting)
+        if not isinstance(fused, Success) or tensor_strategy(fused.term, setting) is not None:
+            return Failure(self, "expected a matrix multiplication", term)
+        paths = copies_for_tensor_cores(fused.term, setting)
+        if not paths:
+            return Failure(self, "expected operands that must be copied", term)
+        # The columns are computed before the loop over the rows; they come last.
+        stores = [
+            _AtPath(path, try_(argument(not_stored)) >> store_on_heap)
+            >> (Identity() if path[0] else hoist_from_map)
+            for path in paths
+        ]
+        return (_fuse_sums >> seq(*stores)).run(term, setting)
+
+    def __str__(self) -> str:
+        return "store_operands()"
+
+
 TILE, THREAD_ROWS = 32, 8
+
+
+_transpose_in_tiles = transpose_by_blocks(TILE // THREAD_ROWS, TILE // THREAD_ROWS, THREAD_ROWS)
 
 
 @schedule
@@ -127,8 +179,9 @@ class _TransposeResult(Strategy):
         arguments = pattern_arguments(part, "transpose")
         if arguments is None or not is_free_to_read(arguments[0]):
             return Failure(self, "expected an outermost map, or a transposed copy", term)
-        tiles = transpose_by_blocks(TILE // THREAD_ROWS, TILE // THREAD_ROWS, THREAD_ROWS)
-        return run_at(tiles, term, path, part, setting)
+        if len(_array_levels(part.type)) != 2:
+            return Failure(self, "expected a matrix of scalars", term)
+        return run_at(_transpose_in_tiles, term, path, part, setting)
 
     def __str__(self) -> str:
         return "transpose_on_gpu()"
@@ -161,7 +214,9 @@ class _Copy(Strategy):
         copy_nest: Strategy = copy_elements
         for _ in levels[1:]:
             copy_nest = copy_elements >> inside(copy_nest)
-        return (copy_nest >> _Lower(tuple(thread_rules(levels)))).run(term, setting)
+        copy = copy_nest >> _Lower(tuple(thread_rules(levels)))
+        strategy = choice(_transpose_in_tiles, copy) if len(levels) == 2 else copy
+        return strategy.run(term, setting)
 
     def __str__(self) -> str:
         return "copy()"

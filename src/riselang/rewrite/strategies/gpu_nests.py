@@ -75,7 +75,26 @@ def separate_maps(program: Term) -> list[Path]:
             assert outer_map is not None
             programs += _stored_arrays((*start, *path, 1), outer_map[1])
     paths += _named_views(program)
-    return sorted(paths, key=len, reverse=True)
+    paths += _stored_views(program)
+    return sorted(dict.fromkeys(paths), key=len, reverse=True)
+
+
+def _stored_views(program: Term) -> Iterator[Path]:
+    """Yield the views that a program stores outside of loops."""
+    stack: list[tuple[Path, Term]] = [((), program)]
+    while stack:
+        path, term = stack.pop()
+        stored = pattern_arguments(term, "toMem")
+        if isinstance(term, Lambda | DepLambda):
+            stack.append(((*path, 0), term.children[0]))
+        elif stored and isinstance(stored[0], Apply) and is_free_to_read(stored[0], COPIED):
+            yield (*path, 1)
+        else:
+            is_let = pattern_arguments(term, "let") is not None
+            while isinstance(term, Apply):
+                if is_let or not isinstance(term.argument.type, FunType):
+                    stack.append(((*path, 1), term.argument))
+                path, term = (*path, 0), term.function
 
 
 def _named_views(program: Term) -> Iterator[Path]:
@@ -170,7 +189,9 @@ def _is_cheap_to_read(term: Term) -> bool:
             return False
         if head.spec.name in STORED:
             continue
-        if head.spec.name in ("map", "generate") and isinstance(arguments[0], Lambda):
+        if head.spec.name in SELECTED:
+            stack += arguments
+        elif head.spec.name in ("map", "generate") and isinstance(arguments[0], Lambda):
             stack += [arguments[0].body, *arguments[1:]]
         elif head.spec.role is Role.VIEW and not any(
             isinstance(each.type, FunType) for each in arguments
@@ -195,6 +216,8 @@ def _is_partition(pattern: Pattern) -> bool:
 STORED = ("toMem",)
 COPIED = (*STORED, "at")
 """Patterns in arrays that are copied: stored arrays, and rows of arrays."""
+SELECTED = ("at", "clampIdx")
+"""Patterns that select an element by an index."""
 VIEWS = ("join", "split", "transpose", "reverse", "map")
 """Patterns that only rearrange the array that a map computes; maps of such patterns do, too."""
 

@@ -22,7 +22,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.rewrite.combinators import try_
-from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
+from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
 from riselang.rewrite.rules.lowering import map_over_rows_of_blocks
@@ -37,7 +37,13 @@ from riselang.rewrite.rules.tensor_cores import (
 )
 from riselang.rewrite.strategies.dot_products import multiplied_types
 from riselang.rewrite.strategies.epilogues import sums_before_epilogue
-from riselang.rewrite.strategies.matmul_shapes import bytes_of, is_row_major, match_product
+from riselang.rewrite.strategies.gpu_operands import (
+    Operand,
+    element_layout,
+    operands_of,
+    unreadable_arrays,
+)
+from riselang.rewrite.strategies.matmul_shapes import arguments_in_body, bytes_of, match_product
 from riselang.rewrite.strategies.schedules import fuse, pads_before_zip
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import argument, inside, top_down
@@ -225,37 +231,88 @@ def _bytes_of_elements(types: tuple[RiseType, RiseType]) -> int:
 def tensor_strategy(term: Term, setting: Setting) -> Strategy | None:
     """Return the strategy for a matrix multiplication, or for several of the same size, with the
     tensor cores of a GPU."""
-    tile = _choose_tile(term, setting, 1)
+    tile = _choose_tile(term, setting, 1, operands_of(term))
     if tile is not None:
         return tile.strategy()
-    batch = pattern_arguments(term, "map")
-    if batch is None or not isinstance(batch[0], Lambda) or not isinstance(term.type, ArrayType):
+    batch = _batch_of_products(term)
+    if batch is None:
         return None
-    count = term.type.length
-    tile = _choose_tile(batch[0].body, setting, count.constant) if count.is_constant else None
+    body, count, arrays = batch
+    tile = _choose_tile(body, setting, count, operands_of(body, (element_layout(arrays),)))
     if tile is None:
         return None
     return inside(replace(tile, in_rounds=True).strategy()) >> map_over_rows_of_blocks
 
 
-def _choose_tile(term: Term, setting: Setting, batch: int) -> TensorTile | None:
-    """Return the largest tile of which a batch of matrix multiplications has enough, if any."""
+def copies_for_tensor_cores(term: Term, setting: Setting) -> list[Path]:
+    """Return the paths of the arrays that must be copied so that tensor cores can read the operands
+    of a matrix multiplication, or of several."""
+    batch = _batch_of_products(term)
+    body, count, arrays = (term, 1, None) if batch is None else batch
+    types = multiplied_types(body, setting)
+    if types is None or _choose_tile(body, setting, count) is None:
+        return []
+    if arrays is not None:
+        return list(unreadable_arrays(arrays, (1,), types[0], 3))
+    outer = pattern_arguments(term, "map")
+    assert outer is not None
+    inner = arguments_in_body(outer[0], "map")
+    assert inner is not None
+    columns = (*FUNCTION_BODY, 1)
+    return [
+        *unreadable_arrays(outer[1], (1,), types[0], 2),
+        *unreadable_arrays(inner[1], columns, types[0], 2),
+    ]
+
+
+FUNCTION_BODY = (0, 1, 0)
+"""The path of the body of a map's function."""
+
+
+def _batch_of_products(term: Term) -> tuple[Term, int, Term] | None:
+    """Return the body of a map that may multiply several matrices, their number, and the arrays."""
+    batch = pattern_arguments(term, "map")
+    if batch is None or not isinstance(batch[0], Lambda) or not isinstance(term.type, ArrayType):
+        return None
+    count = term.type.length
+    is_batch = count.is_constant and match_product(batch[0].body) is not None
+    return (batch[0].body, count.constant, batch[1]) if is_batch else None
+
+
+Operands = tuple[Operand | None, Operand | None]
+
+
+def _choose_tile(
+    term: Term, setting: Setting, batch: int, operands: Operands | None = None
+) -> TensorTile | None:
+    """Return the largest tile of which a batch of matrix multiplications has enough, if any.
+
+    Without operands, tensor cores can read them in all tiles.
+    """
     product, types = match_product(term), multiplied_types(term, setting)
     if product is None or product.has_matrix or types not in TYPES:
         return None
     bytes = _bytes_of_elements(types)
-    operands = (product.rows, product.columns)
-    if bytes != SHORT_BYTES and any(map(is_row_major, operands)):
-        return None  # only rows and columns that are contiguous are multiplied
     if types[0] == f32 and setting.float != "relaxed":
         return None  # f32 is rounded to tf32
     tiles = [tile.with_elements_of(bytes) for tile in TILES.get(setting.tensor_unit, ())]
+    if operands is not None:
+        tiles = [tile for tile in tiles if _reads_tiles(operands, tile, bytes)]
     fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
     if not fitting and setting.tensor_unit == "wgmma":
         fitting = [tile for tile in tiles if tile.fits_padded(*product.sizes, bytes)]
     rows, columns, _ = product.sizes
     large = (tile for tile in fitting if tile.blocks(rows, columns) * batch >= MIN_BLOCKS)
     return next(large, fitting[-1] if fitting else None)
+
+
+def _reads_tiles(operands: Operands, tile: TensorTile, bytes: int) -> bool:
+    """Whether tensor cores can read tiles of the operands."""
+    lengths = (tile.rows, tile.columns)
+    return all(
+        operand is not None and operand.is_readable(bytes, length)
+        for operand, length in zip(operands, lengths, strict=True)
+    )
 
 
 MIN_BLOCKS = 128
