@@ -57,6 +57,8 @@ class EmulatedGpu:
     """What `native.cuda.Driver` is, on this processor."""
 
     code: GpuCode
+    others: Sequence[GpuCode] = ()
+    """The code of other programs that run on it."""
     name: str = "emulated"
     held: set[int] = field(default_factory=set[int])
     launched: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
@@ -75,8 +77,8 @@ class EmulatedGpu:
         yield
 
     def load(self, ptx: str) -> EmulatedModule:
-        assert ptx == self.code.ptx
-        return EmulatedModule(self, kernel_module(self.code.module))
+        (code,) = (each for each in (self.code, *self.others) if each.ptx == ptx)
+        return EmulatedModule(self, kernel_module(code.module))
 
     def allocate(self, bytes: int) -> int:
         # CUDA aligns memory to 256 bytes.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType
-from riselang.rewrite.strategies.epilogues import reduction_in
 from riselang.rewrite.core import Path
+from riselang.rewrite.strategies.epilogues import reduction_in
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.term.nodes import Bound, Lambda, Pattern, Term, apply_all, spine

@@ -125,7 +125,7 @@ class Model:
     def _prepared_call(self) -> PreparedCall | None:
         """The call for arrays of the right types."""
         signature = self.body.signature
-        if self.body.backend != "compile":
+        if self.body.backend != "compile" or self.options.loops == GPU:
             return None
         bound = [self.bound.get(name) for name in signature.argument_names]
         fixed = [*bound, *signature.constants]
