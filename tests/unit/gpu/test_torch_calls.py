@@ -165,7 +165,9 @@ def test_the_weights_of_a_model_stay_on_the_gpu(
 ) -> None:
     weights = np.ones(8, np.float32)
     model: Any = rl.from_stablehlo(MODEL, loops="gpu").bind(arg1=weights)
-    gpu = emulate(model.lower())
+    precomputation, program = model.lower().split_by_known_parameters("known", 3, {1, 2})
+    gpu = emulate(program)
+    gpu.others = [precomputation.compilation.gpu]
     x = np.arange(16, dtype=np.float32).reshape(2, 8)
     expected = x * (np.arange(1, 9, dtype=np.float32) + weights)
     assert np.array_equal(model(x), expected)
