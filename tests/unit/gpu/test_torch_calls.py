@@ -165,7 +165,7 @@ def test_the_weights_of_a_model_stay_on_the_gpu(
 ) -> None:
     weights = np.ones(8, np.float32)
     model: Any = rl.from_stablehlo(MODEL, loops="gpu").bind(arg1=weights)
-    precomputation, program = model.lower().split_by_known_parameters("known", 3, {1, 2})
+    precomputation, program = model.lower().split_by_known_parameters("known", 2, {1})
     gpu = emulate(program)
     gpu.others = [precomputation.compilation.gpu]
     x = np.arange(16, dtype=np.float32).reshape(2, 8)
