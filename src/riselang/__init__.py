@@ -105,8 +105,10 @@ if TYPE_CHECKING:
         from_tensorflow,
         from_torch,
         load_model,
+        to_jax,
         to_onnx,
         to_stablehlo,
+        to_torch,
     )
     from riselang.notation.printer import show_term
     from riselang.numpy import fft as fft
@@ -224,8 +226,10 @@ if TYPE_CHECKING:
         "take_along",
         "tensordot",
         "to_gpu",
+        "to_jax",
         "to_onnx",
         "to_stablehlo",
+        "to_torch",
         "top_k",
         "tune",
         "u8",
@@ -274,8 +278,8 @@ _NAME_MODULES = {
         "riselang.dsl.run_time_checks": "check",
         "riselang.explorer.explore": "explore",
         "riselang.frontends.entry": "from_c from_jax from_keras from_onnx from_stablehlo "
-        "from_tensorflow from_torch load_model to_onnx "
-        "to_stablehlo",
+        "from_tensorflow from_torch load_model to_jax to_onnx "
+        "to_stablehlo to_torch",
         "riselang.notation.printer": "show_term",
         "riselang.runtime.arrays": "CopyWarning",
         "riselang.runtime.device_arrays": "DeviceArray to_gpu",

@@ -131,6 +131,64 @@ def torch() -> None:
     near(rl.from_torch(encoder, x)(x.numpy()), encoder(x).detach())
 
 
+@rl.jit
+def embedded(x: Any, count: Any, weights: Any) -> Any:
+    """A program whose arguments and results are structures, and of several dtypes."""
+    total = (x * weights["scale"]).sum() * count.astype(rl.f32)
+    return {"total": total, "moved": x + weights["offset"], "twice": count + count}
+
+
+def wanted(x: Any, count: Any, weights: Any) -> Any:
+    total = (x * weights["scale"]).sum() * count
+    return {"total": total, "moved": x + weights["offset"], "twice": count + count}
+
+
+@check
+def jax_calls() -> None:
+    jax, jnp = module("jax"), module("jax.numpy")
+    call, count = rl.to_jax(embedded), jnp.int32(3)
+    x, weights = jnp.arange(3.0), {"scale": jnp.arange(3.0) * 2, "offset": jnp.arange(3.0) * 3}
+    for function in (call, jax.jit(call)):
+        found, expected = function(x, count, weights), wanted(x, count, weights)
+        assert found["twice"] == expected["twice"]
+        near(found["total"], expected["total"])
+        near(found["moved"], expected["moved"])
+
+    def loss(function: Any) -> Any:
+        def value(x: Any, weights: Any) -> Any:
+            found = function(x, count, weights)
+            return found["total"] + (found["moved"] ** 2).sum()
+
+        return jax.jit(jax.grad(value, argnums=(0, 1)))
+
+    found, expected = (loss(each)(x, weights) for each in (call, wanted))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        near(one, other)
+    rows = jnp.stack([x, x + 1])
+    near(jax.vmap(lambda row: call(row, count, weights)["total"])(rows),
+         jax.vmap(lambda row: wanted(row, count, weights)["total"])(rows))  # fmt: skip
+
+
+@check
+def torch_calls() -> None:
+    torch = module("torch")
+    call, count = rl.to_torch(embedded), torch.tensor(3, dtype=torch.int32)
+    x = torch.arange(6.0)[::2].requires_grad_()
+    weights = {"scale": (torch.arange(3.0) * 2).requires_grad_(), "offset": torch.ones(3)}
+
+    def gradient(function: Any) -> Any:
+        found = function(x, count, weights)
+        assert found["twice"] == 6
+        assert not found["twice"].requires_grad
+        loss = found["total"] + (found["moved"] ** 2).sum()
+        return loss.detach(), *torch.autograd.grad(loss, (x, weights["scale"]))
+
+    for one, other in zip(gradient(call), gradient(wanted), strict=True):
+        near(one, other)
+    inside = torch.compile(lambda x: call(x * 2, count, weights)["moved"].sin(), backend="eager")
+    near(inside(x).detach(), (x * 2 + 1).sin().detach())
+
+
 @check
 def torch_compile() -> None:
     module("torch")

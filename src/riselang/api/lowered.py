@@ -8,6 +8,8 @@ from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from riselang.api.compiled import Compiled, Groups, locate_errors, pack_results
 from riselang.api.complex_arrays import view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
@@ -303,6 +305,18 @@ class Lowered:
     def _result_groups(self) -> Groups:
         types = result_types(self.source.type, self.results)
         return tuple(len(list(leaves(type))) for type in types)
+
+    def empty_results(self) -> Any:
+        """Return arrays like the results, whose elements are unspecified."""
+        from riselang.interpreter.scalar_semantics import numpy_dtype
+
+        types = result_types(self.source.type, self.results)
+        buffers = [
+            np.empty([length.constant for length in lengths], numpy_dtype(leaf))
+            for type in types
+            for lengths, leaf in leaves(type)
+        ]
+        return pack_results(buffers, self._result_groups, self.interface)
 
     @with_deep_stack
     def check_sizes(self, sizes: Mapping[str, Nat]) -> None:

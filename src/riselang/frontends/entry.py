@@ -65,6 +65,32 @@ def to_onnx(program: Any, *arguments: Any, **sizes: int) -> Any:
 
 
 @with_short_tracebacks
+def to_jax(function: Callable[..., Any], **options: Unpack[CompileOptions]) -> Callable[..., Any]:
+    """Return a JAX function that calls a program with arrays, or structures of them.
+
+    It may be used inside of `jax.jit`, `jax.vmap` and `jax.grad`: its gradient is that of the
+    program. The options are those of `rl.jit`, if the function is not jitted already.
+    """
+    from riselang.frontends.jax_calls import jax_function
+
+    check_names("to_jax", options, CompileOptions)
+    return jax_function(function, dict(options))
+
+
+@with_short_tracebacks
+def to_torch(function: Callable[..., Any], **options: Unpack[CompileOptions]) -> Callable[..., Any]:
+    """Return a PyTorch function that calls a program with tensors, or structures of them.
+
+    Its gradient is that of the program. The tensors are on the CPU, and are passed without a copy.
+    The options are those of `rl.jit`, if the function is not jitted already.
+    """
+    from riselang.frontends.torch_calls import torch_function
+
+    check_names("to_torch", options, CompileOptions)
+    return torch_function(function, dict(options))
+
+
+@with_short_tracebacks
 @hold_forks()
 def load_model(
     path: str | Path,

@@ -344,7 +344,9 @@ def _converted_literal(value: Node, type: ScalarType) -> float | None:
     if not isinstance(value, build.Constant) or not isinstance(value.number, LiteralAttr):
         return None
     number = value.number.number
-    if type not in (f32, f64) or (abs(number) > MAX_EXACT_INTEGER and isfinite(number)):
+    if isinstance(number, tuple) or type not in (f32, f64):
+        return None
+    if abs(number) > MAX_EXACT_INTEGER and isfinite(number):
         return None
     with np.errstate(all="ignore"):
         return float(np.float32(number)) if type == f32 else float(number)

@@ -18,7 +18,7 @@ from riselang.api.options import ModelOptions, check_names
 from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.frontends.torch import failure_reason
 from riselang.frontends.torch_decompositions import decompositions
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.frontends.torch_tensors import to_array, to_tensor
 from riselang.native.mlir.torch_modules import (
     TORCH_PASSES,
     convert_to_stablehlo,
@@ -133,10 +133,10 @@ def _compile_graph(graph: Graph, options: Mapping[str, Any]) -> Runner:
         with torch.no_grad():
             given = [each for each in values if _is_tensor(each)]
             given += [node.target(*node.args, **node.kwargs) for node in drawn]
-            found = model(*(_to_array(torch, each) for each in given))
+            found = model(*(to_array(torch, each) for each in given))
             arrays = found if isinstance(found, tuple) else (found,)
             tensors = {
-                node: _to_tensor(torch, array, _value(node))
+                node: _with_strides(torch, to_tensor(torch, np.asarray(array)), _value(node))
                 for node, array in zip(computed, arrays, strict=True)
             }
             for node, (source, *steps) in views.items():
@@ -234,21 +234,8 @@ def _is_view(target: Any) -> bool:
     return schema is not None and schema.name in VIEWS
 
 
-def _to_array(torch: Any, tensor: Any) -> Any:
-    """Return the elements of a tensor as an array, without a copy if they are dense."""
-    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(dtype_of("bf16"))
-    return tensor.numpy()
-
-
-def _to_tensor(torch: Any, array: Any, expected: Any) -> Any:
-    """Return a tensor of an array, with the strides that PyTorch expects."""
-    array = np.asarray(array)
-    if expected.dtype == torch.bfloat16:
-        tensor = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    else:
-        tensor = torch.from_numpy(array)
+def _with_strides(torch: Any, tensor: Any, expected: Any) -> Any:
+    """Return a tensor with the strides that PyTorch expects."""
     if tensor.stride() == expected.stride() or expected.is_contiguous():
         return tensor
     strided = torch.empty_strided(expected.shape, expected.stride(), dtype=tensor.dtype)

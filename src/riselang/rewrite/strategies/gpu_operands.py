@@ -1,4 +1,4 @@
-"""Operands of matrix multiplications on tensor cores: how their elements lie in memory.
+"""Operands of matrix multiplications on tensor cores: how their elements are stored.
 
 Tensor cores read tiles of matrices in which the elements of rows, or those of columns, are
 contiguous. An operand may be a view of a stored array, whose strides follow from those of the
@@ -45,7 +45,7 @@ class Pair:
 
 
 Layout = Strided | Pair | None
-"""How a value lies in memory; None if it is not known, or computed."""
+"""How a value is stored; None if it is not known, or computed."""
 Scope = tuple[Layout, ...]
 """The layouts of the variables, the innermost last. Outer variables are stored arrays."""
 
@@ -65,7 +65,7 @@ def stored_layout(type: RiseType) -> Layout:
 
 
 def layout_of(term: Term, scope: Scope = ()) -> Layout:
-    """Return how the elements of a view lie in memory."""
+    """Return how the elements of a view are stored."""
     if isinstance(term, Bound):
         is_local = term.index < len(scope)
         return scope[-1 - term.index] if is_local else stored_layout(term.type)

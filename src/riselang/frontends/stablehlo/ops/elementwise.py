@@ -104,8 +104,8 @@ def arithmetic_op(builder: Builder, op: TypedOp, name: str, operands: Sequence[N
 
 def is_one(value: Node) -> bool:
     """Whether a value is the literal 1, by which multiplication changes no float."""
-    is_literal = isinstance(value, Constant) and isinstance(value.number, LiteralAttr)
-    return is_literal and value.number.number == 1
+    number = value.number if isinstance(value, Constant) else None
+    return isinstance(number, LiteralAttr) and number.number == 1
 
 
 @lowers_elementwise(*ARITHMETIC_OPS)
