@@ -34,15 +34,17 @@ ARITHMETIC: dict[type[Operation], Callable[[Interval, Interval], Interval]] = {
 }
 LOOPS = affine.ForOp | affine.ParallelOp
 CONVERSIONS = arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp
-WITH_INTERVALS = frozenset(
-    (arith.ConstantOp, arith.ExtUIOp, arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp,
-     arith.AndIOp, arith.SelectOp, *ARITHMETIC)
+_HAVE_INTERVALS = (
+    arith.ConstantOp, arith.ExtUIOp, arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp,
+    arith.AndIOp, arith.SelectOp, *ARITHMETIC,
 )  # fmt: skip
-"""Ops whose result may have a known interval, besides minima and maxima."""
-INTERPRETED = frozenset(
-    (affine.ForOp, affine.ParallelOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp, scf.IfOp)
-)
-"""The other ops that have intervals, or that known intervals simplify."""
+_ARE_SIMPLIFIED = (
+    affine.ForOp, affine.ParallelOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp, scf.IfOp,
+)  # fmt: skip
+WITH_INTERVALS = frozenset(op.name for op in _HAVE_INTERVALS)
+"""The names of the ops whose result may have a known interval, besides minima and maxima."""
+INTERPRETED = frozenset(op.name for op in _ARE_SIMPLIFIED)
+"""The names of the other ops that have intervals, or that known intervals simplify."""
 INDEX_BITS = 64
 COMPARISONS = {2: "lt", 3: "le", 4: "gt", 5: "ge", 6: "lt", 7: "le", 8: "gt", 9: "ge"}
 """The names of the predicates of signed comparisons, and of unsigned ones."""
@@ -63,11 +65,11 @@ def remove_known_results(function: Operation) -> None:
     intervals: dict[SSAValue, Interval] = {}
     conditionals: list[scf.IfOp] = []
     for op in list(walk(function)):
-        if type(op) in WITH_INTERVALS:
+        if op.name in WITH_INTERVALS:
             interval = _interval(op, intervals)
             if interval is not UNBOUNDED:
                 intervals[op.results[0]] = interval
-        elif type(op) not in INTERPRETED:
+        elif op.name not in INTERPRETED:
             continue
         elif isinstance(op, LOOPS):
             for counter, bounds in zip(op.body.block.args, loop_ranges(op), strict=False):
