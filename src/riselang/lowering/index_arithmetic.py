@@ -36,7 +36,7 @@ LOOPS = affine.ForOp | affine.ParallelOp
 CONVERSIONS = arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp
 _HAVE_INTERVALS = (
     arith.ConstantOp, arith.ExtUIOp, arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp,
-    arith.AndIOp, arith.SelectOp, *ARITHMETIC,
+    arith.AndIOp, arith.SelectOp, affine.LoadOp, memref.LoadOp, *ARITHMETIC,
 )  # fmt: skip
 _ARE_SIMPLIFIED = (
     affine.ForOp, affine.ParallelOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp, scf.IfOp,
