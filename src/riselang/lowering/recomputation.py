@@ -32,7 +32,7 @@ from riselang.dialects.rise.types import (
     contains_array,
     leaves,
 )
-from riselang.lowering.loop_counts import NOMINAL_LENGTH, is_parallel, trip_count
+from riselang.lowering.loop_counts import NOMINAL_LENGTH, constant_value, is_parallel, trip_count
 from riselang.lowering.loop_work import buffer_bytes, scalar_bytes
 from riselang.nat import Nat
 from riselang.term.work import operation_work
@@ -40,12 +40,22 @@ from riselang.term.work import operation_work
 MIN_GAIN = 1.05
 """How many times as much work reads without a buffer must be for a buffer to pay off."""
 
+SLOW_OPS = {
+    "arith.divf": 8, "math.sqrt": 8, "arith.divsi": 8, "arith.divui": 8, "arith.remsi": 8,
+    "arith.remui": 8, "arith.remf": 8,
+}  # fmt: skip
+"""Operations that take as long as many others, also in vectors."""
+
 ElementsOp = codegen.MapReadOp | codegen.GenerateOp
 """The ops whose elements are computed where they are read."""
 IndirectOp = ElementsOp | codegen.GatherOp
 """The ops whose elements cost more to read than those of a buffer."""
 Positions = tuple[int, ...]
 """The positions in pairs that a read selects, the innermost first."""
+
+
+def _operation_work(op: str) -> int:
+    return SLOW_OPS.get(op, operation_work(op))
 
 
 @dataclass
@@ -109,8 +119,8 @@ class _Counter:
                 return self._count_gather(op, times)
             case EmbedOp():
                 for operand in op.arguments:
-                    self._read(operand, (), times)
-                operations = sum([operation_work(inner.name) for inner in op.body.block.ops])
+                    self._read(operand, (), times * _lanes(operand.type))
+                operations = sum([_operation_work(inner.name) for inner in op.body.block.ops])
                 return times * operations * _lanes(op.result.type)
             case codegen.AssignOp():
                 self._read(op.value, (), times * _lanes(op.value.type))
@@ -121,7 +131,7 @@ class _Counter:
             case codegen.CastOp():
                 if not isinstance(op.result.type, RiseType):
                     for source in op.sources:
-                        self._read(source, (), times)
+                        self._read(source, (), times * _lanes(source.type))
                 return 0
             case _:
                 return self._count_view(op, times) if op.results else self._count_loop(op, times)
@@ -145,9 +155,12 @@ class _Counter:
         is_scalar = isinstance(type, RiseType) and not contains_array(type)
         for positions, count in reads.counts.items():
             for operand, inner, fraction in _sources(op, positions):
-                lanes = _lanes(operand.type)
-                count_here = times * lanes if is_scalar else count
-                loads = times * lanes if is_scalar else reads.loads[positions]
+                count_here, loads = count, reads.loads[positions]
+                if is_scalar:
+                    # An element of an array, or the component of a pair that is read.
+                    is_element = contains_array(_rise_type(operand))
+                    part, path = (type, positions) if is_element else (operand.type, inner)
+                    count_here = loads = times * _component_size(part, path)
                 loads *= min(fraction, 1)
                 self._read(operand, inner, count_here * fraction, reads.in_parallel, loads)
         return 0
@@ -278,8 +291,10 @@ def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Po
     elif positions and isinstance(op, codegen.ZipOp | codegen.TupleOp):
         yield operands[positions[-1]], positions[:-1], 1
     elif isinstance(op, READ_OPS[AS_SCALAR.name]):
-        # Each lane that is read computes all of its vector.
-        yield operands[0], positions, _lanes(operands[0].type)
+        # Each lane that is read computes all of its vector, unless it is at a constant index: LLVM
+        # merges the computations of one vector in a block.
+        is_unrolled = _is_read_at_constants(op.results[0])
+        yield operands[0], positions, 1 if is_unrolled else _lanes(operands[0].type)
     elif isinstance(op, codegen.GatherOp):
         yield op.indices, (), 1
         yield op.source, positions, 1
@@ -294,6 +309,14 @@ def _sources(op: Operation, positions: Positions) -> Iterator[tuple[SSAValue, Po
     else:
         for operand in operands:
             yield operand, positions, 1
+
+
+def _is_read_at_constants(array: SSAValue) -> bool:
+    """Whether only elements at constant indices of an array are read."""
+    users = [use.operation for use in array.uses]
+    return all(
+        isinstance(user, codegen.IdxOp) and constant_value(user.index) is not None for user in users
+    )
 
 
 def _buffer_bytes(type: Attribute) -> int:

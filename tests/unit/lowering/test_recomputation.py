@@ -219,3 +219,21 @@ def test_windows_of_a_stored_array_are_not_copied() -> None:
 
     agree(sums, random(34))
     assert text(sums, random(34)).count("memref.alloc") == 1
+
+
+def test_elements_that_vectors_read_are_computed_once_for_all_components() -> None:
+    """The accelerations of bodies: a weight of each pair, which three components share."""
+
+    def accelerations(
+        offsets: rl.Array[64, 64, 3, rl.f32], squares: rl.Array[64, 64, rl.f32]
+    ) -> Any:
+        weights = 1 / (squares * rl.math.sqrt(squares))
+        return (offsets * weights[:, :, None]).sum(axis=1)
+
+    offsets, squares = random(64, 64, 3), np.abs(random(64, 64)) + 1
+    program = rl.jit(accelerations, float="relaxed")
+    module = parse_module(program.lower(offsets, squares).as_text("affine"), "affine.mlir")
+    roots = [op for op in walk(module) if op.name == "math.sqrt"]
+    assert sum(map(iterations_around, roots)) == 64 * 64
+    expected = (offsets * (squares**-1.5)[:, :, None]).sum(axis=1)
+    assert np.allclose(program(offsets, squares), expected, rtol=1e-3, atol=1e-4)
