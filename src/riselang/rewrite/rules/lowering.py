@@ -117,6 +117,13 @@ def store_on_heap() -> None:
 not_stored = store_on_heap.reversed("not_stored")
 
 
+@law("x : n.m.k.t")
+def store_matrices_transposed() -> None:
+    """x ~> x |> map(fun(a, a |> transpose)) |> toMem(heap) |> map(fun(a, a |> transpose))
+
+    The columns of each matrix are contiguous in memory."""
+
+
 @law("x : t")
 def store_on_stack() -> None:
     """x ~> x |> toMem(stack)"""

@@ -12,7 +12,7 @@ from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion
-from riselang.rewrite.rules.functions import hoist_from_map
+from riselang.rewrite.rules.functions import hoist_from_map, inline_let
 from riselang.rewrite.rules.gpu import transpose_by_blocks
 from riselang.rewrite.rules.lowering import (
     map_in_parallel,
@@ -37,10 +37,12 @@ from riselang.rewrite.strategies.gpu_nests import (
     separate_maps,
     thread_rules,
 )
+from riselang.rewrite.strategies.gpu_operands import operands_of
 from riselang.rewrite.strategies.gpu_reductions import (
     COLUMN_THREADS,
     COLUMNS,
     choose_threads,
+    choose_threads_of_sums,
     columns_by_blocks,
     reduce_by_block,
     reduces_rows,
@@ -141,20 +143,24 @@ class _ResultNotStored(Strategy):
 class _StoreOperands(Strategy):
     """Copies operands of matrix multiplications that tensor cores could not read otherwise."""
 
+    is_last: bool = False
+
     def run(self, term: Term, setting: Setting) -> Result:
         fused = _fuse_sums.run(term, setting)
         if not isinstance(fused, Success) or tensor_strategy(fused.term, setting) is not None:
             return Failure(self, "expected a matrix multiplication", term)
-        paths = copies_for_tensor_cores(fused.term, setting)
-        if not paths:
+        copies = copies_for_tensor_cores(fused.term, setting)
+        if not copies:
             return Failure(self, "expected operands that must be copied", term)
         # The columns are computed before the loop over the rows; they come last.
         stores = [
-            _AtPath(path, try_(argument(not_stored)) >> store_on_heap)
+            _AtPath(path, try_(argument(not_stored)) >> store)
             >> (Identity() if path[0] else hoist_from_map)
-            for path in paths
+            for path, store in copies
         ]
-        return (_fuse_sums >> seq(*stores)).run(term, setting)
+        copied = _fuse_sums >> seq(*stores)
+        # Copies may have to be transposed.
+        return (copied if self.is_last else copied >> try_(_StoreOperands(True))).run(term, setting)
 
     def __str__(self) -> str:
         return "store_operands()"
@@ -254,6 +260,8 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
             strategies.append(_fuse_sums >> on_tensor_cores)
     if tile is not None:
         strategies.append(_fuse_sums >> tile.strategy())
+    if isinstance(fused, Success) and (threads := _threads_of_sums(fused.term)):
+        strategies.append(inside(top_down(reduce_by_block(threads, 1))) >> _MapLoops())
     strategies += _tiles_of_batch(part, setting)
     if product is None and reduces_rows(part):
         strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
@@ -261,6 +269,18 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
         strategies.append(scan_rows >> _MapLoops())
     strategies += [columns_by_blocks(COLUMN_THREADS, COLUMNS), scan_columns()]
     return choice(*strategies, _MapLoops())
+
+
+def _threads_of_sums(term: Term) -> int | None:
+    """Return the number of threads that share each sum of a small matrix multiplication whose rows
+    and columns are contiguous."""
+    product = match_product(term)
+    if product is None or not all(size.is_constant for size in product.sizes):
+        return None
+    if any(each is None or each.depth_stride != 1 for each in operands_of(term)):
+        return None
+    rows, columns, depth = (size.constant for size in product.sizes)
+    return choose_threads_of_sums(rows * columns, depth)
 
 
 def _takes_epilogue(part: Term, setting: Setting) -> bool:
@@ -315,7 +335,23 @@ class _NotStored(Strategy):
         return "view_not_stored()"
 
 
-_read_views = try_(function(argument(try_(everywhere(_NotStored())))))
+@dataclass(frozen=True, repr=False)
+class _NotNamed(Strategy):
+    """Reads a view that a loop names directly, so that the loops in it are a perfect nest."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "let")
+        if arguments is None or has_cost(arguments[0]) or not isinstance(arguments[1], Lambda):
+            return Failure(self, "expected a view that is named", term)
+        return inline_let.run(term, setting)
+
+    def __str__(self) -> str:
+        return "view_not_named()"
+
+
+_read_views = try_(
+    function(argument(try_(everywhere(_NotStored())) >> try_(everywhere(_NotNamed()))))
+)
 
 
 def _reduce_rows(threads: int) -> Strategy:

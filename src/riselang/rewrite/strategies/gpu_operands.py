@@ -34,6 +34,8 @@ class Strided:
     stored array."""
     loops: Mapping[int, tuple[int, int]]
     """The distance that each loop around adds, and its piece, by the number of the loop."""
+    source: Path = ()
+    """The path of the zipped array that it is a part of."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,24 @@ def _element(layout: Layout, loop: int) -> Layout:
             return Pair(_element(layout.first, loop), _element(layout.second, loop))
         case Strided() if layout.strides:
             loops = {**layout.loops, loop: (layout.strides[0], layout.pieces[0])}
-            return Strided(layout.strides[1:], layout.lengths[1:], layout.pieces[1:], loops)
+            return Strided(
+                layout.strides[1:], layout.lengths[1:], layout.pieces[1:], loops, layout.source
+            )
         case _:
             return None
 
 
-def element_layout(arrays: Term) -> Layout:
-    """Return the layout of the element of an array that the outermost loop is at."""
-    return _element(layout_of(arrays), 0)
+def element_layout(arrays: Term, path: Path = ()) -> Layout:
+    """Return the layout of the element of zipped arrays at a path that the outermost loop is at."""
+    return _element(_with_sources(arrays, path), 0)
+
+
+def _with_sources(arrays: Term, path: Path) -> Layout:
+    pair = pattern_arguments(arrays, "zip")
+    if pair is not None:
+        return Pair(_with_sources(pair[0], (*path, 0, 1)), _with_sources(pair[1], (*path, 1)))
+    layout = layout_of(arrays)
+    return replace(layout, source=path) if isinstance(layout, Strided) else layout
 
 
 def _in_loop(layout: Layout, loop: int, type: RiseType) -> Layout:
@@ -133,8 +145,9 @@ def _in_loop(layout: Layout, loop: int, type: RiseType) -> Layout:
             loops, length = dict(layout.loops), type.length.constant
             stride, piece = loops.pop(loop, (0, length))
             return Strided(
-                (stride, *layout.strides), (length, *layout.lengths), (piece, *layout.pieces), loops
-            )
+                (stride, *layout.strides), (length, *layout.lengths), (piece, *layout.pieces),
+                loops, layout.source,
+            )  # fmt: skip
         case _:
             return None
 
@@ -187,6 +200,8 @@ class Operand:
     length: int
     piece: int
     """The number of rows, and that of consecutive ones in one dimension of the stored array."""
+    source: Path
+    """The path of the zipped array that it is a part of."""
 
     def is_readable(self, bytes: int, tile_rows: int) -> bool:
         """Whether tensor cores can read tiles of elements of some bytes."""
@@ -226,7 +241,7 @@ def _operand(layout: Layout, loop: int, length: int) -> Operand | None:
         return None
     stride, piece = layout.loops[loop]
     others = tuple(each for number, (each, _) in layout.loops.items() if number != loop)
-    return Operand(stride, layout.strides[0], others, length, piece)
+    return Operand(stride, layout.strides[0], others, length, piece, layout.source)
 
 
 def unreadable_arrays(arrays: Term, path: Path, element: RiseType, rank: int) -> Iterator[Path]:
@@ -239,6 +254,19 @@ def unreadable_arrays(arrays: Term, path: Path, element: RiseType, rank: int) ->
         yield path
 
 
+def transposed_arrays(body: Term, arrays: Term, path: Path, element: RiseType) -> Iterator[Path]:
+    """Yield the paths of zipped arrays of matrices whose columns must be contiguous, so that tensor
+    cores can read them in the body of the loop over the arrays."""
+    assert isinstance(element, ScalarType)
+    for operand in operands_of(body, (element_layout(arrays, path),)):
+        if operand is None or operand.is_readable(bytes_of(element), operand.length):
+            continue
+        if replace(operand, stride=operand.depth_stride, depth_stride=operand.stride).is_readable(
+            bytes_of(element), operand.length
+        ):
+            yield operand.source
+
+
 def _is_readable(array: Term, element: RiseType) -> bool:
     """Whether rows, or columns, are contiguous and start at multiples of 16 bytes."""
     layout = layout_of(array)
@@ -247,7 +275,7 @@ def _is_readable(array: Term, element: RiseType) -> bool:
         return False
     *others, rows, depth = layout.strides
     length = layout.lengths[-2]
-    return Operand(rows, depth, tuple(others), length, layout.pieces[-2]).is_readable(
+    return Operand(rows, depth, tuple(others), length, layout.pieces[-2], ()).is_readable(
         bytes_of(element), length
     )
 

@@ -87,6 +87,22 @@ def choose_threads(term: Term) -> int:
     return threads
 
 
+MIN_DEPTH, MAX_SUMS = 64, 1 << 16
+"""The minimum length of dot products that several threads share, and the maximum number of these:
+more of them occupy a GPU with a thread for each."""
+
+
+def choose_threads_of_sums(sums: int, depth: int) -> int | None:
+    """Return the number of threads that share each of some dot products; None for one thread.
+
+    The partial sums of the threads are added by one of them, so both parts should take as long.
+    """
+    if depth < MIN_DEPTH or sums > MAX_SUMS:
+        return None
+    divisors = [each for each in range(2, MIN_DEPTH + 1) if depth % each == 0]
+    return min(divisors, key=lambda each: each + depth // each, default=None)
+
+
 def reduces_rows(term: Term) -> bool:
     """Whether a map computes with contiguous rows that are long enough for a block's threads."""
     arguments = pattern_arguments(term, "map")

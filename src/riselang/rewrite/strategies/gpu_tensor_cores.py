@@ -25,7 +25,12 @@ from riselang.rewrite.combinators import try_
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy
 from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.gpu import tile_over_all_blocks, tile_over_groups_of_blocks
-from riselang.rewrite.rules.lowering import map_over_rows_of_blocks
+from riselang.rewrite.rules.lowering import (
+    map_over_rows_of_blocks,
+    not_stored,
+    store_matrices_transposed,
+    store_on_heap,
+)
 from riselang.rewrite.rules.tails import pad_both_with_zeros
 from riselang.rewrite.rules.tensor_cores import (
     copy_matrix,
@@ -41,6 +46,7 @@ from riselang.rewrite.strategies.gpu_operands import (
     Operand,
     element_layout,
     operands_of,
+    transposed_arrays,
     unreadable_arrays,
 )
 from riselang.rewrite.strategies.matmul_shapes import arguments_in_body, bytes_of, match_product
@@ -244,25 +250,31 @@ def tensor_strategy(term: Term, setting: Setting) -> Strategy | None:
     return inside(replace(tile, in_rounds=True).strategy()) >> map_over_rows_of_blocks
 
 
-def copies_for_tensor_cores(term: Term, setting: Setting) -> list[Path]:
+def copies_for_tensor_cores(term: Term, setting: Setting) -> list[tuple[Path, Strategy]]:
     """Return the paths of the arrays that must be copied so that tensor cores can read the operands
-    of a matrix multiplication, or of several."""
+    of a matrix multiplication, or of several, and the laws that copy them."""
     batch = _batch_of_products(term)
     body, count, arrays = (term, 1, None) if batch is None else batch
     types = multiplied_types(body, setting)
     if types is None or _choose_tile(body, setting, count) is None:
         return []
     if arrays is not None:
-        return list(unreadable_arrays(arrays, (1,), types[0], 3))
+        copied = [(path, store_on_heap) for path in unreadable_arrays(arrays, (1,), types[0], 3)]
+        transposed = transposed_arrays(body, arrays, (1,), types[0])
+        return copied or [(path, _store_transposed) for path in transposed]
     outer = pattern_arguments(term, "map")
     assert outer is not None
     inner = arguments_in_body(outer[0], "map")
     assert inner is not None
     columns = (*FUNCTION_BODY, 1)
-    return [
+    paths = [
         *unreadable_arrays(outer[1], (1,), types[0], 2),
         *unreadable_arrays(inner[1], columns, types[0], 2),
     ]
+    return [(path, store_on_heap) for path in paths]
+
+
+_store_transposed = store_matrices_transposed >> argument(argument(argument(try_(not_stored))))
 
 
 FUNCTION_BODY = (0, 1, 0)
