@@ -10,7 +10,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from riselang.api.differentiated_calls import DifferentiatedCall, check_callable
+from riselang.api.differentiated_calls import (
+    DifferentiatedCall,
+    check_argnums,
+    check_callable,
+)
 from riselang.api.function_transformation import FunctionTransformation
 from riselang.api.jit import jit
 from riselang.api.jit_kernel import Jitted
@@ -49,6 +53,7 @@ class Differentiated(FunctionTransformation):
         self, name: str, function: Callable[..., Any], argnums: Argnums, has_aux: bool
     ) -> None:
         check_callable(name, function)
+        check_argnums(name, argnums)
         super().__init__(function, f"{name}_{getattr(function, '__name__', 'function')}")
         self.argnums = argnums
         self.has_aux = has_aux

@@ -18,6 +18,7 @@ from riselang.dialects.rise.types import (
     fun,
     innermost,
     is_float,
+    leaves,
 )
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, guard_with_checks, make_pair, type_text, value_text
@@ -35,6 +36,19 @@ def check_callable(name: str, function: Any) -> None:
     if not callable(function):
         found = value_text(function)
         raise UserError(f"{name}: expected a function, but found {found}", user_location())
+
+
+def check_argnums(name: str, argnums: Any) -> None:
+    """Raise an error for anything but the position of an argument, or several positions."""
+    positions = [argnums] if isinstance(argnums, int) else argnums
+    is_sequence = isinstance(positions, Sequence) and not isinstance(positions, str)
+    if is_sequence and positions and all(type(each) is int for each in positions):
+        return
+    raise UserError(
+        f"{name}: argnums: expected the position of an argument, as in 0, or several, as in "
+        f"(0, 2), but found {argnums!r}",
+        user_location(),
+    )
 
 
 class DifferentiatedCall:
@@ -89,13 +103,18 @@ class DifferentiatedCall:
     def _check_input(self, node: Node) -> None:
         """Reject an argument that is not a float; Python numbers are checked later."""
         type = self._type(node)
-        if not isinstance(innermost(type), TypeVariable) and not all(float_leaves(type)):
-            raise UserError(
-                f"{self._name}: an argument of {self._function_name} has the type "
-                f"{type_text(type)}, but derivatives exist only with respect to floats; convert it "
-                "with x.astype(rl.f32), or leave it out of argnums",
-                user_location(),
-            )
+        if isinstance(innermost(type), TypeVariable) or all(float_leaves(type)):
+            return
+        is_complex = any(leaf.is_complex for _, leaf in leaves(type))
+        advice = "take its real and imaginary part as arguments" if is_complex else (
+            "convert it with x.astype(rl.f32)"
+        )  # fmt: skip
+        raise UserError(
+            f"{self._name}: an argument of {self._function_name} has the type {type_text(type)}, "
+            f"but derivatives exist only with respect to floats; {advice}, or leave it out of "
+            "argnums",
+            user_location(),
+        )
 
     def _type(self, node: Node) -> RiseType:
         return self._trace.inference.resolve(node.type)

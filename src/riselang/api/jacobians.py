@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Never
 
+from riselang.api.argument_types import is_leaf
 from riselang.api.derivatives import grad
-from riselang.api.differentiated_calls import DifferentiatedCall, check_callable
+from riselang.api.differentiated_calls import (
+    DifferentiatedCall,
+    check_argnums,
+    check_callable,
+)
 from riselang.api.function_transformation import FunctionTransformation
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, TypeVariable
 from riselang.dsl.arrays.layout import permute_axes
@@ -42,6 +47,7 @@ class Jacobian(FunctionTransformation):
 
     def __init__(self, name: str, function: Callable[..., Any], argnum: int, *, is_reverse: bool):
         check_callable(name, function)
+        check_argnums(name, argnum)
         super().__init__(function, f"{name}_{getattr(function, '__name__', 'function')}")
         self.argnum = argnum
         self._name = name
@@ -49,6 +55,8 @@ class Jacobian(FunctionTransformation):
 
     def trace_call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         call = DifferentiatedCall(self._name, self.function, arguments, named, self.argnum)
+        if not is_leaf(argument := arguments[self.argnum]):
+            self._refuse(argument)
         return self._by_rows(call) if self._is_reverse else self._by_columns(call, arguments)
 
     def _by_rows(self, call: DifferentiatedCall) -> Value:
@@ -77,12 +85,15 @@ class Jacobian(FunctionTransformation):
         if isinstance(type, TypeVariable):
             type = current_trace().settle_float(type, self._name)
         if not isinstance(type, ScalarType):
-            raise UserError(
-                f"{self._name}: the argument and the result must each be one array or scalar, but "
-                f"found {value_text(array)}; differentiate by one array at a time",
-                user_location(),
-            )
+            self._refuse(array)
         return lengths, type
+
+    def _refuse(self, value: Any) -> Never:
+        raise UserError(
+            f"{self._name}: the argument and the result must each be one array or scalar, but "
+            f"found {value_text(value)}; differentiate by one array at a time",
+            user_location(),
+        )
 
 
 def for_each_basis_vector(

@@ -109,6 +109,10 @@ class DerivativeElaborator(FunctionElaborator):
                 return node
         if count is None:
             node = self.as_node(function)
+            if isinstance(node, build.Constant):
+                raise self.error(
+                    f"{choice.name}: expected a function, but found {node.number}", span
+                )
             self.assume_function(node, values, self.inference.fresh_type())
             if isinstance(node, build.Function):
                 return node

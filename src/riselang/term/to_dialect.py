@@ -35,7 +35,9 @@ from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, 
 from riselang.dialects.rise.pattern_ops import PATTERN_OPS
 from riselang.dialects.rise.pattern_registry import FST, LET, SND
 from riselang.dialects.rise.pattern_spec import PatternSpec
+from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import (
+    DataType,
     FunType,
     RiseType,
     TupleType,
@@ -44,7 +46,7 @@ from riselang.dialects.rise.types import (
     result_types,
     uncurry,
 )
-from riselang.support.errors import LimitationError, SourceLocation
+from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.term.deep_recursion import recursive
 from riselang.term.finish import SHARED_NAME
 from riselang.term.nodes import (
@@ -144,6 +146,13 @@ def buffer_types(type: RiseType) -> list[MemRefType]:
 def _create_function(term: Term, name: str, results: int) -> tuple[FuncOp, list[list[SSAValue]]]:
     """A function, and the buffers of each of its results and inputs."""
     inputs, _ = uncurry(term.type)
+    for type in inputs:
+        if not isinstance(type, DataType):
+            raise UserError(
+                f"a parameter of the program has the type {format_type(type)}, but programs take "
+                "arrays, scalars and pairs; write a definition that applies it to a function",
+                term.location,
+            )
     groups = [buffer_types(type) for type in (*result_types(term.type, results), *inputs)]
     types = [type for group in groups for type in group]
     block = Block(arg_types=types)

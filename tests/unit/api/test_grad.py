@@ -206,6 +206,13 @@ def test_refusals() -> None:
     assert "a gradient needs a result that is one float" in refusal(rl.grad(lambda x: x * 2.0), X)
     assert "argnums has 3" in refusal(rl.grad(rosenbrock, argnums=3), X)
     assert "expected a function" in refusal(rl.grad, 3)
+    for argnums in ("x", 1.5, (0, "x"), ()):
+        assert "expected the position of an argument" in refusal(rl.grad, rosenbrock, argnums)
+    for transformation in (rl.jacobian, rl.hessian):
+        by_structure = transformation(lambda parts: (parts["x"] ** 2.0).sum())
+        assert "differentiate by one array at a time" in refusal(by_structure, {"x": X})
+    complex_message = refusal(rl.grad(lambda x: rl.abs(x).sum()), X.astype(complex))
+    assert "take its real and imaginary part as arguments" in complex_message
 
     def doubled(x: Any) -> Any:
         return rl.while_(lambda s: s < 10.0, lambda s: s * 2.0, x)

@@ -82,6 +82,7 @@ def test_parameters_keep_their_names() -> None:
     [
         ("fun(x : f64, grad)", "grad: expected a function, as in grad(f)"),
         ("fun(x : f64, grad(x))", "grad: expected a function, but found f64"),
+        ("fun(x : f64, grad(3)(x))", "grad: expected a function, but found 3"),
         ("grad(fun(x : 4.f64, x))", "a gradient needs a result that is one float; add"),
         ("grad(fun(x : complex64, abs(x)))", "take the real and the imaginary part as arguments"),
         ("grad(fun(x : 4.i32, 1.0))", "but the function takes 4.i32; convert the argument before"),

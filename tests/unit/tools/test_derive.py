@@ -268,7 +268,23 @@ def test_the_steps_of_a_gradient(derive: Command) -> None:
     assert end in result.output
     summary = derive("dot.rise", "--grad", "--strategy", "fuse()", "--summary", "--check")
     assert "the whole program gives the same values" in summary.output
-    (derive.folder / "twice.rise").write_text("def f = fun((x : 4.f32), x |> map(fun(a, a * a)))")
-    refused = derive("twice.rise", "--grad")
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("fun((x : 4.f32), x |> map(fun(a, a * a)))",
+         "the program returns 4.f32, but a gradient needs a result that is one float"),
+        ("fun(x : 4.i32, x |> map(fun(a, cast[f32](a))) |> reduce(add, 0.0))",
+         "the program takes 4.i32; convert an argument before, with cast[f32](x)"),
+        ("fun(f : f32 -> f32, f(1.0))", "a parameter of the program has the type f32 -> f32"),
+        ("fun(x : 4.f32, x |> asVector(4) |> asScalar |> reduce(add, 0.0))",
+         "vectors have no derivatives; differentiate the program before it is vectorized"),
+    ],
+)  # fmt: skip
+def test_programs_without_a_gradient(derive: Command, program: str, message: str) -> None:
+    (derive.folder / "other.rise").write_text(f"def f = {program}")
+    refused = derive("other.rise", "--grad")
     assert refused.code == 1
-    assert "a gradient needs a result that is one float" in refused.errors
+    assert "other.rise:1:" in refused.errors
+    assert message in refused.errors
