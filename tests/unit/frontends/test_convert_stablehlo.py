@@ -26,10 +26,10 @@ func.func @main(%x: tensor<2x3xf32> loc("x")) -> tensor<2x3xf32> {
 }
 """
 PLAIN = SOFT.replace("  %z = stablehlo.minimum %y, %t : tensor<2x3xf32>\n", "")
-SPECTRUM = """
-func.func @main(%x: tensor<8xf32>) -> tensor<5xcomplex<f32>> {
-  %0 = stablehlo.fft %x, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
-  return %0 : tensor<5xcomplex<f32>>
+PARTITION = """
+func.func @main() -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
 }
 """
 
@@ -65,9 +65,9 @@ def test_what_is_not_supported_is_rejected_with_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as refused:
-        converted(SPECTRUM, tmp_path, capsys)
+        converted(PARTITION, tmp_path, capsys)
     assert refused.value.code == 1
-    assert "stablehlo.fft is not supported" in capsys.readouterr().err
+    assert "stablehlo.partition_id is not supported" in capsys.readouterr().err
 
 
 def test_a_module_without_stablehlo_stays_as_it_is(

@@ -42,11 +42,11 @@ func.func @main(%key: tensor<2xui64>) -> (tensor<2xui64>, tensor<2x5xui32>) {
   return %0, %1 : tensor<2xui64>, tensor<2x5xui32>
 }
 """
-FOURIER = """func.func @main(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  %0 = stablehlo.add %a, %a : tensor<4xcomplex<f32>>
-  %1 = stablehlo.fft %0, type = FFT, length = [4]
-      : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-  return %1 : tensor<4xcomplex<f32>>
+PARTITION = """func.func @main(%a: tensor<ui32>) -> tensor<ui32> {
+  %0 = stablehlo.add %a, %a : tensor<ui32>
+  %1 = stablehlo.partition_id : tensor<ui32>
+  %2 = stablehlo.add %0, %1 : tensor<ui32>
+  return %2 : tensor<ui32>
 }
 """
 
@@ -143,8 +143,10 @@ def test_random_bits_are_the_same_at_each_call_and_move_the_key_on() -> None:
 
 def test_what_nobody_takes_is_rejected_with_name_and_location() -> None:
     with pytest.raises(rl.LimitationError) as caught:
-        rl.from_stablehlo(FOURIER, fallback="linalg")
-    assert str(caught.value).startswith("<text>:3:8: error: stablehlo.fft is not supported")
+        rl.from_stablehlo(PARTITION, fallback="linalg")
+    assert str(caught.value).startswith(
+        "<text>:3:8: error: stablehlo.partition_id is not supported"
+    )
     assert "stablehlo-legalize-to-linalg does not support it" in str(caught.value)
 
 

@@ -190,10 +190,11 @@ def test_a_function_is_chosen_by_name() -> None:
 
 
 def test_an_op_that_is_missing_is_named_at_its_place() -> None:
-    text = unary("stablehlo.fft %x, type = FFT, length = [4]", "tensor<4xcomplex<f32>>")
+    text = "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.partition_id : tensor<ui32>\n"
+    text += "  return %0 : tensor<ui32>\n}"
     shown = refusal(text)
-    assert "<text>:2:8: error: stablehlo.fft is not supported" in shown
-    assert "%0 = stablehlo.fft" in shown
+    assert "<text>:2:8: error: stablehlo.partition_id is not supported" in shown
+    assert "%0 = stablehlo.partition_id" in shown
     assert "stablehlo.convolution" in shown  # among what is supported
 
 

@@ -77,10 +77,11 @@ COMPLEX_OPS = frozenset(
     f"stablehlo.{name}"
     for name in (
         "abs", "add", "broadcast", "broadcast_in_dim", "compare", "complex", "concatenate",
-        "constant", "convolution", "cosine", "divide", "dot", "dot_general", "dynamic_slice",
-        "dynamic_update_slice", "exponential", "gather", "imag", "log", "multiply", "negate",
-        "optimization_barrier", "pad", "power", "real", "reduce", "reshape", "return", "reverse",
-        "select", "sine", "slice", "sqrt", "subtract", "tan", "tanh", "transpose", "while",
+        "constant", "convert", "convolution", "cosine", "divide", "dot", "dot_general",
+        "dynamic_slice", "dynamic_update_slice", "exponential", "fft", "gather", "imag", "log",
+        "multiply", "negate", "optimization_barrier", "pad", "power", "real", "reduce", "reshape",
+        "return", "reverse", "select", "sine", "slice", "sqrt", "subtract", "tan", "tanh",
+        "transpose", "while",
     )
 ) | {"func.return"}  # fmt: skip
 """The ops on complex tensors that become patterns; others need the linalg fallback."""

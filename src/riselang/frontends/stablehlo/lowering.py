@@ -20,6 +20,7 @@ from riselang.frontends.stablehlo.ops import (
     dot_general,
     dynamic_indexing,
     elementwise,
+    fourier,
     lapack,
     reduction,
     rng,
@@ -58,7 +59,7 @@ from riselang.term.nodes import Term
 
 OP_MODULES = (
     elementwise, bitwise, dot_general, control_flow, convolution, dynamic_indexing, data_movement,
-    rng, rng_bit_generator, reduction, triangular_solve, lapack,
+    rng, rng_bit_generator, reduction, triangular_solve, lapack, fourier,
 )  # fmt: skip
 """The modules that register ops."""
 

@@ -80,7 +80,7 @@ def stablehlo_wheel() -> Any:
     records = ("Conv", "Dot", "Gather", "Scatter")
     enumerations = (
         "ComparisonDirection", "ComparisonType", "RngAlgorithm", "RngDistribution", "Precision",
-        "Transpose",
+        "Transpose", "FftType",
     )  # fmt: skip
     return SimpleNamespace(
         **vars(wheel),

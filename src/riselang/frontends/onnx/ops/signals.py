@@ -1,39 +1,41 @@
-"""Fourier transforms, by their matrices."""
+"""Fourier transforms."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from riselang.frontends.onnx.element_types import element_of_type, type_name
-from riselang.frontends.onnx.primitives.contractions import multiply_axis
-from riselang.frontends.onnx.primitives.elementwise import add, convert, multiply, subtract
+from riselang.frontends.onnx.primitives.elementwise import convert, multiply
 from riselang.frontends.onnx.primitives.graph import Value
 from riselang.frontends.onnx.primitives.indexing import take
-from riselang.frontends.onnx.primitives.shapes import index_axis, pad, slice_axis, stack
+from riselang.frontends.onnx.primitives.shapes import index_axis, move_axis, pad, slice_axis, stack
 from riselang.frontends.onnx.registry import Node, converts
 from riselang.support.errors import LimitationError
 
 
 def fourier(
-    real: Value, imaginary: Value | None, axis: int, length: int, is_inverse: bool, count: int
+    real: Value, imaginary: Value | None, axis: int, is_inverse: bool, count: int
 ) -> tuple[Value, Value]:
-    """Return the first elements of the transform along an axis, computed in f64."""
-    if real.element != "f64":
-        wide = None if imaginary is None else convert(imaginary, "f64")
-        found = fourier(convert(real, "f64"), wide, axis, length, is_inverse, count)
-        return convert(found[0], real.element), convert(found[1], real.element)
-    graph = real.graph
-    angles = np.outer(np.arange(count), np.arange(length)) % length * (2 * np.pi / length)
-    scale = 1 / length if is_inverse else 1.0
-    cosines = graph.constant(np.cos(angles) * scale, real.element)
-    sines = graph.constant(np.sin(angles) * (scale if is_inverse else -scale), real.element)
-    parts = [multiply_axis(real, axis, cosines), multiply_axis(real, axis, sines)]
+    """Return the first elements of the transform along an axis."""
+    graph, last = real.graph, real.rank - 1
+    element = "f64" if real.element == "f64" else "f32"
+    first = convert(move_axis(real, axis, last), element)
     if imaginary is None:
-        return parts[0], parts[1]
-    return (
-        subtract(parts[0], multiply_axis(imaginary, axis, sines)),
-        add(parts[1], multiply_axis(imaginary, axis, cosines)),
-    )
+        second = graph.full(0, first.shape, element)
+    else:
+        second = convert(move_axis(imaginary, axis, last), element)
+    kind = first.shape, f"complex<{element}>"
+    numbers = graph.emit_one("complex", [first, second], kind)
+    found = graph.emit_one(
+        "fft", [numbers], kind,
+        fft_type="IFFT" if is_inverse else "FFT", fft_length=(first.shape[last],),
+    )  # fmt: skip
+
+    def part(name: str) -> Value:
+        values = graph.emit_one(name, [found], (first.shape, element))
+        return convert(slice_axis(move_axis(values, last, axis), axis, 0, count), real.element)
+
+    return part("real"), part("imag")
 
 
 def _resized(x: Value, axis: int, length: int) -> Value:
@@ -45,7 +47,7 @@ def _resized(x: Value, axis: int, length: int) -> Value:
     return pad(x, x.graph.scalar(0, x), low, high)
 
 
-@converts("DFT", summary="a contraction with the matrix of the transform")
+@converts("DFT", summary="the patterns of `rl.fft`")
 def _dft(node: Node) -> Value:
     x, given = node[0], node.known(1)
     if node.version >= 20:
@@ -60,10 +62,10 @@ def _dft(node: Node) -> Value:
     if is_onesided and is_inverse:
         length = 2 * (x.shape[axis] - 1) if given is None else int(given)
         x = _hermitian(_resized(x, axis, length // 2 + 1), axis, length)
-        return stack([fourier(*_parts(x), axis, length, True, length)[0]], last)
+        return stack([fourier(*_parts(x), axis, True, length)[0]], last)
     x = _resized(x, axis, length)
     count = length // 2 + 1 if is_onesided else length
-    return stack(list(fourier(*_parts(x), axis, length, is_inverse, count)), last)
+    return stack(list(fourier(*_parts(x), axis, is_inverse, count)), last)
 
 
 def _parts(x: Value) -> tuple[Value, Value | None]:
@@ -106,7 +108,7 @@ def _mel_weight_matrix(node: Node) -> Value:
     return node.graph.constant(found, element)
 
 
-@converts("STFT", summary="`at`, and a contraction with the matrix of the transform")
+@converts("STFT", summary="`at`, and the patterns of `rl.fft`")
 def _stft(node: Node) -> Value:
     x, step = node[0], int(node[1].known())
     window, given = node.optional(2), node.known(3)
@@ -119,4 +121,4 @@ def _stft(node: Node) -> Value:
         real = multiply(real, window)
         imaginary = None if imaginary is None else multiply(imaginary, window)
     kept = length // 2 + 1 if node.integer("onesided", 1) else length
-    return stack(list(fourier(real, imaginary, 2, length, False, kept)), 3)
+    return stack(list(fourier(real, imaginary, 2, False, kept)), 3)

@@ -263,7 +263,11 @@ def _total_order_key(builder: Builder, scalar: ScalarType, value: Node) -> Node:
 
 @lowers_elementwise("stablehlo.convert")
 def _convert(builder: Builder, op: TypedOp, operands: Sequence[Node]) -> Node:
-    return builder.convert(operands[0], op.result.element.scalar)
+    """Convert to another type; that of a complex number to floats or integers is its real part."""
+    (value,), source = operands, op.operands[0].element
+    if source.is_complex and not op.result.element.is_complex:
+        value = builder.operation("real", [value], source.scalar.part)
+    return builder.convert(value, op.result.element.scalar)
 
 
 @lowers_elementwise("stablehlo.reduce_precision", summary="`map` of two casts")
