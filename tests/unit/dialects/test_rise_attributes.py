@@ -13,7 +13,9 @@ from riselang.dialects.rise.types import SCALARS
 def number_of(text: str) -> float | int:
     (op,) = read(f"%x = rise.literal {text}").body.block.ops
     assert isinstance(op, LiteralOp)
-    return op.value.number
+    number = op.value.number
+    assert not isinstance(number, tuple)
+    return number
 
 
 @pytest.mark.parametrize(
