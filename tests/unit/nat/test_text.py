@@ -90,10 +90,10 @@ def test_errors_say_what_and_where(text: str, message: str, position: int) -> No
     ids=lambda text: text[:12],
 )
 def test_hostile_text_is_refused_quickly(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(NatSyntaxError):
         parse_nat(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_nesting_within_the_limit() -> None:

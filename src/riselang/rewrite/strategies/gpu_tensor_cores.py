@@ -259,7 +259,9 @@ def copies_for_tensor_cores(term: Term, setting: Setting) -> list[tuple[Path, St
     if types is None or _choose_tile(body, setting, count) is None:
         return []
     if arrays is not None:
-        copied = [(path, store_on_heap) for path in unreadable_arrays(arrays, (1,), types[0], 3)]
+        copied: list[tuple[Path, Strategy]] = [
+            (path, store_on_heap) for path in unreadable_arrays(arrays, (1,), types[0], 3)
+        ]
         transposed = transposed_arrays(body, arrays, (1,), types[0])
         return copied or [(path, _store_transposed) for path in transposed]
     outer = pattern_arguments(term, "map")
