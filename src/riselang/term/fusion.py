@@ -180,12 +180,12 @@ def _length(xs: Term) -> Nat:
 
 def beta_reduce(function: Lambda, argument: Term) -> Term:
     """Beta-reduce; a computed argument that is used often gets a let instead of being copied."""
-    is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
-    if is_free or not is_used_often(function.body):
-        return instantiate(function.body, argument)
     head, parts = spine(argument)
     if isinstance(head, Pattern) and head.spec is TUPLE and len(parts) == 2:
         return _beta_reduce_pair(function, parts[0], parts[1])
+    is_free = is_view(argument) or isinstance(argument, Literal | Lambda | Pattern)
+    if is_free or not is_used_often(function.body):
+        return instantiate(function.body, argument)
     let = Pattern(LET, (argument.type, function.body.type))
     return apply_all(let, [argument, function])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import lcm
 
 import numpy as np
@@ -339,6 +340,48 @@ def test_components_of_variables_are_stored_rows(rows: str, is_stored: bool) -> 
     shape = matmul_shape(term)
     assert shape is not None
     assert shape.has_stored_rows is is_stored
+
+
+@pytest.mark.parametrize(
+    ("columns", "are_stored"),
+    [
+        ("b |> transpose", True),
+        ("zip(b |> transpose, v)", True),
+        ("b |> map(map(fun(e, e + 1.0))) |> transpose", False),
+        ("w", False),
+    ],
+)
+def test_columns_that_are_computed_are_stored_before_they_are_reused(
+    columns: str, are_stored: bool
+) -> None:
+    column = "fst(c)" if "zip" in columns else "c"
+    end = " + snd(c)" if "zip" in columns else ""
+    term = parse_term(
+        "fun((a : 32.64.f32, b : 64.32.f32, w : 32.64.f32, v : 32.f32), a |> map(fun(r, "
+        f"{columns} |> map(fun(c, (zip(r, {column}) "
+        f"|> reduce(fun((total, q), total + fst(q) * snd(q)), 0.0)){end})))))"
+    )
+    while isinstance(term, Lambda):
+        term = term.body
+    shape = matmul_shape(term)
+    assert shape is not None
+    assert shape.has_stored_columns is are_stored
+    machine = Machine(64, 32, caches=LARGE_CACHE)
+    assert choose_tiles(shape, machine).is_packed is not are_stored
+    assert choose_tiles(shape, machine, ahead=True).is_packed
+    assert choose_tiles(replace(shape, symbolic=frozenset({"rows"})), machine).is_packed
+    assert choose_tiles(shape, MACHINES["NEON"]).is_packed
+
+
+def test_columns_in_the_second_cache_are_packed_if_many_tiles_read_them() -> None:
+    machine = Machine(64, 32, caches=LARGE_CACHE)
+    few, many, near = (
+        MatmulShape(rows, size, size, 4, has_stored_columns=True)
+        for rows, size in ((32, 128), (256, 128), (256, 32))
+    )
+    assert not choose_tiles(few, machine).is_packed
+    assert choose_tiles(many, machine).is_packed
+    assert not choose_tiles(near, machine).is_packed
 
 
 def test_rows_that_fill_a_part_of_a_vector_are_transposed_in_registers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType
@@ -67,6 +68,7 @@ class Product:
         return MatmulShape(
             rows, columns, depth, bytes_of(self.type), is_row_major(self.columns), symbolic,
             has_stored_rows=_is_variable(self.rows),
+            has_stored_columns=any(map(_is_variable, _transposed_arrays(self.columns))),
         )  # fmt: skip
 
 
@@ -168,15 +170,20 @@ def matmul_shape(term: Term) -> MatmulShape | None:
 
 def is_row_major(columns: Term) -> bool:
     """Whether these are columns of a stored row-major array, possibly zipped with other arrays."""
+    return any(True for _ in _transposed_arrays(columns))
+
+
+def _transposed_arrays(columns: Term) -> Iterator[Term]:
+    """Yield the arrays whose columns these are, possibly zipped with other arrays."""
     stack: list[Term] = [columns]
     while stack:
         part = stack.pop()
-        if pattern_arguments(part, "transpose") is not None:
-            return True
+        if (transposed := pattern_arguments(part, "transpose")) is not None:
+            yield transposed[0]
+            continue
         stack += pattern_arguments(part, "zip") or [
             each for each in [view_source(part)] if each is not None
         ]
-    return False
 
 
 def arguments_in_body(function: Term, name: str) -> list[Term] | None:

@@ -31,6 +31,10 @@ MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
 otherwise."""
 PADDED_LOAD = 50
 """The cycles of a load that may be partly out of bounds, in the loop of a reduction."""
+FIRST_CACHE_VECTOR, SECOND_CACHE_VECTOR, FAR_COLUMNS = 0.15, 0.6, 24
+"""The cycles by which an iteration of a reduction is longer if its columns are not contiguous: for
+each vector of a matrix in the L1 or L2 cache; otherwise divided by the number of vectors, since
+longer pieces are faster."""
 HIDDEN_LOADS = 12
 """The number of loads of an iteration that take a cycle on CPUs that need prefetches."""
 LATENCY = 5
@@ -54,6 +58,11 @@ def square_lanes(rows: int, lanes: int) -> int:
 def columns_are_near(shape: MatmulShape, machine: Machine) -> bool:
     """Whether the right matrix fits half of the L2 cache."""
     return shape.columns * shape.depth * shape.bytes <= machine.cache_bytes(2) // 2
+
+
+def columns_are_nearest(shape: MatmulShape, machine: Machine) -> bool:
+    """Whether the right matrix fits half of the L1 cache."""
+    return shape.columns * shape.depth * shape.bytes <= machine.cache_bytes(1) // 2
 
 
 def result_is_far(shape: MatmulShape, machine: Machine) -> bool:
@@ -132,13 +141,20 @@ def _tile_cycles(tiles: Tiles, rows: int, shape: MatmulShape, machine: Machine) 
     if tiles.is_packed:
         iteration += _stall_cycles(tiles, shape, machine)
     else:
-        # Unpacked operands are read in pieces, and longer pieces are faster.
-        iteration += 24 / vectors
+        iteration += _scattered_column_cycles(tiles, shape, machine)
         if shape.columns % tiles.columns:
             iteration += PADDED_LOAD * vectors
     chunks = ceil_div(shape.depth, tiles.depth or shape.depth)
     store = _store_cycles(tiles, shape, machine)
     return shape.depth * iteration + store * rows * vectors * chunks
+
+
+def _scattered_column_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> float:
+    """Estimate how many cycles the columns of a matrix that is not packed add to an iteration."""
+    if not is_prefetched(machine) or not columns_are_near(shape, machine):
+        return FAR_COLUMNS / tiles.vectors
+    is_nearest = columns_are_nearest(shape, machine)
+    return tiles.vectors * (FIRST_CACHE_VECTOR if is_nearest else SECOND_CACHE_VECTOR)
 
 
 def _store_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> int:

@@ -18,6 +18,7 @@ from riselang.rewrite.strategies.tile_costs import (
     can_load_rows_in_vectors,
     ceil_div,
     columns_are_near,
+    columns_are_nearest,
     estimate_cycles,
     is_prefetched,
     result_is_far,
@@ -28,6 +29,8 @@ from riselang.support.machine import Machine
 
 MIN_PACKED_TILES = 2
 """The minimum number of tiles that must use the same columns for packing to pay."""
+MAX_TILES_IN_PLACE = 8
+"""The maximum number of tiles that read the same columns of the L2 cache without packing them."""
 FEW_ROWS, ROWS_AT_ONCE, VECTORS_AT_ONCE = 8, 4, 4
 """With at most `FEW_ROWS` rows, columns are read once, without packing. `ROWS_AT_ONCE` rows are
 read together: a cache holds that many lines at addresses that differ by a power of two."""
@@ -182,6 +185,8 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                     tiles, block=0, is_transposed=square_lanes(rows, lanes) > 1,
                     packs_rows=not _rows_are_near(shape, machine),
                 )  # fmt: skip
+            if is_packed and not ahead and _columns_are_read_in_place(tiles, shape, machine):
+                yield replace(tiles, loads_rows_in_vectors=False, is_packed=False)
             if shape.symbolic:
                 pass
             elif is_packed and is_prefetched(machine):
@@ -198,6 +203,19 @@ def _rows_are_near(shape: MatmulShape, machine: Machine) -> bool:
     tile_bytes = MAX_ROWS * shape.depth * shape.bytes
     is_near = is_prefetched(machine) and tile_bytes <= machine.cache_bytes(1) * 3 // 4
     return is_near and shape.has_stored_rows
+
+
+def _columns_are_read_in_place(tiles: Tiles, shape: MatmulShape, machine: Machine) -> bool:
+    """Whether tiles can read both matrices where they are: these are stored near the core, no tile
+    has padding, and few tiles read the same columns unless these stay in the L1 cache."""
+    return (
+        not shape.symbolic
+        and shape.has_stored_columns
+        and shape.columns % tiles.columns == 0
+        and (shape.rows <= MAX_TILES_IN_PLACE * tiles.rows or columns_are_nearest(shape, machine))
+        and columns_are_near(shape, machine)
+        and _rows_are_near(shape, machine)
+    )
 
 
 def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:

@@ -25,6 +25,8 @@ class MatmulShape:
     """The dimensions that are known only at run time; their sizes here are typical ones."""
     has_stored_rows: bool = True
     """Whether the left matrix is stored, and its rows are contiguous."""
+    has_stored_columns: bool = False
+    """Whether the right matrix is stored, and its rows are contiguous."""
 
     @property
     def products(self) -> int:
