@@ -13,6 +13,8 @@ from support.fuzzing import FUZZ_FRACTION, IS_NIGHTLY, Ran, first_seed, ways_to_
 
 # What is tested is the compiler; the tests of the cache ask for one of their own.
 os.environ["RISE_CACHE"] = "0"
+# JAX would take most of the memory of a GPU in each worker.
+os.environ["JAX_PLATFORMS"] = "cpu"
 # The tests have all cores themselves. A fuzz compiles its modules in parts, as is usual.
 if not FUZZ_FRACTION:
     os.environ.setdefault("RISE_JOBS", "1")
