@@ -21,7 +21,7 @@ from riselang.term.operation_count import count_operations
 if TYPE_CHECKING:
     from riselang.rewrite.derivation import Derivation
 
-MIN_COST = 1 << 16
+MIN_COST = 1 << 14
 """The minimum number of operations or bytes for which the default strategy is worth its time."""
 
 

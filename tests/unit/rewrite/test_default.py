@@ -204,6 +204,13 @@ def test_a_long_parallel_reduction_has_the_same_result(
     np.testing.assert_allclose(sums[0], x.astype(np.float64) @ y, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "text", [MATMUL.format(21, 21, 21, "map"), GEMV.format(280).replace("30.", "60.")]
+)
+def test_programs_of_a_few_microseconds_are_scheduled(text: str) -> None:
+    assert loaded(text).lower().derivation is not None
+
+
 UNTOUCHED = {
     "small": MATMUL.format(4, 4, 4, "map"),
     "loops that are asked for": LARGE.replace("reduce", "reduceSeq"),
