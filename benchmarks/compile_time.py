@@ -182,14 +182,18 @@ def waiting(rounds: int) -> None:
 
 def _case(who: str, kind: str, count: int) -> dict[str, float] | None:
     command = [sys.executable, "benchmarks/compile_cases.py", who, kind, str(count)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=_with_bytecode())
     return json.loads(run.stdout) if run.returncode == 0 and run.stdout else None
+
+
+def _with_bytecode() -> dict[str, str]:
+    """The environment of a process that stores the bytecode of modules, as installed ones have."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _cold(code: str) -> dict[str, float] | None:
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    environment = {**os.environ, "RISE_CACHE": "0"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment = {**_with_bytecode(), "RISE_CACHE": "0"}
     run = subprocess.run([sys.executable, "-c", code], check=False, env=environment)
     if run.returncode:
         return None

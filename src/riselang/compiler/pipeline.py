@@ -77,10 +77,9 @@ def rewrite(
         if strategy is not None and should_rewrite(strategy, program.term, options):
             setting, term = Setting(options.float, precompute), contract_and_outline(program.term)
             derivation = _derive(term, strategy, setting, options.loops)
-        if derivation is None:
-            term = contract_and_outline(store_reductions(options.library, program.term))
+            term = term if derivation is None else derivation.end
         else:
-            term = derivation.end
+            term = contract_and_outline(store_reductions(options.library, program.term))
         program = prepare_for_lowering(replace(program, term=term), options)
     is_contracted = contracts or options.contracted or derivation is not None
     return RewrittenProgram(program, replace(options, contracted=is_contracted), derivation)
