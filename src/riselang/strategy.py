@@ -30,6 +30,7 @@ from riselang.rewrite.saturation.guided_search import sketch
 from riselang.rewrite.selectors import Address, innermost, loop, nth, outermost, path
 from riselang.rewrite.side_conditions import distributes, neutral, regroups, relaxed, scalar
 from riselang.rewrite.strategies import convolution, matmul, stencils
+from riselang.rewrite.strategies.accumulated_rows import accumulated_rows
 from riselang.rewrite.strategies.contractions import column_tiles, contraction, register_tiles
 from riselang.rewrite.strategies.convolution_tiles import convolution_tiles
 from riselang.rewrite.strategies.loops_in_lanes import loops_in_lanes
@@ -84,6 +85,7 @@ __all__ = [
     "Permission",
     "Rule",
     "Strategy",
+    "accumulated_rows",
     "all_",
     "alternatives",
     "argument",

@@ -38,8 +38,8 @@ RULE_FAMILIES = (
 STRATEGY_MODULES = (
     "schedules", "contractions", "dot_products", "skinny_matmul", "reduction_schedules", "matmul",
     "convolution", "stencils", "images", "threads", "transposed_copies", "convolution_tiles",
-    "gpu_mapping", "gpu", "gpu_tensor_cores", "gpu_reductions", "loops_in_lanes", "ranks",
-    "default_schedule",
+    "gpu_mapping", "gpu", "gpu_tensor_cores", "gpu_reductions", "accumulated_rows",
+    "loops_in_lanes", "ranks", "default_schedule",
 )  # fmt: skip
 
 

@@ -79,8 +79,8 @@ def test_relaxed_reductions_use_several_accumulators(length: int) -> None:
     np.testing.assert_allclose(kernel(a, x), a.astype(np.float64) @ x, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("length", "vectors"), [(24, 0), (32, 1), (40, 0), (64, 1), (128, 4)])
-def test_relaxed_reductions_of_short_lines_fill_vectors(length: int, vectors: int) -> None:
+@pytest.mark.parametrize(("length", "vectors"), [(24, 0), (32, 1), (35, 1), (64, 1), (128, 4)])
+def test_relaxed_reductions_of_short_lines_are_vectors(length: int, vectors: int) -> None:
     text = f"""fun((x : 30.{length}.f32), x |> map(fun(row,
       (zip(row, row) |> map(mult) |> reduce(add, 0.0)) * 0.5)))"""
     with assume_machine(MACHINES["AVX-512"]):
@@ -90,6 +90,25 @@ def test_relaxed_reductions_of_short_lines_fill_vectors(length: int, vectors: in
     x = np.random.default_rng(0).standard_normal((30, length)).astype(np.float32)
     kernel = loaded(text, float="relaxed")
     np.testing.assert_allclose(kernel(x), (x.astype(np.float64) ** 2).sum(1) / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("type", "count"), [("f32", 1), ("f64", 0)])
+def test_short_lines_that_call_math_functions_are_scalars(type: str, count: int) -> None:
+    text = f"fun((x : 30.40.{type}), x |> map(fun(row, row |> map(exp) |> reduce(add, 0.0))))"
+    with assume_machine(MACHINES["AVX-512"]):
+        assert len(recognized(text, "relaxed")) == count
+
+
+def test_a_reduction_inside_one_that_has_no_schedule_is_scheduled() -> None:
+    text = """fun((x : 500.48.f32, c : 5.48.f32), x |> reduce(fun((total, row),
+      total + (c |> reduce(fun((least, each),
+        min(least, zip(row, each) |> map(mult) |> reduce(add, 0.0))), inf))), 0.0))"""
+    source = np.random.default_rng(0)
+    x, c = source.random((500, 48), np.float32), source.random((5, 48), np.float32)
+    with assume_machine(MACHINES["AVX-512"]):
+        kernel = loaded(text, float="relaxed")
+        assert "asVector(16)" in kernel.lower().as_text("notation")
+    np.testing.assert_allclose(kernel(x, c), (x @ c.T).min(1).sum(), rtol=1e-5)
 
 
 WINDOWS = {

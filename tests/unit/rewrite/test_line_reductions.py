@@ -11,6 +11,7 @@ from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.rewrite.strategies.accumulated_rows import accumulated_rows
 from riselang.rewrite.strategies.default_schedule import recognized_computations
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import (
@@ -193,3 +194,41 @@ def test_columns_of_unknown_number_are_divided_only_among_threads(cores: int) ->
     with assume_machine(replace(this_machine(), cores=cores)):
         (computation,) = recognized_computations(term, Setting("contract"))
     assert ("parallel" in computation.schedule) == (cores > 1)
+
+
+ROWS = {
+    "of numbers": """fun((x : 40.6.f32, w : 6.f32), x |> map(fun(row,
+      let total = 1.0 / (row |> reduce(add, 1.0));
+      zip(row, w) |> map(fun((a, b), a * b * total))))
+      |> transpose |> map(fun(column, column |> reduce(add, 0.0))))""",
+    "of arrays": """fun((x : 40.6.f32, w : 3.6.f32), x |> map(fun(row,
+      let total = 1.0 / (row |> reduce(add, 1.0));
+      w |> map(fun(v, zip(row, v) |> map(fun((a, b), (a - b) * total))))))
+      |> transpose |> map(fun(each, each |> transpose |> map(fun(column,
+        column |> reduce(max, 0.25))))))""",
+}
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_computed_rows_are_not_stored(form: str) -> None:
+    """The columns of computed rows are reduced row by row, with the bits of the program."""
+    term = parse_term(ROWS[form])
+    source = np.random.default_rng(2)
+    x = source.random((40, 6), np.float32)
+    w = source.random((6,) if form == "of numbers" else (3, 6), np.float32)
+    with assume_machine(replace(this_machine(), cores=1)):
+        (found,) = recognized_computations(term, Setting("contract"))
+        assert "sums of 40 computed rows" in str(found)
+        strategy = top_down(accumulated_rows(1 if form == "of numbers" else 2))
+        kernel = TermKernel("f", term, strategy=strategy)
+        expected = TermKernel("f", term, "interpret")(x, w)
+        assert kernel(x, w).tobytes() == expected.tobytes()
+        lines = kernel.lower().as_text("affine").splitlines()
+        assert not [each for each in lines if "alloc" in each and "40x" in each]
+
+
+def test_computed_rows_of_large_results_or_on_several_threads_are_stored() -> None:
+    for text, cores in ((ROWS["of numbers"], 4), (ROWS["of numbers"].replace("6", "600000"), 1)):
+        with assume_machine(replace(this_machine(), cores=cores)):
+            found = recognized_computations(parse_term(text), Setting("strict"))
+        assert not any("computed rows" in str(each) for each in found)

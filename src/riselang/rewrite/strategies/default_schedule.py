@@ -8,7 +8,7 @@ loops as written. Results are bitwise identical, unless the program permits reor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ScalarType, is_float
@@ -21,6 +21,7 @@ from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.side_conditions import may_reorder
+from riselang.rewrite.strategies.accumulated_rows import recognize_row_sums
 from riselang.rewrite.strategies.contractions import schedule_matmul
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
@@ -56,7 +57,8 @@ from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
 from riselang.support.counts import format_count
 from riselang.support.machine import Machine, this_machine
-from riselang.term.nodes import Term, has_pattern
+from riselang.term.mathlib import LIBRARY_FUNCTIONS
+from riselang.term.nodes import Scalar, Term, has_pattern, subterms
 from riselang.term.substitution import mentions
 
 ACCUMULATORS = 4
@@ -64,10 +66,12 @@ ACCUMULATORS = 4
 MIN_ITERATIONS = 16
 """The minimum number of iterations for which more accumulators pay for the additions at the end."""
 MIN_REDUCTION = 32
-"""The minimum number of elements of a reduction in vectors, if they fill the vectors."""
+"""The minimum number of elements of a reduction in vectors."""
 MIN_ACCUMULATED = 128
-"""The minimum number of elements of a reduction with several vectors of accumulators, or with
-elements that do not fill the vectors. The reductions of shorter arrays overlap."""
+"""The minimum number of elements of a reduction with several vectors of accumulators, and of one
+that calls math functions for each element. The reductions of shorter arrays overlap."""
+APPROXIMATED_BYTES = 4
+"""The largest scalars of which relaxed programs compute math functions in vectors."""
 LONG_REDUCTION = 1 << 18
 """The minimum number of elements of a reduction that may run in parallel."""
 BLOCKS = 64
@@ -156,6 +160,14 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
     return description, *_row_reductions(bytes_of(type))
 
 
+def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    return recognize_row_sums(term, setting, _has_computation)
+
+
+def _has_computation(term: Term, setting: Setting) -> bool:
+    return next(recognize_computations(term, setting), None) is not None
+
+
 def _row_reductions(bytes: int) -> tuple[str, Strategy]:
     """Reduce several rows at a time, each in one lane; interleave those that are not vectorized."""
     lanes = min(this_machine().lanes(bytes), max(1, MAX_ROW_BYTES // bytes))
@@ -214,7 +226,13 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     if not is_float(type):
         return None
     lanes, size = this_machine().lanes(bytes_of(type)), typical_size(length)
-    if size < MIN_REDUCTION or (size < MIN_ACCUMULATED and (lanes == 1 or size % lanes)):
+    if size < (MIN_REDUCTION if lanes > 1 else MIN_ACCUMULATED):
+        return None
+    if (
+        size < MIN_ACCUMULATED
+        and bytes_of(type) > APPROXIMATED_BYTES
+        and _calls_functions(arguments[0])
+    ):
         return None
     vectors = _accumulators_for(size, lanes, this_machine())
     description, schedule = (
@@ -237,6 +255,11 @@ def _recognize_reduction(term: Term, setting: Setting) -> tuple[str, str, Strate
     return description, schedule, partial_sums(vectors, lanes)
 
 
+def _calls_functions(function: Term) -> bool:
+    parts = subterms(function)
+    return any(isinstance(each, Scalar) and each.op in LIBRARY_FUNCTIONS for each in parts)
+
+
 def _accumulators_for(length: int, lanes: int, machine: Machine) -> int:
     """The number of vector accumulators for a reduction of an array of this length.
 
@@ -253,12 +276,17 @@ RECOGNIZERS: tuple[Recognize, ...] = (
     _recognize_matmul,
     _recognize_window_sums,
     _recognize_windows,
+    _recognize_row_sums,
     _recognize_line_reductions,
     recognize_loops,
     _recognize_reduction,
 )
 """The functions that are tried at each subterm, in this order."""
-RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (_recognize_line_reductions, recognize_loops)
+RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (
+    _recognize_row_sums,
+    _recognize_line_reductions,
+    recognize_loops,
+)
 """Those whose strategies compute several elements together, which pays only if all elements are
 written to memory, not if each is computed when it is read."""
 
@@ -268,18 +296,24 @@ LOOPS_WITH_STATE = ("iterate", "iterateSeq", "while", "scan")
 """Patterns that write the result of their function to memory in each iteration."""
 
 
-def recognize_computations(term: Term, setting: Setting) -> Iterator[RecognizedComputation]:
-    """Yield the recognized computations of a program, from the outside in."""
+def recognize_computations(
+    term: Term, setting: Setting
+) -> Generator[RecognizedComputation, bool | None]:
+    """Yield the recognized computations of a program, from the outside in.
+
+    Send False if the strategy of one fails: then computations inside of it are recognized, too.
+    """
     stored_paths = set(written_paths(term, LOOPS_WITH_STATE))
     stack: list[tuple[Trail, Term, Setting]] = [(None, term, setting)]
     while stack:
         trail, part, setting = stack.pop()
         for recognize in RECOGNIZERS:
             match = recognize(part, setting)
-            if match is not None and (
-                recognize not in RECOGNIZERS_OF_STORED or path_of_trail(trail) in stored_paths
+            if (
+                match is not None
+                and (recognize not in RECOGNIZERS_OF_STORED or path_of_trail(trail) in stored_paths)
+                and (yield RecognizedComputation(path_of_trail(trail), *match)) is not False
             ):
-                yield RecognizedComputation(path_of_trail(trail), *match)
                 break
         else:
             if pattern_arguments(part, *LOOP_PATTERNS) is not None:
@@ -291,16 +325,22 @@ def recognize_computations(term: Term, setting: Setting) -> Iterator[RecognizedC
 
 @dataclass(frozen=True, repr=False)
 class ScheduleComputations(Strategy):
-    """Schedules all recognized computations; one whose strategy fails stays unchanged."""
+    """Schedules all recognized computations, or, if the strategy of one fails, those in it."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
-        for computation in recognize_computations(term, setting):
+        computations = recognize_computations(term, setting)
+        computation = next(computations, None)
+        while computation is not None:
             path = computation.path
             part = subterm_at(term, path)
             result = run_at(computation.strategy, term, path, part, setting.quiet)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
+            try:
+                computation = computations.send(isinstance(result, Success))
+            except StopIteration:
+                computation = None
         return (
             Success(term, steps) if steps else Failure(self, "no computation was recognized", term)
         )
