@@ -10,13 +10,16 @@ from typing import Any
 from riselang.api.argument_types import is_leaf
 from riselang.api.differentiated_calls import check_callable
 from riselang.api.function_transformation import FunctionTransformation
-from riselang.autodiff.building import Builder
+from riselang.autodiff.accumulations import float_types
+from riselang.autodiff.building import Builder, nest_type
 from riselang.autodiff.evaluation import float_leaves
 from riselang.autodiff.marks import CHECKPOINT, CUSTOM_JVP, CUSTOM_VJP, STOP_GRADIENT
 from riselang.dialects.rise.types import RiseType, TupleType, TypeVariable, innermost
+from riselang.dialects.rise.types import leaves as scalars_of
 from riselang.dsl.symbolic_values import Value, as_node
 from riselang.dsl.tracing import current_trace, is_tracing, make_pair
 from riselang.dsl.user_locations import function_location, user_location
+from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.structures import Structure, flatten
 from riselang.support.tracebacks import with_short_tracebacks
@@ -114,15 +117,13 @@ class custom_vjp(_Custom):  # noqa: N801
             return results.pack(self.function(*_unpack(structure, x)))
 
         def call_forward(x: Node) -> Node:
-            pair = forward(*_unpack(structure, x))
-            if not isinstance(pair, tuple) or len(pair) != 2:
-                raise UserError(
-                    "custom_vjp: the first function of defvjp must return a pair of the result and "
-                    "values for the second one",
-                    function_location(forward),
-                )
-            result, kept = pair
-            return make_pair(current_trace(), results.pack(result), residuals.pack((kept, 0)))
+            result, kept = _components(
+                forward(*_unpack(structure, x)), forward,
+                "custom_vjp: the first function of defvjp must return a pair of the result and "
+                "values for the second one",
+            )  # fmt: skip
+            packed = results.pack_again(result, "custom_vjp: the result", forward)
+            return make_pair(current_trace(), packed, residuals.pack((kept, 0)))
 
         def call_backward(kept: Node, cotangent: Node) -> Node:
             values, _ = residuals.unpack(kept)
@@ -166,9 +167,14 @@ class custom_jvp(_Custom):  # noqa: N801
             )
 
         def call_tangent(x: Node, dx: Node) -> Node:
-            result, derivative = tangent(_unpack(structure, x), _unpack(structure, dx))
-            packed = results.pack(result), tangents.pack(derivative)
-            return make_pair(current_trace(), *packed)
+            result, derivative = _components(
+                tangent(_unpack(structure, x), _unpack(structure, dx)), tangent,
+                "custom_jvp: the function of defjvp must return a pair of the result and its "
+                "tangent",
+            )  # fmt: skip
+            packed = results.pack_again(result, "custom_jvp: the result", tangent)
+            _check_tangents(float_types(results.type), derivative, tangent)
+            return make_pair(current_trace(), packed, tangents.pack(derivative))
 
         second = _function([type, type], call_tangent)
         sizes = [type, results.type, type, tangents.type]
@@ -193,9 +199,48 @@ class _Shape:
         self._node = _pack([as_node(leaf) for leaf in leaves])
         return self._node
 
+    def pack_again(self, values: Any, name: str, function: Callable[..., Any]) -> Node:
+        """Pack values that must have the structure and the type of those before."""
+        before, structure = self._node, self._structure
+        assert before is not None
+        node = self.pack(values)
+        if self._structure != structure:
+            raise UserError(
+                f"{name} of the derivative has another structure than that of the function",
+                function_location(function),
+            )
+        current_trace().unify(before.type, node.type, f"{name} of the derivative")
+        return node
+
     def unpack(self, node: Node) -> Any:
         assert self._structure is not None
         return _unpack(self._structure, node)
+
+
+def _components(pair: Any, function: Callable[..., Any], message: str) -> tuple[Any, Any]:
+    if isinstance(pair, tuple):
+        parts: tuple[Any, ...] = pair
+        if len(parts) == 2:
+            return parts
+    raise UserError(message, function_location(function))
+
+
+def _check_tangents(types: Sequence[RiseType], tangents: Any, function: Callable[..., Any]) -> None:
+    """Check that tangents have the types of the floats of a result."""
+    nodes = [as_node(leaf) for leaf in flatten(tangents, is_leaf)[0]]
+    found: list[RiseType] = []
+    for node in nodes:
+        type = _type(node)
+        is_open = isinstance(type, TypeVariable)
+        found += [type] if is_open else [nest_type(*each) for each in scalars_of(type)]
+    if len(found) != len(types):
+        raise UserError(
+            f"custom_jvp: expected a tangent for each of the {len(types)} floats, or arrays of "
+            f"floats, of the result, but found {len(found)}",
+            function_location(function),
+        )
+    for type, other in zip(types, found, strict=True):
+        current_trace().unify(type, other, "custom_jvp: a tangent")
 
 
 def _builder() -> Builder:
@@ -260,6 +305,12 @@ def _pack_like(
             nodes += [_builder().zeros(each) for each in own]
             continue
         leaves, _ = flatten(value, is_leaf)
+        if len(leaves) != len(own):
+            raise UserError(
+                f"custom_vjp: the cotangent of an argument of {format_count(len(own), 'array')} "
+                f"consists of {len(leaves)}",
+                function_location(function),
+            )
         for leaf, each in zip(leaves, own, strict=True):
             node = as_node(leaf)
             current_trace().unify(each, node.type, "custom_vjp: a cotangent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,38 @@ def test_a_missing_derivative_is_reported() -> None:
     unknown.defvjp(lambda x: x, lambda kept, ct: ct)
     with pytest.raises(rl.UserError, match="must return a pair of the result"):
         rl.grad(lambda x: unknown(x))(1.0)
+
+
+MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
+    "no pair": (lambda x, dx: dx[0], "must return a pair of the result and its tangent"),
+    "result": (lambda x, dx: (x[0][:2], dx[0]), "the result of the derivative: expected 3.f64"),
+    "structure": (lambda x, dx: ([x[0]], dx[0]), "another structure than that of the function"),
+    "tangent": (lambda x, dx: (x[0], dx[0][:2]), "a tangent: expected 3.f64, but found 2.f64"),
+    "dtype": (lambda x, dx: (x[0], dx[0].astype(rl.f32)), "expected 3.f64, but found 3.f32"),
+    "count": (lambda x, dx: (x[0], (dx[0], dx[0])), "of the result, but found 2"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_in_a_tangent_are_reported(name: str) -> None:
+    function, message = MISTAKES[name]
+    double = rl.custom_jvp(lambda x: x * 2.0)
+    double.defjvp(function)
+    with pytest.raises(rl.UserError, match=message) as error:
+        rl.grad(lambda x: double(x).sum())(X)
+    assert "test_custom_derivatives.py:" in str(error.value)
+
+
+def test_mistakes_in_a_reverse_rule_are_reported() -> None:
+    product = rl.custom_vjp(lambda x: x["p"] * x["q"])
+    for forward, backward, message in (
+        (lambda x: (x["p"], ()), lambda _, ct: (ct,), "an argument of 2 arrays consists of 1"),
+        (lambda x: ([x["p"]], ()), lambda _, ct: (ct,), "another structure than that"),
+        (lambda x: (x["p"][:2], ()), lambda _, ct: (ct,), "of the derivative: expected 3.f64"),
+    ):
+        product.defvjp(forward, backward)
+        with pytest.raises(rl.UserError, match=message):
+            rl.grad(lambda x: product({"p": x, "q": x}).sum())(X)
 
 
 def test_higher_derivatives_use_a_rule_inside_of_itself() -> None:
