@@ -40,11 +40,11 @@ class Setting:
         default_factory=dict["Strategy", "dict[Term, Failure]"], compare=False, repr=False
     )
     """Failures by strategy and term, from runs that did not need the reason."""
-    kernel_counts: dict[tuple[Term, bool], int] = field(
-        default_factory=dict["tuple[Term, bool]", int], compare=False, repr=False
+    kernel_counts: dict[Strategy, dict[tuple[Term, bool], int]] = field(
+        default_factory=dict["Strategy", "dict[tuple[Term, bool], int]"], compare=False, repr=False
     )
-    """The number of computations that kernel fission recognizes in a term, by the term and by
-    whether it is inside such a computation."""
+    """The number of computations that kernel fission recognizes in a term, by strategy, by the term
+    and by whether it is inside such a computation."""
     explains: bool = field(default=True, compare=False)
     """Whether the reasons of failures are needed; most failures only lead to another attempt."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import riselang as rl
 from riselang.api.kernel import TermKernel
 from riselang.notation.program import parse_term
 from riselang.rewrite.core import Setting, Strategy
@@ -232,3 +234,20 @@ def test_computed_rows_of_large_results_or_on_several_threads_are_stored() -> No
         with assume_machine(replace(this_machine(), cores=cores)):
             found = recognized_computations(parse_term(text), Setting("strict"))
         assert not any("computed rows" in str(each) for each in found)
+
+
+def test_sums_of_computed_rows_are_stored_before_a_loop_that_reads_them() -> None:
+    rows = """x |> map(fun(row, w |> map(fun(v, zip(row, v) |> map(fun((a, b), {}))))))
+      |> transpose |> map(fun(each, each |> transpose |> map(fun(column,
+        column |> reduce(add, 0.0)))))"""
+    text = f"""fun((x : 4000.6.f32, w : 3.6.f32), zip({rows.format("a * a * b")},
+      {rows.format("exp(a - b)")}) |> map(fun((p, q), zip(p, q) |> map(fun((a, b), a / b)))))"""
+    source = np.random.default_rng(2)
+    x, w = source.random((4000, 6), np.float32), source.random((3, 6), np.float32)
+    with assume_machine(replace(this_machine(), cores=1)):
+        kernel: Any = rl.loads(text, name="sums.rise").main
+        plain: Any = rl.loads(text, name="sums.rise", strategy="none").main
+        assert kernel(x, w).tobytes() == plain(x, w).tobytes()
+        notation = kernel.lower().as_text("notation")
+        assert notation.count("reduceSeq(") == 2
+        assert notation.count("toMem(heap)") == 2

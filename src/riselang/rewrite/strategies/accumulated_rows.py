@@ -8,16 +8,15 @@ rows computes it, which stores no row; the order of each sum is that of the prog
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
+from math import prod
 
-from riselang.dialects.rise.types import ArrayType, ScalarType, leaves
+from riselang.dialects.rise.types import ScalarType, leaves
 from riselang.rewrite.combinators import try_
-from riselang.rewrite.core import Setting, Strategy
+from riselang.rewrite.core import Strategy
 from riselang.rewrite.registry import require_positive, schedule
 from riselang.rewrite.rules.algorithmic import map_of_constant
 from riselang.rewrite.rules.lowering import reduce_as_loop
-from riselang.rewrite.strategies.epilogues import reduction_in
 from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of
 from riselang.rewrite.strategies.schedules import interchange
 from riselang.rewrite.term_parts import has_cost, pattern_arguments
@@ -46,29 +45,58 @@ def accumulated_rows(depth: int) -> Strategy:
     return strategy >> function(argument(try_(normalize(map_of_constant)))) >> reduce_as_loop
 
 
-def recognize_row_sums(
-    term: Term, setting: Setting, has_kernel: Callable[[Term, Setting], bool]
-) -> tuple[str, str, Strategy] | None:
-    """Recognize reductions of the columns of computed rows that contain no kernel."""
-    rows = pattern_arguments(term, "map")
-    depth = _depth_of_reductions(term)
-    if rows is None or depth == 0:
-        return None
-    transposed = pattern_arguments(rows[1], "transpose")
+@dataclass(frozen=True)
+class RowSums:
+    """Reductions of the columns of computed rows, each of which is an array with these lengths."""
+
+    rows: Term
+    count: int
+    lengths: tuple[int, ...]
+    type: ScalarType
+
+    @property
+    def depth(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def result_bytes(self) -> int:
+        return prod(self.lengths) * bytes_of(self.type)
+
+    def __str__(self) -> str:
+        axes = " x ".join(map(str, self.lengths))
+        return f"sums of {format_count(self.count, 'computed row')} of {axes}"
+
+    def pays_in_one_loop(self) -> bool:
+        """Whether the accumulators stay in a cache, and one thread is as fast as several that store
+        all rows."""
+        machine = this_machine()
+        if self.result_bytes > machine.cache_bytes(2):
+            return False
+        if machine.cores == 1:
+            return True
+        costs, elements = cost(self.rows), self.count * prod(self.lengths)
+        is_cheap = isinstance(costs.flops, int) and costs.flops <= MAX_OPERATIONS * elements
+        is_large = self.count * self.result_bytes > machine.cores * machine.cache_bytes(3)
+        return is_large and is_cheap and costs.transcendentals == 0
+
+
+def match_row_sums(term: Term) -> RowSums | None:
+    """Match reductions of the columns of rows that a map computes."""
+    outer = pattern_arguments(term, "map")
+    transposed = None if outer is None else pattern_arguments(outer[1], "transpose")
     computed = None if transposed is None else pattern_arguments(transposed[0], "map")
     if computed is None or transposed is None or not has_cost(computed[0]):
         return None
-    count = length_of(transposed[0].type)
-    lengths = _constant_lengths(term.type)
-    if lengths is None or not count.is_constant or count.constant < MIN_ROWS:
+    count, depth = length_of(transposed[0].type), _depth_of_reductions(term)
+    if depth == 0:
         return None
-    if lengths[-1] < MIN_COLUMNS or not _pays(transposed[0], count.constant, term):
+    ((lengths, type),) = leaves(term.type)
+    if not all(each.is_constant for each in lengths):
         return None
-    if has_kernel(computed[0], replace(setting, in_loop=True)):
+    if not count.is_constant or count.constant < MIN_ROWS or lengths[-1].constant < MIN_COLUMNS:
         return None
-    rows_text = format_count(count.constant, "computed row")
-    axes = " x ".join(map(str, lengths))
-    return f"sums of {rows_text} of {axes}", "row by row", accumulated_rows(depth)
+    sizes = tuple(each.constant for each in lengths)
+    return RowSums(transposed[0], count.constant, sizes, type)
 
 
 def _depth_of_reductions(term: Term) -> int:
@@ -76,38 +104,10 @@ def _depth_of_reductions(term: Term) -> int:
     depth = 0
     while (arguments := pattern_arguments(term, "map")) is not None:
         depth += 1
-        reduced = reduction_in(arguments[0])
-        if reduced is not None:
-            is_scalar = isinstance(reduced[1].type, ScalarType)
-            return depth if is_scalar and mentions(reduced[2], 0) else 0
         if not isinstance(arguments[0], Lambda):
             return 0
         term = arguments[0].body
-    return 0
-
-
-def _constant_lengths(type: object) -> list[int] | None:
-    lengths: list[int] = []
-    while isinstance(type, ArrayType):
-        if not type.length.is_constant:
-            return None
-        lengths.append(type.length.constant)
-        type = type.element
-    return lengths
-
-
-def _pays(rows: Term, count: int, term: Term) -> bool:
-    """Whether the accumulators stay in a cache, and one thread is as fast as several that store
-    all rows."""
-    machine, (lengths, leaf) = this_machine(), next(leaves(term.type))
-    size = bytes_of(leaf)
-    for length in lengths:
-        size *= length.constant
-    if size > machine.cache_bytes(2):
-        return False
-    if machine.cores == 1:
-        return True
-    costs, elements = cost(rows), count * size // bytes_of(leaf)
-    is_cheap = isinstance(costs.flops, int) and costs.flops <= MAX_OPERATIONS * elements
-    is_large = count * size > machine.cores * machine.cache_bytes(3)
-    return is_large and is_cheap and costs.transcendentals == 0
+    reduction = pattern_arguments(term, "reduce")
+    if reduction is None or not isinstance(reduction[1].type, ScalarType):
+        return 0
+    return depth if mentions(reduction[2], 0) else 0

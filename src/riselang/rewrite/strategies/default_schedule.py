@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ScalarType, is_float
 from riselang.nat import Nat
-from riselang.rewrite.combinators import choice, repeat, try_
+from riselang.rewrite.combinators import choice, repeat, seq, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.normal_forms import data_flow_normal_form
 from riselang.rewrite.paths import Trail, format_path, path_of_trail, subterm_at, written_paths
@@ -21,7 +21,10 @@ from riselang.rewrite.registry import schedule
 from riselang.rewrite.rules.algorithmic import reduce_map_fusion, scan_map_fusion
 from riselang.rewrite.rules.functions import name_stored
 from riselang.rewrite.side_conditions import may_reorder
-from riselang.rewrite.strategies.accumulated_rows import recognize_row_sums
+from riselang.rewrite.strategies.accumulated_rows import (
+    accumulated_rows,
+    match_row_sums,
+)
 from riselang.rewrite.strategies.contractions import schedule_matmul
 from riselang.rewrite.strategies.convolution_tiles import schedule_windows
 from riselang.rewrite.strategies.dot_products import choose_dot_tiles
@@ -54,7 +57,7 @@ from riselang.rewrite.strategies.transposed_copies import (
     transpose_result,
 )
 from riselang.rewrite.term_parts import pattern_arguments
-from riselang.rewrite.traversals import everywhere, normalize, run_at, top_down
+from riselang.rewrite.traversals import argument, everywhere, function, normalize, run_at, top_down
 from riselang.support.counts import format_count
 from riselang.support.machine import Machine, this_machine
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
@@ -161,11 +164,13 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
 
 
 def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
-    return recognize_row_sums(term, setting, _has_computation)
-
-
-def _has_computation(term: Term, setting: Setting) -> bool:
-    return next(recognize_computations(term, setting), None) is not None
+    """Recognize reductions of columns that are computed row by row."""
+    sums = match_row_sums(term)
+    if sums is None or not sums.pays_in_one_loop() or any(map(_is_matmul, subterms(sums.rows))):
+        return None
+    # Computations inside of a row, such as its sum, have schedules of their own.
+    schedule_row = function(function(argument(ScheduleComputations(in_loop=True))))
+    return str(sums), "row by row", accumulated_rows(sums.depth) >> try_(schedule_row)
 
 
 def _row_reductions(bytes: int) -> tuple[str, Strategy]:
@@ -327,7 +332,10 @@ def recognize_computations(
 class ScheduleComputations(Strategy):
     """Schedules all recognized computations, or, if the strategy of one fails, those in it."""
 
+    in_loop: bool = False
+
     def run(self, term: Term, setting: Setting) -> Result:
+        setting = replace(setting, in_loop=self.in_loop or setting.in_loop)
         steps: tuple[Step, ...] = ()
         computations = recognize_computations(term, setting)
         computation = next(computations, None)
@@ -354,6 +362,10 @@ def _is_matmul(term: Term) -> bool:
     return shape is not None and shape.products >= MIN_PRODUCTS
 
 
+def _is_row_sums(term: Term) -> bool:
+    return match_row_sums(term) is not None
+
+
 # Maps are not fused with each other, except that elementwise operations on the results of a matrix
 # multiplication become its epilogue.
 _fuse_reductions = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
@@ -363,7 +375,11 @@ _fuse_epilogues = everywhere(FuseEpilogue(_is_matmul))
 _name_stored = everywhere(name_stored)
 # The results of a matrix multiplication inside a loop are stored before the loop uses them.
 _split_matmuls = repeat(top_down(KernelFission(_is_matmul)))
-_prepare_computations = _fuse_reductions >> _split_matmuls >> try_(_fuse_epilogues) >> _name_stored
+# So are sums of computed rows: those that are computed where they are read need strided loads.
+_split_row_sums = repeat(top_down(KernelFission(_is_row_sums)))
+_prepare_computations = seq(
+    _fuse_reductions, _split_matmuls, try_(_fuse_epilogues), _split_row_sums, _name_stored
+)
 
 
 @schedule

@@ -72,7 +72,8 @@ class KernelFission(Strategy):
 
     def _count_kernels(self, term: Term, setting: Setting, is_inside: bool = False) -> int:
         """Count the kernels; those inside another kernel count only if they are stored."""
-        count = setting.kernel_counts.get((term, is_inside))
+        counts = setting.kernel_counts.setdefault(self, {})
+        count = counts.get((term, is_inside))
         if count is None:
             is_kernel = not is_inside and self.is_kernel(term)
             count = int(is_kernel)
@@ -80,7 +81,7 @@ class KernelFission(Strategy):
             is_child_inside = (is_inside or is_kernel) and not is_stored
             for child in term.children:
                 count += self._count_kernels(child, setting, is_child_inside)
-            setting.kernel_counts[term, is_inside] = count
+            counts[term, is_inside] = count
         return count
 
     def __str__(self) -> str:
