@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
@@ -44,7 +45,11 @@ from riselang.term.nodes import Lambda
 
 Fill = Callable[[Lambda, Sequence[SSAValue], SSAValue, InsertPoint, Sizes, Checks], None]
 """Lowers a closed function, given its inputs, its target and its insertion point."""
-FUNCTION_PREFIX, CONSTANT_PREFIX = "rise_function", "rise_constant"
+FUNCTION_PREFIX, SMALL_FUNCTION_PREFIX = "rise_function", "rise_small_function"
+"""LLVM may inline small functions. It would compile others again for each call, for no gain."""
+CONSTANT_PREFIX = "rise_constant"
+MAX_SMALL_RESULT = 64
+"""The maximum number of scalars that a small function returns."""
 CONSTANT_ALIGNMENT = 64
 """The alignment of arrays of constants in bytes: that of the widest vectors."""
 
@@ -56,6 +61,12 @@ class Callee:
     function: Lambda
     inputs: tuple[RiseType, ...]
     result: RiseType
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the function returns only a few scalars."""
+        counts = [prod(each.constant for each in lengths) for lengths, _ in leaves(self.result)]
+        return sum(counts) <= MAX_SMALL_RESULT
 
 
 def callee_of(function: Lambda) -> Callee | None:
@@ -89,7 +100,8 @@ class Callees:
     def function_name(self, callee: Callee) -> str:
         """Return the name of the function, which is added to the module on first use."""
         if callee.function not in self._names:
-            self._names[callee.function] = self._new_name(FUNCTION_PREFIX)
+            prefix = SMALL_FUNCTION_PREFIX if callee.is_small else FUNCTION_PREFIX
+            self._names[callee.function] = self._new_name(prefix)
             self._add_function(callee, self._names[callee.function])
         return self._names[callee.function]
 

@@ -3,9 +3,9 @@
 // A lambda that gives an array and is applied twice is one function, which fills the buffers it is given.
 // CHECK-LABEL: func.func @scaled
 // CHECK-NEXT:    [[TWO:%\w+]] = arith.constant 2.000000e+00 : f32
-// CHECK-NEXT:    func.call @rise_function_0(%first, %x, [[TWO]]) : (memref<4xf32>, memref<4xf32>, f32) -> ()
+// CHECK-NEXT:    func.call @rise_small_function_0(%first, %x, [[TWO]]) : (memref<4xf32>, memref<4xf32>, f32) -> ()
 // CHECK-NEXT:    [[THREE:%\w+]] = arith.constant 3.000000e+00 : f32
-// CHECK-NEXT:    func.call @rise_function_0(%second, %y, [[THREE]]) : (memref<4xf32>, memref<4xf32>, f32) -> ()
+// CHECK-NEXT:    func.call @rise_small_function_0(%second, %y, [[THREE]]) : (memref<4xf32>, memref<4xf32>, f32) -> ()
 // CHECK-NEXT:    func.return
 func.func @scaled(%first: memref<4xf32>, %second: memref<4xf32>, %x: memref<4xf32>, %y: memref<4xf32>) {
   rise.lowering_unit {
@@ -36,8 +36,8 @@ func.func @scaled(%first: memref<4xf32>, %second: memref<4xf32>, %x: memref<4xf3
 // What one call gives is what the next one takes. The last result is complete before it is copied to
 // the buffer that the program reads.
 // CHECK-LABEL: func.func @in_place
-// CHECK:         func.call @rise_function_1([[ONCE:%\w+]], %x) : (memref<4xf32>, memref<4xf32>) -> ()
-// CHECK-NEXT:    func.call @rise_function_1([[TWICE:%\w+]], [[ONCE]]) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK:         func.call @rise_small_function_1([[ONCE:%\w+]], %x) : (memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT:    func.call @rise_small_function_1([[TWICE:%\w+]], [[ONCE]]) : (memref<4xf32>, memref<4xf32>) -> ()
 // CHECK:         load [[TWICE]]
 // CHECK-NEXT:    store {{%\w+}}, %x
 // CHECK:         func.return
@@ -65,10 +65,10 @@ func.func @in_place(%x: memref<4xf32>) {
 }
 
 // A function is made once, and nothing else is in the buffer that it fills.
-// CHECK:       func.func private @rise_function_0([[OUT:%\w+]]: memref<4xf32> {llvm.noalias}, [[IN:%\w+]]: memref<4xf32>, [[S:%\w+]]: f32)
+// CHECK:       func.func private @rise_small_function_0([[OUT:%\w+]]: memref<4xf32> {llvm.noalias}, [[IN:%\w+]]: memref<4xf32>, [[S:%\w+]]: f32)
 // CHECK-NEXT:    affine.for [[I:%\w+]] = 0 to 4 {
 // CHECK-NEXT:      [[Z:%\w+]] = affine.load [[IN]]{{.}}[[I]]{{.}} : memref<4xf32>
 // CHECK-NEXT:      [[P:%\w+]] = arith.mulf [[Z]], [[S]] : f32
 // CHECK-NEXT:      affine.store [[P]], [[OUT]]{{.}}[[I]]{{.}} : memref<4xf32>
-// CHECK:       func.func private @rise_function_1
+// CHECK:       func.func private @rise_small_function_1
 // CHECK-NOT:   func.func

@@ -141,7 +141,20 @@ def test_layers_compile_to_one_function(strategy: str, loops: str):
     arrays = [np.array(each, np.float32) for each in values(5)]
     expected = np.array(run_term(dense(5), values(5)), np.float32)
     np.testing.assert_allclose(kernel(*arrays), expected, rtol=1e-5)
-    assert kernel.lower().as_text("imperative").count("func.func private @rise_function") == 1
+    assert kernel.lower().as_text("imperative").count("func.func private @rise_small_function") == 1
+
+
+@pytest.mark.parametrize(("rows", "is_called"), [(40, True), (4, False)])
+def test_only_small_functions_are_inlined(rows: int, is_called: bool):
+    text = f"""fun((x : {rows}.8.f32),
+      let f = fun((xs : {rows}.8.f32), xs |> map(map(fun(v, v * v + 1.0))));
+      (f(x), f(x |> map(reverse))))"""
+    loaded: Any = rl.loads(text, name="functions.rise")
+    code = loaded.main.lower().as_text("llvm")
+    name = "rise_function_0" if is_called else "rise_small_function_0"
+    (definition,) = [line for line in code.splitlines() if "define" in line and name in line]
+    assert "internal" in definition
+    assert ("noinline" in definition) is is_called
 
 
 def test_a_function_takes_scalars_pairs_and_views():
@@ -157,7 +170,7 @@ def test_a_function_takes_scalars_pairs_and_views():
     first, second = kernel(x, np.float32(2), np.float32(3))
     np.testing.assert_allclose(first, x.T * 2 + sums - 3, rtol=1e-5)
     np.testing.assert_allclose(second, x.T * 3 + sums - 2, rtol=1e-5)
-    assert "call @rise_function" in kernel.lower().as_text("imperative")
+    assert "call @rise_small_function" in kernel.lower().as_text("imperative")
 
 
 def test_a_function_with_a_check_tells_its_caller():

@@ -59,10 +59,12 @@ _DEFINITION = re.compile(
 _DEFINITION_END = re.compile(r"^(?P<start>define .*?)(?P<debug> !dbg .*)? \{$", re.MULTILINE)
 _HELPER = re.compile(
     r"define (?<![^\n]define )(?!internal )"
-    r"(?P<rest>.*@rise_(?:index_error|part_[\w.$]+|lanes_\w+|\w*(?:div|rem)[su]i_\w+)\(.*\))"
+    r"(?P<rest>.*@rise_(?:index_error|(?:small_)?function_\d+|part_[\w.$]+|lanes_\w+"
+    r"|\w*(?:div|rem)[su]i_\w+)\(.*\))"
     r"(?P<debug>.*) \{(?![^\n])"
 )
-"""Helper functions of the lowering, which must not be inlined; MLIR has no attribute for that.
+"""Helper functions of the lowering, and the named functions of a program, of which only the small
+ones are inlined; MLIR has no attribute for that.
 
 The functions that MLIR outlines from their parallel loops are internal already.
 """
@@ -109,8 +111,10 @@ def _spell_literals(ir: str) -> str:
 def _mark_helper(definition: re.Match[str]) -> str:
     """Make a helper function internal. Registers are spilled where a cold one is called, not in
     the loops around the call."""
-    attributes = "noinline cold" if "@rise_index_error(" in definition["rest"] else "noinline"
-    return f"define internal {definition['rest']} {attributes}{definition['debug']} {{"
+    rest = definition["rest"]
+    attributes = " cold" if "@rise_index_error(" in rest else ""
+    attributes += "" if "@rise_small_function_" in rest else " noinline"
+    return f"define internal {rest}{attributes}{definition['debug']} {{"
 
 
 def _load_bits_as_bytes(ir: str) -> str:
