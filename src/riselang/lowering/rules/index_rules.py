@@ -11,11 +11,13 @@ from xdsl.ir import Block, Region, SSAValue
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.functional import ReturnOp
+from riselang.dialects.rise.pattern_registry import CLAMP_IDX
 from riselang.dialects.rise.types import (
     ArrayType,
     RiseType,
     ScalarType,
     array,
+    element_of,
     i1,
     idx,
     u64,
@@ -26,7 +28,8 @@ from riselang.lowering.functional_values import Delayed, Environment, Lazy, Valu
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import MapRules
 from riselang.lowering.rules.reduction_rules import is_readable
-from riselang.lowering.rules.stored_arrays import ArrayKey, array_key
+from riselang.lowering.rules.stored_arrays import ArrayKey, array_key, is_computed
+from riselang.lowering.stored_values import data_type
 from riselang.lowering.translation import result_type, size_argument
 from riselang.nat import Facts, Nat, is_less, is_less_equal
 from riselang.term.conversion import conversion_ops
@@ -36,6 +39,7 @@ from riselang.term.nodes import (
     Pattern,
     Scalar,
     Term,
+    spine,
 )
 
 
@@ -140,10 +144,23 @@ class IndexRules(MapRules):
     def fill_update(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
         """Copy the array to the target, unless it is there already, and overwrite a part of it."""
         part = uncurry(pattern.type)[0][1]
-        new = self.read_data(arguments[1])
         index = self.add(codegen.CastOp([self.read_data(arguments[0])], IndexType()))
-        self.store_unless_stored(arguments[2], target)
-        self.copy(new, self.add(codegen.SliceAtOp(target, index, part)))
+        if not self.is_stored_at(arguments[2], target):
+            start = _constant_index(arguments[0])
+            if start is None or is_computed(arguments[2]):
+                self.store(arguments[2], target)
+            else:
+                self.copy_around(pattern, start, self.read_data(arguments[2]), target)
+        self.store(arguments[1], self.add(codegen.SliceAtOp(target, index, part)))
+
+    def copy_around(self, pattern: Pattern, start: Nat, source: SSAValue, target: SSAValue) -> None:
+        """Copy the elements of an array before and after those that an update overwrites."""
+        element = element_of(data_type(source))
+        after = size_argument(pattern, "n") - start
+        for view, length in ((codegen.TakeOp, start), (codegen.DropOp, after)):
+            if length != Nat.const(0):
+                type = array(length, element)
+                self.copy(self.add(view(source, type)), self.add(view(target, type)))
 
     @reads("fromIdx")
     def read_from_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
@@ -195,12 +212,9 @@ class IndexRules(MapRules):
     def read_clamp_idx(self, pattern: Pattern, arguments: Sequence[Lazy]) -> Value:
         """Emit `min(max(x, 0), n - 1)` on the integer converted to an index."""
         number, size = arguments[0], size_argument(pattern, "n")
-        is_known = size.is_constant and size.constant >= 1
-        if is_known and isinstance(number, Delayed) and isinstance(number.term, Literal):
-            value = int(number.term.attribute.scalar)
-            value = abs(value) if pattern.argument("t") == i1 else value  # true is -1 in an i1
-            clamped = min(max(value, 0), size.constant - 1)
-            return self.as_idx(self.emitter.length_value(Nat.const(clamped)), pattern)
+        known = _clamped_literal(pattern, number.term) if isinstance(number, Delayed) else None
+        if known is not None:
+            return self.as_idx(self.emitter.length_value(known), pattern)
         last = Bound(0, index_type)
         zero = Literal(literal(0, index_type))
         positive = Scalar("arith.maxsi", [_argument_as_index(pattern, 1), zero], index_type)
@@ -237,6 +251,26 @@ class IndexRules(MapRules):
 
     def as_idx(self, index: SSAValue, pattern: Pattern) -> SSAValue:
         return self.add(codegen.CastOp([index], result_type(pattern)))
+
+
+def _constant_index(index: Lazy) -> Nat | None:
+    """Return the value of `clampIdx` of a literal if it is known."""
+    if not isinstance(index, Delayed):
+        return None
+    head, arguments = spine(index.term)
+    if not isinstance(head, Pattern) or head.spec is not CLAMP_IDX or len(arguments) != 1:
+        return None
+    return _clamped_literal(head, arguments[0])
+
+
+def _clamped_literal(pattern: Pattern, number: Term) -> Nat | None:
+    """Return the value of `clampIdx` of a literal for a known size; it is within the size."""
+    size = size_argument(pattern, "n")
+    if not size.is_constant or size.constant < 1 or not isinstance(number, Literal):
+        return None
+    value = int(number.attribute.scalar)
+    value = abs(value) if pattern.argument("t") == i1 else value  # true is -1 in an i1
+    return Nat.const(min(max(value, 0), size.constant - 1))
 
 
 def _position_from_start(number: Lazy, length: Nat) -> Lazy | None:
