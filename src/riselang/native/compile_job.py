@@ -15,7 +15,9 @@ from riselang.native.llvm.entry_points import (
     guarded_entry_points_ir,
     packed_entry_points_ir,
 )
+from riselang.native.llvm.index_checks import mark_index_checks
 from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
+from riselang.native.llvm.lookup_loops import mark_lookup_loops
 from riselang.native.llvm.short_loops import mark_short_loops
 from riselang.native.llvm.thread_pool import call_pool
 from riselang.native.mlir import bindings as mlir
@@ -47,7 +49,8 @@ class Job:
     def llvm_ir(self) -> str:
         """The LLVM IR of the module's functions."""
         ir = call_pool(mlir.to_llvm_ir(self.text, self.pipeline))
-        return mark_short_loops(mark_noalias_pointers(ir, self.noalias_parameters), self.effort)
+        ir = mark_short_loops(mark_noalias_pointers(ir, self.noalias_parameters), self.effort)
+        return mark_index_checks(mark_lookup_loops(ir))
 
     @property
     def complete_ir(self) -> str:
