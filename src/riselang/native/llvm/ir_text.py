@@ -192,16 +192,17 @@ def _mark_nobuiltin(ir: str) -> str:
     """Declare library functions as nobuiltin.
 
     LLVM would evaluate a call like expf(1.0) at compile time, with higher precision than the
-    library has, and the result would differ from the one at run time.
+    library has, and the result would differ from the one at run time. It no longer knows that
+    allocated memory is new, either, so the declaration says so.
     """
-    return _DECLARATION.sub(
-        lambda found: (
-            found[0]
-            if found["name"].startswith("llvm.")
-            else f"declare {found['rest']} nobuiltin{found['tail']}"
-        ),
-        ir,
-    )
+    return _DECLARATION.sub(_declare_nobuiltin, ir)
+
+
+def _declare_nobuiltin(declaration: re.Match[str]) -> str:
+    if declaration["name"].startswith("llvm."):
+        return declaration[0]
+    noalias = "noalias " if declaration["name"] == "aligned_alloc" else ""
+    return f"declare {noalias}{declaration['rest']} nobuiltin{declaration['tail']}"
 
 
 def _spell_exactly(match: re.Match[str]) -> str:
