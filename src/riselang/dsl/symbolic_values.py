@@ -36,7 +36,7 @@ from riselang.dsl.tracing import (
     type_text,
     value_text,
 )
-from riselang.dsl.type_promotion import promote_nodes
+from riselang.dsl.type_promotion import count_booleans, promote_nodes
 from riselang.dsl.unpacking import requested_components
 from riselang.dsl.user_locations import user_location
 from riselang.support.counts import format_count
@@ -332,7 +332,12 @@ def is_integer(type: ScalarType) -> bool:
     return type != i1 and not is_float(type) and not type.is_complex
 
 
+ARITHMETIC = ("add", "sub", "mult")
+"""Operators that take Booleans as the numbers 0 and 1."""
 OPERATOR_ALTERNATIVES = {
+    "add": "use | for Booleans, or convert them to numbers with .astype(...)",
+    "sub": "use ^ for Booleans, or convert them to numbers with .astype(...)",
+    "mult": "use & for Booleans, or convert them to numbers with .astype(...)",
     "div": "use //, or rl.cast the operands to a float",
     "floordiv": "use / and rl.math.floor",
     "bitand": "put the comparisons around it in parentheses",
@@ -350,7 +355,9 @@ def build_binary(name: str, symbol: str, left: Operand, right: Operand) -> Value
     """Build the operation of an operator, which promotes types, unlike a function of scalars."""
     if has_arrays((left, right)):
         return map_arrays(symbol, partial(build_binary, name, symbol), (left, right))
-    return build_operation(name, *promote_operands(symbol, left, right), symbol=symbol)
+    nodes = convert_operands(symbol, (left, right))
+    operands = promote_nodes(count_booleans(nodes) if name in ARITHMETIC else nodes)
+    return build_operation(name, *map(Value, operands), symbol=symbol)
 
 
 def complex_part(name: str, value: Operand) -> Value:

@@ -76,6 +76,35 @@ def promote_nodes(nodes: Sequence[build.Node]) -> list[build.Node]:
     ]
 
 
+def count_booleans(nodes: Sequence[build.Node]) -> list[build.Node]:
+    """Return a Boolean that is combined with a number of a type that is still open as 1 or 0.
+
+    The other operand is, for example, a loop's state that starts as a number of the program, whose
+    type only its uses determine.
+    """
+    trace = current_trace()
+    types = [trace.inference.resolve(node.type) for node in nodes]
+    open_types = [
+        type
+        for node, type in zip(nodes, types, strict=True)
+        if isinstance(type, TypeVariable) and _number_class(node, type) is None
+    ]
+    if len(open_types) != 1 or i1 not in types:
+        return list(nodes)
+    return [
+        _as_number(node, open_types[0]) if type == i1 else node
+        for node, type in zip(nodes, types, strict=True)
+    ]
+
+
+def _as_number(condition: build.Node, type: RiseType) -> build.Node:
+    scope, location = current_trace().scope, user_location()
+    numbers = [build.Constant(type, number, scope=scope, location=location) for number in (1, 0)]
+    return build.Operation(
+        type, "arith.select", [condition, *numbers], scope=scope, location=location
+    )
+
+
 def _convert(node: build.Node, type: RiseType, common: ScalarType) -> build.Node:
     trace = current_trace()
     if isinstance(type, TypeVariable):

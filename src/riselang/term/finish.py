@@ -129,6 +129,19 @@ def default_floats(root: build.Node, solver: Inference) -> None:
     _default_floats([node for node in nodes if isinstance(node, build.Constant)], solver)
 
 
+def default_literals(root: build.Node, unknown: TypeVariable, solver: Inference) -> None:
+    """Give an open type that numbers below `root` have the default type of such numbers."""
+    nodes = build.count_uses(root).counts
+    constants = [
+        node
+        for node in nodes
+        if isinstance(node, build.Constant) and solver.resolve(node.type) == unknown
+    ]
+    _default_floats(constants, solver)
+    for constant in constants:
+        _set_default_type(constant, solver)
+
+
 def _default_floats(constants: Sequence[build.Constant], solver: Inference) -> None:
     """Complex numbers come first, since a float may be one; integers come later."""
     for kind in (complex, float):

@@ -131,3 +131,28 @@ def test_another_structure_is_rejected() -> None:
 def test_the_index_of_a_longer_tuple_explains_how_to_unpack_it() -> None:
     with pytest.raises(rl.UserError, match="a, b, c = t assigns the components of a tuple of"):
         run(lambda x: rl.zip(x, x, x) | rl.map(lambda t: t[2]))
+
+
+COUNTS: dict[str, Any] = {
+    "reduce": lambda x: x | rl.reduce(lambda count, a: count + (a > 1), 0),
+    "the Boolean first": lambda x: x | rl.reduce(lambda count, a: (a > 1) + count, 0),
+    "a float": lambda x: x | rl.reduce(lambda count, a: count - (a > 1), 4.0),
+    "a product": lambda x: x | rl.reduce(lambda product, a: product * (a > -1), 2),
+    "iterate": lambda x: rl.iterate(2, lambda count: count + (x[0] < 1), 0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_states_that_start_as_numbers_count_booleans(name: str) -> None:
+    assert run(COUNTS[name]) == 2
+
+
+@pytest.mark.parametrize("start", [1, 1.0])
+def test_numbers_get_their_types_when_a_method_needs_them(start: float) -> None:
+    def longest_run(x: Any) -> Any:
+        lengths = rl.scan(lambda run, is_same: rl.if_(is_same, run + 1, 1), start, x[1:] >= x[:-1])
+        return lengths.max()
+
+    result = run(longest_run)
+    assert result == 4
+    assert result.dtype == (np.int32 if isinstance(start, int) else np.float32)

@@ -154,7 +154,7 @@ def test_overloads_become_ops(program: Callable[..., Any], type: RiseType, ops: 
 @pytest.mark.parametrize(
     ("program", "types", "message"),
     [
-        (lambda x: x + x, [i1], "'+' is not defined on i1"),
+        (lambda x: x + x, [i1], "'+' is not defined on i1; use |"),
         (lambda x: x + 300, [i8], "300 cannot be a literal of type i8"),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
-from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, is_float
+from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, TypeVariable, is_float
 from riselang.dsl import patterns
 from riselang.dsl.diagnostics import refuse
 from riselang.dsl.size_arguments import as_size
@@ -14,6 +14,7 @@ from riselang.dsl.symbolic_values import Value, as_node, capture_arrays, convert
 from riselang.dsl.tracing import current_trace, type_text, value_text
 from riselang.nat import Nat
 from riselang.support.counts import format_count
+from riselang.term.finish import default_literals
 
 Shape = tuple[Nat, ...]
 
@@ -48,7 +49,11 @@ def element_type(value: Any) -> RiseType:
 
 def scalar_dtype(name: str, value: Value) -> ScalarType:
     """Return the scalar type of the elements; `name` is the operation that needs it."""
+    inference = current_trace().inference
     type = current_trace().settle_number(element_type(value))
+    if isinstance(type, TypeVariable):
+        default_literals(value.node, type, inference)
+        type = inference.resolve(type)
     if not isinstance(type, ScalarType):
         refuse(f"{name} works on scalars and arrays of scalars, but found {type_text(value.type)}")
     return type
