@@ -11,6 +11,7 @@ from riselang.dialects.rise.pattern_registry import (
     ITERATE,
     KEYWORD_PARAMETERS,
     LOOP_DIALECTS,
+    PAD,
     SORT,
     TYPE_PARAMETERS,
     ZIP,
@@ -35,6 +36,14 @@ _Three = Callable[[Value, Value, Value], object]
 _Four = Callable[[Value, Value, Value, Value], object]
 Given = _One | _Two | _Three | _Four | object
 """Anything; type checkers infer the parameter types of a lambda from it."""
+
+
+SIZE_HINTS = {
+    ITERATE: "; jit(static=...) makes an argument a Python number, and rl.while_ repeats a number "
+    "of times that is computed",
+    PAD: "; rl.numpy.pad takes the array first",
+}
+"""What to use instead if a size is a value of the program."""
 
 
 class PatternFunction:
@@ -170,8 +179,7 @@ class PatternFunction:
         if name in KEYWORD_PARAMETERS:
             return self._check_keyword(name, size)
         if isinstance(size, Value) or callable(size):
-            is_count = self.spec is ITERATE and isinstance(size, Value)
-            hint = "; rl.while_ repeats a number of times that is computed" if is_count else ""
+            hint = SIZE_HINTS.get(self.spec, "") if isinstance(size, Value) else ""
             raise self._missing_sizes_error(f"found {value_text(size)}{hint}")
         return as_size(size, f"{self.spec.name}({', '.join(self.spec.explicit)})")
 
