@@ -25,6 +25,7 @@ from riselang.dialects.rise.types import (
 from riselang.dsl.number_types import Numbers, resolve_numbers
 from riselang.dsl.user_locations import user_location
 from riselang.nat import Nat
+from riselang.support.aligned_arrays import aligned_copy
 from riselang.support.complex_views import view_if_complex
 from riselang.support.errors import UserError
 from riselang.term import build
@@ -46,7 +47,7 @@ class Captures:
     def copy_of(self, captured: Array) -> Array:
         known = self._copies.get(id(captured))
         if known is None:
-            copy = np.array(captured, order="C")
+            copy = aligned_copy(captured)
             copy.flags.writeable = False
             known = self._copies[id(captured)] = (captured, copy)
         return known[1]

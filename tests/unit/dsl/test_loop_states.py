@@ -154,5 +154,5 @@ def test_numbers_get_their_types_when_a_method_needs_them(start: float) -> None:
         return lengths.max()
 
     result = run(longest_run)
-    assert result == 4
     assert result.dtype == (np.int32 if isinstance(start, int) else np.float32)
+    assert result == 4
