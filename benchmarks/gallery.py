@@ -38,6 +38,8 @@ BOUNDS = {"NumPy": 1.0, "numba": 1.2, "JAX": None}
 MAX_MISMATCHES = 0.001
 """The maximum fraction of integers by which a rival may differ, since it rounds differently."""
 ROUNDS = 15
+WARM_CALLS = 5
+"""Calls from which the number of calls of a sample is estimated; the first ones take longer."""
 Call = Callable[[], object]
 
 
@@ -90,11 +92,16 @@ def cpu_samples(rivals: Sequence[Call], rounds: int) -> list[tuple[float, ...]]:
     """The seconds of CPU time of a call to each rival in each round, interleaved.
 
     All of them run on one core; unlike the time of the clock, it does not include other processes.
+    A call before each sample brings the data of this rival back into the caches.
     """
-    counts = [calls_per_sample(seconds_per_call(rival, 2)) for rival in rivals]
+    counts = [
+        calls_per_sample(min(seconds_per_call(rival) for _ in range(WARM_CALLS)))
+        for rival in rivals
+    ]
     taken: list[list[float]] = [[] for _ in rivals]
     for _ in range(rounds):
         for times, rival, count in zip(taken, rivals, counts, strict=True):
+            rival()
             start = time.process_time()
             for _ in range(count):
                 rival()
