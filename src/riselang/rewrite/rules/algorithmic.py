@@ -73,6 +73,11 @@ def map_pairing() -> None:
     """zip(x |> map(f), x |> map(g)) ~> x |> map(fun(e, (f(e), g(e))))"""
 
 
+@law("x : n.t")
+def zip_of_equal() -> None:
+    """zip(x, x) ~> x |> map(fun(e, (e, e)))"""
+
+
 @law("f : s -> t, g : s -> u, x : n.s")
 def map_unpairing() -> None:
     """x |> map(fun(e, (f(e), g(e)))) ~> zip(x |> map(f), x |> map(g))"""

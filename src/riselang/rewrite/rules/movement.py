@@ -208,6 +208,25 @@ def drop_before_slide() -> None:
 slide_before_drop = drop_before_slide.reversed("slide_before_drop")
 
 
+@law("x : (n + k).t")
+def windows_of_take() -> None:
+    """x |> take(n)
+    ~> x |> slide(k + 1, 1) |> map(fun(window, window |> at(0 |> clampIdx(k + 1))))"""
+
+
+@law("x : (k + n).t")
+def windows_of_drop() -> None:
+    """x |> drop(k)
+    ~> x |> slide(k + 1, 1) |> map(fun(window, window |> drop(k) |> at(0 |> clampIdx(1))))"""
+
+
+@law("x : (k + n + l).t")
+def windows_of_part() -> None:
+    """x |> drop(k) |> take(n)
+    ~> x |> slide(k + l + 1, 1)
+      |> map(fun(window, window |> drop(k) |> at(0 |> clampIdx(l + 1))))"""
+
+
 @law("x : (sp * n + k - sp + sz - 1).t")
 def slide_of_slide() -> None:
     """x |> slide(sz, 1) |> slide(k, sp)

@@ -43,6 +43,7 @@ from riselang.rewrite.strategies.panels import panels_of
 from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
 from riselang.rewrite.strategies.schedules import by_size
 from riselang.rewrite.strategies.selections import select_sorted
+from riselang.rewrite.strategies.shifted_rows import FuseShiftedRows
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
     reductions_in_lanes,
@@ -367,7 +368,8 @@ def _is_row_sums(term: Term) -> bool:
 
 
 # Maps are not fused with each other, except that elementwise operations on the results of a matrix
-# multiplication become its epilogue.
+# multiplication become its epilogue, and rows are fused with the only map that reads them.
+_fuse_rows = try_(normalize(FuseShiftedRows()))
 _fuse_reductions = try_(normalize(choice(reduce_map_fusion, scan_map_fusion)))
 _fuse_epilogues = everywhere(FuseEpilogue(_is_matmul))
 # A stored array that a computation reads is bound by a let, so that it is not a part of the
@@ -378,7 +380,12 @@ _split_matmuls = repeat(top_down(KernelFission(_is_matmul)))
 # So are sums of computed rows: those that are computed where they are read need strided loads.
 _split_row_sums = repeat(top_down(KernelFission(_is_row_sums)))
 _prepare_computations = seq(
-    _fuse_reductions, _split_matmuls, try_(_fuse_epilogues), _split_row_sums, _name_stored
+    _fuse_rows,
+    _fuse_reductions,
+    _split_matmuls,
+    try_(_fuse_epilogues),
+    _split_row_sums,
+    _name_stored,
 )
 
 
