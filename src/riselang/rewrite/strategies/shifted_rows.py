@@ -23,7 +23,6 @@ from riselang.rewrite.rules.algorithmic import (
 )
 from riselang.rewrite.rules.functions import inline_let
 from riselang.rewrite.rules.movement import windows_of_drop, windows_of_part, windows_of_take
-from riselang.rewrite.strategies.windows import MIN_ELEMENTS, recognize_windows
 from riselang.rewrite.term_parts import has_cost, pattern_arguments
 from riselang.rewrite.traversals import normalize, run_at
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, spine
@@ -33,6 +32,8 @@ BODY: Path = (1, 0)
 """The path of the body of a let."""
 ARRAY: Path = (1,)
 """The path of the array that a map reads."""
+MIN_ELEMENTS = 1 << 16
+"""The minimum number of elements of a stage: smaller ones stay in a cache."""
 _WINDOWS = choice(windows_of_part, windows_of_take, windows_of_drop)
 _ONE_MAP = normalize(
     choice(zip_of_equal, map_pairing, zip_of_map_first, zip_of_map_second, map_fusion)
@@ -65,12 +66,20 @@ class FuseShiftedRows(Strategy):
             if isinstance(result, Failure):
                 return result
             term, steps = result.term, (*steps, *result.steps)
-        if is_shifted and recognize_windows(subterm_at(term, path[offset:]), setting) is None:
+        if is_shifted and not _has_schedule(subterm_at(term, path[offset:]), setting):
             return Failure(self, "the windows would not be scheduled", term)
         return Success(term, steps)
 
     def __str__(self) -> str:
         return "fuse_shifted_rows()"
+
+
+def _has_schedule(reader: Term, setting: Setting) -> bool:
+    """Whether the default strategy schedules the windows that a map reads."""
+    # Strategies for images are imported only for programs with windows.
+    from riselang.rewrite.strategies.windows import recognize_windows
+
+    return recognize_windows(reader, setting) is not None
 
 
 def _reader_of_rows(term: Term) -> Path | None:
