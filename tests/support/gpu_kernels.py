@@ -127,7 +127,7 @@ PROGRAMS: dict[str, tuple[str, Launched]] = {
     "memory that depends on what was computed": (
         "fun((x : 8.f32), snd((0_index, x) |> while(fun(s, fst(s) < 3_index), "
         "fun(s, (fst(s) + 1_index, snd(s) |> mapSeq(fun(e, e * 2.0)))))))",
-        [(ONE, ONE), (ONE, (8, 1, 1)), (ONE, ONE), (ONE, (8, 1, 1))],
+        [(ONE, (8, 1, 1)), (ONE, ONE), (ONE, (8, 1, 1))],
     ),
     "a map that says nothing": (
         "fun((x : 300.f32), x |> map(fun(e, e * 2.0)))",

@@ -5,11 +5,15 @@ write: element by element (`zip(x, accumulator) |> map(f)`), or in another such 
 starts from the accumulator; in the accumulator's layout, or in another layout that the result
 undoes (`zip(x, accumulator |> split(4)) |> map(f) |> join`); for the first elements and then for
 the others (`concat`). It may also overwrite some elements by `scatter`, `scatterWith` or
-`updateAt`, if what it writes does not depend on the accumulator.
+`updateAt`. What it computes from other elements has to be in memory of its own before anything is
+stored: bound by a `let`, or by `toMem`. The components of a tuple are stored one after the other,
+its scalars last, so that the functions of later components must not read earlier ones.
 Otherwise, the accumulator is double-buffered.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from riselang.dialects.rise.pattern_registry import (
     CONCAT,
@@ -24,16 +28,19 @@ from riselang.dialects.rise.pattern_registry import (
     SCATTER_WITH,
     SND,
     TAKE,
+    TUPLE,
     UPDATE_AT,
+    WHILE,
     ZIP,
 )
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import RiseType, components, contains_array, element_of
+from riselang.lowering.binding import BUFFERED_PATTERNS, LOOPS, is_in_buffer, is_index_arithmetic
 from riselang.nat import as_nat
 from riselang.term.fusion import MAPS
 from riselang.term.nodes import Apply, Bound, Lambda, Pattern, Term, apply_all, spine, subterms
-from riselang.term.substitution import shift
-from riselang.term.view_inverses import invert_step
+from riselang.term.substitution import instantiate, shift
+from riselang.term.view_inverses import invert_step, is_view
 
 UPDATED_ARGUMENTS = {SCATTER: 1, SCATTER_WITH: 2, UPDATE_AT: 2}
 """The patterns that overwrite some elements of an array, and which argument that array is."""
@@ -100,19 +107,66 @@ def _can_store_in_place(body: Term, accumulator: Term, target: Term) -> bool:
         is_independent = not _uses_accumulator(function, accumulator) and not _uses_accumulator(
             xs, accumulator
         )
-        return is_independent and start == target and can_update_in_place(function)
+        is_started = _can_store_in_place(start, accumulator, target)
+        return is_independent and is_started and can_update_in_place(function)
+    if head.spec is WHILE:
+        holds, function, start = arguments
+        is_independent = not any(_uses_accumulator(each, accumulator) for each in (holds, function))
+        is_started = _can_store_in_place(start, accumulator, target)
+        return is_independent and is_started and can_iterate_in_place(function)
     if head.spec is LET and isinstance(arguments[1], Lambda):
-        # A scalar is read before anything is stored.
-        is_read_before = not contains_array(arguments[0].type)
-        inner = _can_store_in_place(arguments[1].body, shift(accumulator, 1), shift(target, 1))
-        return inner and (is_read_before or not _uses_accumulator(arguments[0], accumulator))
+        body = arguments[1].body
+        if _is_independent(arguments[0], accumulator, is_bound=True):
+            return _can_store_in_place(body, shift(accumulator, 1), shift(target, 1))
+        # A view of the accumulator is read where it is used.
+        return _can_store_in_place(instantiate(body, arguments[0]), accumulator, target)
+    if head.spec is TUPLE:
+        return _can_store_components(arguments, head, accumulator, target)
     if head.spec in UPDATED_ARGUMENTS:
         updated = arguments[UPDATED_ARGUMENTS[head.spec]]
         others = [each for each in arguments if each is not updated]
-        return _can_store_in_place(updated, accumulator, target) and not any(
-            _uses_accumulator(each, accumulator) for each in others
+        return _can_store_in_place(updated, accumulator, target) and all(
+            _is_independent(each, accumulator, is_bound=False) for each in others
         )
     return False
+
+
+def _is_independent(value: Term, accumulator: Term, *, is_bound: bool) -> bool:
+    """Whether a value does not change when the accumulator is overwritten after it is read.
+
+    A value that is bound by a let is stored, unless it is a view.
+    """
+    if not _uses_accumulator(value, accumulator):
+        return True
+    if not contains_array(value.type):
+        return not isinstance(value, Lambda)
+    head, arguments = spine(value)
+    if not isinstance(head, Pattern) or len(arguments) != head.spec.arity:
+        return False
+    if head.spec.name in BUFFERED_PATTERNS or head.spec.name in LOOPS:
+        return True
+    if head.spec.role is Role.VIEW:
+        for each in arguments:  # noqa: SIM110 (recursion)
+            if not _is_independent(each, accumulator, is_bound=is_bound):
+                return False
+        return True
+    is_computed = not (is_view(value) or is_in_buffer(value) or is_index_arithmetic(value))
+    return is_bound and head.spec.name in MAPS and is_computed
+
+
+def _can_store_components(
+    parts: Sequence[Term], pair: Pattern, accumulator: Term, target: Term
+) -> bool:
+    """Whether the components of a pair may be stored to those of the target, in order."""
+    if target != accumulator:
+        return False
+    targets = [Apply(Pattern(spec, pair.arguments), target) for spec in (FST, SND)]
+    having = [k for k, part in enumerate(parts) if contains_array(part.type)]
+    for k in having:
+        if not _can_store_in_place(parts[k], targets[k], targets[k]):
+            return False
+    is_unchanged = parts[0] == targets[0]
+    return len(having) < 2 or is_unchanged or not _uses_accumulator(parts[1], targets[0])
 
 
 def _undo_take(body: Term, target: Term) -> tuple[Term, Term] | None:

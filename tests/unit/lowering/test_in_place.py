@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from riselang.api.kernel import TermKernel
-from riselang.lowering.in_place import can_update_in_place
+from riselang.lowering.in_place import can_iterate_in_place, can_update_in_place
 from riselang.notation.program import parse_term
 from riselang.support.config import Options
-from riselang.term.nodes import Pattern, Term, spine, subterms
+from riselang.term.nodes import Lambda, Pattern, Term, spine, subterms
 
 IN_PLACE = {
     "elements": "x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), start)",
@@ -61,6 +61,25 @@ IN_PLACE = {
         "x |> reduce(fun((acc, e), let a = acc |> at(clampIdx(3, 0)); "
         "acc |> map(fun(b, b * a + a))), start)"
     ),
+    "a view that is bound": (
+        "x |> reduce(fun((acc, e), let first = acc |> take(2); "
+        "concat(first |> map(fun(a, a + 2)), acc |> drop(2))), start)"
+    ),
+    "a loop inside": (
+        "x |> reduce(fun((acc, e), acc |> while(fun(s, (s |> at(clampIdx(3, 0))) < 9), "
+        "fun(s, s |> map(fun(a, a + 5))))), start)"
+    ),
+}
+STORED_BEFORE = {
+    "a part of itself that is stored before": (
+        "x |> reduce(fun((acc, e), updateAt(clampIdx(2, 1), acc |> take(2) |> toMem(heap), acc)),"
+        " start)"
+    ),
+    "what a let stores before": (
+        "x |> reduce(fun((acc, e), let old = acc |> map(fun(a, a + 1)); "
+        "zip(zip(acc, old |> reverse), old) |> map(fun(p, fst(fst(p)) + snd(fst(p)) - snd(p)))),"
+        " start)"
+    ),
 }
 NOT_IN_PLACE = {
     "what is scattered": (
@@ -96,6 +115,9 @@ NOT_IN_PLACE = {
     "in what is folded": (
         "x |> reduce(fun((acc, e), zip(acc, e) |> map(fun(p, p)) |> map(fun(p, "
         "fst(p) + (acc |> at(clampIdx(3, 0))))) ), start)"
+    ),
+    "a view that is bound and read in another order": (
+        "x |> reduce(fun((acc, e), let last = acc |> reverse; zip(acc, last) |> map(add)), start)"
     ),
     "the start of another fold": (
         "x |> reduce(fun((acc, e), x |> reduce(fun((a, f), zip(f, a) |> map(add)), "
@@ -147,6 +169,14 @@ def test_what_reads_only_what_it_writes_needs_no_memory(name: str, loops: str) -
     assert "alloc" not in TermKernel("f", term).lower().as_text("affine")
 
 
+@pytest.mark.parametrize("name", STORED_BEFORE)
+def test_what_is_stored_before_may_be_read_in_any_order(name: str) -> None:
+    term = program(STORED_BEFORE[name])
+    assert is_in_place(term)
+    check(term, "affine")
+    check(term, "scf")
+
+
 @pytest.mark.parametrize("loops", ["affine", "scf"])
 @pytest.mark.parametrize("name", NOT_IN_PLACE)
 def test_what_reads_more_takes_two_arrays_in_turns(name: str, loops: str) -> None:
@@ -170,6 +200,48 @@ def test_a_reduction_that_starts_from_a_part_of_what_it_reads() -> None:
         program("x |> reduce(fun((acc, e), zip(e, acc) |> map(add)), x |> at(clampIdx(4, 1)))"),
         "affine",
     )
+
+
+PAIRS = {
+    "components in turn": ("(fst(s) |> map(fun(a, a + 1)), snd(s) |> map(fun(a, a * 2)))", True),
+    "a later component": ("(zip(fst(s), snd(s)) |> map(add), snd(s))", True),
+    "an earlier component": ("(fst(s), zip(fst(s), snd(s)) |> map(add))", True),
+    "an earlier component that has changed": (
+        "(fst(s) |> map(fun(a, a + 1)), zip(fst(s), snd(s)) |> map(add))", False,
+    ),
+    "swapped": ("(snd(s), fst(s))", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    "loop", ["iterate(3, {})", "while(fun(s, (fst(s) |> at(clampIdx(3, 0))) < 50), {})"]
+)
+def test_pairs_of_arrays(name: str, loop: str) -> None:
+    body, is_expected = PAIRS[name]
+    step = loop.format(f"fun(s, {body})")
+    term = program(
+        f"let r = (start |> map(fun(a, a + 9)), x |> at(clampIdx(4, 1))) |> {step}; "
+        "zip(fst(r), snd(r)) |> map(sub)"
+    )
+    (function,) = {
+        part
+        for part in subterms(term)
+        if isinstance(part, Lambda) and part.name == "s" and part.body.type == part.parameter
+    }
+    assert can_iterate_in_place(function) == is_expected
+    if loop.startswith("iterate") or name not in ("an earlier component", "swapped"):
+        check(term, "affine")
+
+
+def test_scalars_of_a_state_are_stored_last() -> None:
+    term = program(
+        "let r = (0, start) |> while(fun(s, fst(s) < 3), fun(s, (fst(s) + 1, "
+        "updateAt(fst(s) |> clampIdx(3), generate(fun(i : idx[1], fst(s) + 7)), snd(s))))); snd(r)"
+    )
+    check(term, "affine")
+    check(term, "scf")
+    assert TermKernel("f", term).lower().as_text("affine").count("memref<3xi32>") < 12
 
 
 def test_iterations_update_in_place() -> None:

@@ -47,9 +47,9 @@ def is_updated_in_place(pattern: Pattern, function: Value) -> bool:
 
 
 def is_iterated_in_place(pattern: Pattern, function: Value) -> bool:
-    """Whether an iteration may overwrite the array that it reads."""
-    is_array = isinstance(result_type(pattern), ArrayType)
-    return is_array and isinstance(function, Closure) and can_iterate_in_place(function.function)
+    """Whether an iteration may overwrite the arrays that it reads."""
+    has_arrays = contains_array(result_type(pattern))
+    return has_arrays and isinstance(function, Closure) and can_iterate_in_place(function.function)
 
 
 def is_carried_in_registers(pattern: Pattern, function: Value, max_scalars: int) -> bool:
@@ -235,7 +235,9 @@ class ReductionRules(MapRules):
     def repeat_in_memory(
         self, type: RiseType, holds: Value, function: Value, init: Lazy
     ) -> SSAValue:
-        """Emit a while loop with double buffering, as for a reduction."""
+        """Emit a while loop with double buffering, as for a reduction, or in place."""
+        if isinstance(function, Closure) and can_iterate_in_place(function.function):
+            return self.repeat_in_place(type, holds, function, init)
         current, following = self.allocate_buffers(type), self.allocate_buffers(type)
         half = len(current)
         self.store(init, self.add(codegen.CastOp(current, type)))
@@ -252,6 +254,37 @@ class ReductionRules(MapRules):
 
         results = self.emitter.while_loop([*current, *following], condition, body)
         return self.add(codegen.CastOp(results[:half], type))
+
+    def repeat_in_place(
+        self, type: RiseType, holds: Value, function: Value, init: Lazy
+    ) -> SSAValue:
+        """Emit a while loop whose iterations overwrite the value that they read."""
+        state = self.add(codegen.CastOp(self.allocate_buffers(type), type))
+        self.overwrite_while(holds, function, init, state)
+        return state
+
+    @stores("while")
+    def store_while(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
+        """Store the result of a while loop; if it updates elements in place, in the target."""
+        holds, function = self.force(arguments[0]), self.force(arguments[1])
+        is_in_place = (
+            contains_array(result_type(pattern))
+            and isinstance(function, Closure)
+            and can_iterate_in_place(function.function)
+        )
+        if is_in_place and is_readable(target):
+            self.overwrite_while(holds, function, arguments[2], target)
+        else:
+            self.copy(self.read_data(self.read_while(pattern, arguments)), target)
+
+    def overwrite_while(self, holds: Value, function: Value, init: Lazy, state: SSAValue) -> None:
+        self.store_unless_stored(init, state)
+
+        def body(_: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.store_application(function, [state], state)
+            return ()
+
+        self.emitter.while_loop([], lambda _: self.emit_condition(holds, state), body)
 
     def emit_condition(self, holds: Value, value: SSAValue) -> SSAValue:
         """Emit whether the condition holds and no check has failed, which also ends the loop."""

@@ -17,6 +17,7 @@ from riselang.dialects.rise.types import (
     NatAttr,
     ScalarType,
     VectorType,
+    contains_array,
     uncurry,
 )
 from riselang.lowering.binding import known_part
@@ -24,14 +25,16 @@ from riselang.lowering.functional_values import Delayed, Lazy, Partial, ReadRule
 from riselang.lowering.layouts import size_attribute
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.rules.map_rules import is_argument_computed_whole
-from riselang.lowering.translation import Translation, result_type, size_argument
+from riselang.lowering.rules.stored_arrays import StoredArrays
+from riselang.lowering.stored_values import data_type
+from riselang.lowering.translation import result_type, size_argument
 from riselang.term.nodes import (
     Pattern,
     has_pattern,
 )
 
 
-class ViewRules(Translation):
+class ViewRules(StoredArrays):
     """Rules for the patterns that only rearrange elements."""
 
     def read_view(self, step: type[ViewOp]) -> ReadRule:
@@ -115,5 +118,27 @@ class ViewRules(Translation):
 
     @stores("tuple")
     def store_tuple(self, pattern: Pattern, arguments: Sequence[Lazy], target: SSAValue) -> None:
-        self.store(arguments[0], self.component(codegen.FstOp, target))
-        self.store(arguments[1], self.component(codegen.SndOp, target))
+        """Store arrays first, and scalars, which are computed before the arrays, last.
+
+        If the target is an accumulator that is updated in place, all components read the old one.
+        """
+        types, _ = uncurry(pattern.type)
+        parts = list(zip(arguments, types, (codegen.FstOp, codegen.SndOp), strict=True))
+        if not any(map(contains_array, types)):
+            for part, _, step in parts:
+                self.store(part, self.component(step, target))
+            return
+        scalars = [
+            (self.computed_scalars(part), step)
+            for part, type, step in parts
+            if not contains_array(type)
+        ]
+        for part, type, step in parts:
+            if contains_array(type):
+                self.store_unless_stored(part, self.component(step, target))
+        for value, step in scalars:
+            self.copy(value, self.component(step, target))
+
+    def computed_scalars(self, part: Lazy) -> SSAValue:
+        value = self.read_data(part)
+        return self.wrap(data_type(value), self.unwrap(value))
