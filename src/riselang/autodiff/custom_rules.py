@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from riselang.autodiff import forward, reverse
-from riselang.autodiff.accumulations import float_nests, float_types
+from riselang.autodiff.accumulations import float_nests
 from riselang.autodiff.building import Builder, nest_type
 from riselang.autodiff.cotangents import Cotangents, Leaves
 from riselang.autodiff.evaluation import Closure, Entry, Record, float_leaves
@@ -46,7 +46,7 @@ def _push_forward(forward: Forward, tangents: Tangents, entry: Entry) -> Tangent
     builder = forward.builder
     _, function, x = entry.operands
     assert isinstance(x, Entry)
-    tangent = _float_tuple(builder, x.type, tangent_leaves(tangents, x))
+    tangent = _as_value(builder, x.type, tangent_leaves(tangents, x))
     result = _apply(builder, function, [Entry(x.node), Entry(tangent)])
     return _with_gaps(entry.type, split_leaves(builder, builder.second(result)))
 
@@ -58,7 +58,7 @@ def _transpose(reverse: Reverse, cotangents: Cotangents, entry: Entry, leaves: L
     _, function, x = entry.operands
     assert isinstance(function, Closure)
     assert isinstance(x, Entry)
-    zero = _float_tuple(builder, x.type, [None] * len(float_leaves(x.type)))
+    zero = _as_value(builder, x.type, [None] * len(float_leaves(x.type)))
     tangent = Entry(zero, float_leaves(zero.type))
     record, inner = Record(builder), Cotangents()
     result = record.apply(function, [Entry(x.node), tangent])
@@ -135,17 +135,6 @@ def _as_value(builder: Builder, type: RiseType, nodes: Sequence[Node | None]) ->
         for node, (lengths, leaf) in zip(nodes, leaves(type), strict=True)
     ]
     return join_leaves(builder, type, arrays)
-
-
-def _float_tuple(builder: Builder, type: RiseType, nodes: Sequence[Node | None]) -> Node:
-    """Return the tangents of all floats of a value as a tuple."""
-    types = iter(float_types(type))
-    parts: list[Node] = []
-    for node, has_float in zip(nodes, float_leaves(type), strict=True):
-        if has_float:
-            own = next(types)
-            parts.append(builder.zeros(own) if node is None else node)
-    return builder.tuple(parts)
 
 
 def _floats(type: RiseType, nodes: Sequence[Node]) -> list[Node]:
