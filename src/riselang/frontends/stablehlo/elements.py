@@ -83,7 +83,10 @@ COMPLEX_OPS = frozenset(
         "return", "reverse", "select", "sine", "slice", "sqrt", "subtract", "tan", "tanh",
         "transpose", "while",
     )
-) | {"func.return"}  # fmt: skip
+) | {"func.return"} | {
+    f"stablehlo.custom_call @lapack_{name}_ffi"
+    for kind in "cz" for name in (f"{kind}geqrf", f"{kind}ungqr", f"{kind}heevd", f"{kind}gesdd")
+}  # fmt: skip
 """The ops on complex tensors that become patterns; others need the linalg fallback."""
 
 

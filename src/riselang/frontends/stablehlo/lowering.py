@@ -17,6 +17,7 @@ from riselang.frontends.stablehlo.ops import (
     control_flow,
     convolution,
     data_movement,
+    decompositions,
     dot_general,
     dynamic_indexing,
     elementwise,
@@ -59,7 +60,7 @@ from riselang.term.nodes import Term
 
 OP_MODULES = (
     elementwise, bitwise, dot_general, control_flow, convolution, dynamic_indexing, data_movement,
-    rng, rng_bit_generator, reduction, triangular_solve, lapack, fourier,
+    rng, rng_bit_generator, reduction, triangular_solve, lapack, fourier, decompositions,
 )  # fmt: skip
 """The modules that register ops."""
 

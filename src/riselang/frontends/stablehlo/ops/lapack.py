@@ -1,13 +1,11 @@
-"""The LAPACK calls that JAX generates for CPUs, as patterns.
-
-The calls have LAPACK's own character arguments, as numbers: `uplo = 76 : ui8` is L.
-"""
+"""The LAPACK calls for systems of equations that JAX generates for CPUs, as patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from riselang.dialects.rise.types import i1
+from riselang.frontends.stablehlo.character_arguments import character_argument
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.ops.lu_decomposition import LuDecomposition
 from riselang.frontends.stablehlo.ops.triangular_solve import (
@@ -27,22 +25,13 @@ def _call_targets(name: str) -> list[str]:
     return [f"stablehlo.custom_call @lapack_{kind}{name}_ffi" for kind in "sd"]
 
 
-def _character_argument(op: TypedOp, name: str, known: str) -> str:
-    given = op.attributes.get("mhlo.backend_config")
-    number = given.get(name) if isinstance(given, dict) else None
-    letter = chr(number) if isinstance(number, int) and 0 < number < 128 else "?"
-    if letter not in known:
-        raise op.unsupported(f"its {name} is not one of {', '.join(known)}")
-    return letter
-
-
 @lowers_op(
     *_call_targets("potrf"), summary="like `stablehlo.cholesky`, with the info result of LAPACK"
 )
 def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     """Outside the computed triangle, the matrix is unchanged."""
     builder, (result, info) = regions.builder, op.results
-    lower = _character_argument(op, "uplo", "LU") == "L"
+    lower = character_argument(op, "uplo", "LU") == "L"
     found = cholesky_factor(builder, result, operands[0], lower)
     size, depth = result.shape[-1], len(result.shape) - 2
     positions = index_array(builder, size)
@@ -88,10 +77,10 @@ def _potrf(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> 
 @lowers_op(*_call_targets("trsm"), summary="like `stablehlo.triangular_solve`")
 def _trsm(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     system = TriangularSystem(
-        is_left=_character_argument(op, "side", "LR") == "L",
-        is_lower=_character_argument(op, "uplo", "LU") == "L",
-        is_transposed=_character_argument(op, "trans_x", "NTC") != "N",
-        is_unit=_character_argument(op, "diag", "NU") == "U",
+        is_left=character_argument(op, "side", "LR") == "L",
+        is_lower=character_argument(op, "uplo", "LU") == "L",
+        is_transposed=character_argument(op, "trans_x", "NTC") != "N",
+        is_unit=character_argument(op, "diag", "NU") == "U",
     )
     return solve_systems(regions.builder, op.result, operands, system)
 
