@@ -142,8 +142,9 @@ NEVER = {
     "a sum into a factor":
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
         " D[i][j] += D[i][k] * D[k][j];",
-    "a part of the array":
-        "for (int i = 0; i < n - 1; i++) for (int j = 0; j < m; j++) " + SUM
+    "under a condition": "if (m > 3) " + FOR + SUM + "C[i][j] += A[i][k] * B[k][j];",
+    "every second row":
+        "for (int i = 0; i < n; i += 2) for (int j = 0; j < m; j++) " + SUM
         + "C[i][j] += A[i][k] * B[k][j];",
     "repeated": "for (int t = 0; t < 2; t++) " + FOR + SUM + "C[i][j] += A[i][k] * B[k][j];",
     "a sum that is read inside": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) " + SUM

@@ -11,11 +11,12 @@ from riselang.frontends.c.lift.costs import LOOP_CODE
 from riselang.frontends.c.lift.region_steps import find_routine_parts
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import choose_order
+from riselang.frontends.c.tactics.boxes import NotLifted
 from riselang.frontends.c.tactics.lifted_programs import lift_recognized
 from riselang.frontends.c.tactics.loop_fission import is_separable, split_region
 from riselang.frontends.c.tactics.recognition import Recognition, recognize_statements
 from riselang.frontends.c.tactics.row_products import RowProduct
-from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
+from riselang.frontends.c.tactics.structures import Structure, read_structure
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 
@@ -77,8 +78,9 @@ def describe_statement(scop: Scop, recognition: Recognition) -> str:
         else ""
     )
     try:
-        lift_recognized(scop, recognition)
-        lifted = ", lifted to RISE"
+        parts = lift_recognized(scop, recognition).parts
+        names = ", ".join(each.name for each in parts)
+        lifted = ", lifted to RISE" + (f" for parts of {names}" if parts else "")
     except NotLifted as reason:
         lifted = f", not lifted ({reason})"
     return f"{recognition.tactic}{outer_loops}{lifted}"

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
+from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.parse.syntax import Access, Expression, Literal
 from riselang.frontends.c.tactics.matching import Factor
 from riselang.frontends.c.tactics.matrix_products import MatrixProduct
@@ -76,7 +77,7 @@ class GemmEmitter(BlasEmitter):
             return
         out = self._out
         block = Block(arg_types=[INDEX])
-        count = self._dimensions_product(self._product.target, self._product.batch)
+        count = self._trip_count(self._product.batch)
         with out.inside_block(block):
             self._emit_gemm(block.args[0])
             out.insert(scf.YieldOp())
@@ -85,9 +86,9 @@ class GemmEmitter(BlasEmitter):
 
     def _emit_gemm(self, batch: SSAValue | None) -> None:
         product = self._product
-        rows = self._dimensions_product(product.left, product.rows)
-        columns = self._dimensions_product(product.right, product.columns)
-        depth = self._dimensions_product(product.left, product.depth)
+        rows, columns, depth = (
+            self._trip_count(group) for group in (product.rows, product.columns, product.depth)
+        )
         alpha = self._emit_product(product.scale)
         beta = self._float_constant(0.0 if product.begins_with_zero else 1.0)
         left, right = (
@@ -115,19 +116,49 @@ class GemmEmitter(BlasEmitter):
 
     def _matrix_operand(self, factor: Factor, batch: SSAValue | None) -> list[SSAValue]:
         """Return the address of a matrix, and its leading dimension."""
-        out, product = self._out, self._product
-        start = memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array])
-        address = out.add(start)
-        inner = self._inner_loops(factor)
-        if batch is not None and product.batch[0] in factor.loops:
-            loops = tuple(loop for loop in factor.loops if loop not in product.batch)
-            size = out.indices.emit_constant(factor.array.type.bits // 8)
-            distance = out.add(arith.MuliOp(self._dimensions_product(factor, loops), size))
-            batch_offset = out.add(arith.MuliOp(batch, distance))
-            address = out.add(arith.AddiOp(address, batch_offset))
+        out = self._out
+        stride = self._row_stride(factor)
+        address = self._part_address(factor)
+        if batch is not None and self._product.batch[0] in factor.loops:
+            distance = self._loop_stride(factor, self._product.batch[-1])
+            offset = out.add(arith.MuliOp(batch, distance))
+            address = out.add(arith.AddiOp(address, self._byte_count(factor, offset)))
         one = out.indices.emit_constant(1)
-        stride = out.add(arith.MaxSIOp(self._dimensions_product(factor, inner), one))
-        return [out.add(arith.IndexCastOp(address, i64)), self._truncate_to_int(stride)]
+        least = out.add(arith.MaxSIOp(stride, one))
+        return [out.add(arith.IndexCastOp(address, i64)), self._truncate_to_int(least)]
+
+    def _trip_count(self, loops: Sequence[str]) -> SSAValue:
+        """Return the number of iterations of nested loops."""
+        out = self._out
+        zero, total = out.indices.emit_constant(0), out.indices.emit_constant(1)
+        for loop in loops:
+            length = out.indices.emit_linear(self._product.ranges[loop].length)
+            total = out.add(arith.MuliOp(total, out.add(arith.MaxSIOp(length, zero))))
+        return total
+
+    def _part_address(self, factor: Factor) -> SSAValue:
+        """Return the address of the first element that the loops access."""
+        out = self._out
+        address = out.add(memref.ExtractAlignedPointerAsIndexOp.get(out.memory[factor.array]))
+        for loop in factor.loops:
+            first = self._product.ranges[loop].first
+            if first != Linear():
+                stride = self._loop_stride(factor, loop)
+                offset = out.add(arith.MuliOp(out.indices.emit_linear(first), stride))
+                address = out.add(arith.AddiOp(address, self._byte_count(factor, offset)))
+        return address
+
+    def _byte_count(self, factor: Factor, elements: SSAValue) -> SSAValue:
+        size = self._out.indices.emit_constant(factor.array.type.bits // 8)
+        return self._out.add(arith.MuliOp(elements, size))
+
+    def _row_stride(self, factor: Factor) -> SSAValue:
+        """Return the distance between the rows of a matrix, in elements."""
+        return self._dimensions_product(factor, self._inner_loops(factor))
+
+    def _loop_stride(self, factor: Factor, loop: str) -> SSAValue:
+        """Return the distance between iterations of a loop, in elements."""
+        return self._dimensions_product(factor, factor.loops[factor.loops.index(loop) + 1 :])
 
     def _inner_loops(self, factor: Factor) -> tuple[str, ...]:
         """Return the loops that are the inner dimension of a matrix."""
@@ -138,10 +169,9 @@ class GemmEmitter(BlasEmitter):
     def _dimensions_product(self, factor: Factor, loops: Sequence[str]) -> SSAValue:
         """Return the product of the lengths of array dimensions."""
         out = self._out
-        total: SSAValue | None = None
+        total = out.indices.emit_constant(1)
         for loop in loops:
             dimension = out.indices.emit_constant(factor.loops.index(loop))
             length = out.add(memref.DimOp(out.memory[factor.array], dimension))
-            total = length if total is None else out.add(arith.MuliOp(total, length))
-        assert total is not None
+            total = out.add(arith.MuliOp(total, length))
         return total

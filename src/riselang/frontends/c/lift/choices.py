@@ -23,10 +23,15 @@ from riselang.frontends.c.lift.costs import (
 )
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Access
-from riselang.frontends.c.tactics.blas_tactics import Routine, find_long_length
-from riselang.frontends.c.tactics.matrix_products import MatrixProduct
+from riselang.frontends.c.tactics.blas_tactics import (
+    Routine,
+    find_long_length,
+    find_long_row,
+    is_short,
+)
+from riselang.frontends.c.tactics.boxes import LoopRange
+from riselang.frontends.c.tactics.matrix_products import MatrixProduct, has_adjacent_elements
 from riselang.frontends.c.tactics.structures import Structure
-from riselang.lowering.library_calls import MAX_BLAS_INT
 from riselang.support.config import Options
 
 WINDOW_TACTICS = ("convolution", "pooling")
@@ -60,10 +65,9 @@ def choose_for_product(
         return ImplementationChoice(LOOP_CODE, 'reordering its sum requires float="relaxed"')
     if options.library == "blas" and (reason := _reason_against_call(scop, product)):
         return ImplementationChoice(LOOP_CODE, reason)
-    factors = (product.target, product.left, product.right)
-    known_lengths = {**_integer_lengths(product.lengths), **(lengths or {})}
+    known_lengths = {**_constant_lengths(product.ranges), **(lengths or {})}
     work = product_workload(
-        product.loops, factors, known_lengths, product.target.array.type.bits // 8
+        product.loops, product.factors, known_lengths, product.target.array.type.bits // 8
     )
     fast = LIBRARY_CALL if options.library == "blas" else PATTERN_CODE
     implementation = cheapest(work, (LOOP_CODE, fast))
@@ -82,7 +86,9 @@ def choose_for_routine(scop: Scop, routine: Routine) -> ImplementationChoice:
         )
     loops = LOOP_CODE if structure.target.loops else SUM_LOOPS
     if (
-        cheapest(_structure_work(structure, _constant_lengths(structure)), (loops, VECTOR_CALL))
+        cheapest(
+            _structure_work(structure, _constant_lengths(structure.ranges)), (loops, VECTOR_CALL)
+        )
         is loops
     ):
         return ImplementationChoice(LOOP_CODE, "it is small")
@@ -98,7 +104,7 @@ def choose_for_structure(
     if tactic not in WINDOW_TACTICS:
         return ImplementationChoice(LOOP_CODE, "it is memory-bound: each element is used once")
     loops = STRIDED_LOOPS if _is_strided(structure) else WINDOW_LOOPS
-    work = _structure_work(structure, {**_constant_lengths(structure), **(lengths or {})})
+    work = _structure_work(structure, {**_constant_lengths(structure.ranges), **(lengths or {})})
     if cheapest(work, (loops, WINDOW_PATTERNS)) is loops:
         return ImplementationChoice(LOOP_CODE, "its windows are small")
     return ImplementationChoice(PATTERN_CODE, "each element is in many windows")
@@ -119,20 +125,22 @@ def _structure_work(structure: Structure, lengths: Mapping[str, int]) -> Workloa
     return loop_workload(tuple(structure.ranges), [each.loops for each in operands], lengths, bytes)
 
 
-def _constant_lengths(structure: Structure) -> dict[str, int]:
-    lengths = {loop: each.length for loop, each in structure.ranges.items()}
-    return {loop: each.constant for loop, each in lengths.items() if each.is_constant}
+def _constant_lengths(ranges: Mapping[str, LoopRange]) -> dict[str, int]:
+    return {loop: each.length.constant for loop, each in ranges.items() if each.length.is_constant}
 
 
 def _reason_against_call(scop: Scop, product: MatrixProduct) -> str:
     """Return why no routine computes a product; empty if one does."""
     if product.half and not product.is_both and product.left.array is not product.right.array:
         return "no routine computes a triangular half of a product of two arrays"
-    largest = {each.name: each.largest for each in scop.parameters}
+    if not has_adjacent_elements(scop, product):
+        return "several of its loops cover parts of dimensions, which no routine takes as one"
     for length in product.lengths.values():
-        max_length = int(length) if length.isdecimal() else largest.get(length, MAX_BLAS_INT + 1)
-        if max_length > MAX_BLAS_INT:
-            return f"the length {length} may exceed the largest that a routine accepts"
+        if not is_short(scop, length):
+            return f"the length {length.to_nat()} may exceed the largest that a routine accepts"
+    for factor in product.factors:
+        if row := find_long_row(scop, factor.array):
+            return f"the length {row} may exceed the largest that a routine accepts"
     return ""
 
 
@@ -153,7 +161,3 @@ def has_known_scalars(scop: Scop, product: MatrixProduct) -> bool:
         for part in product.scale
         if isinstance(part, Access)
     )
-
-
-def _integer_lengths(lengths: Mapping[str, str]) -> dict[str, int]:
-    return {loop: int(length) for loop, length in lengths.items() if length.isdecimal()}

@@ -108,7 +108,7 @@ class LiftedFunction(CFunction):
         return {each.statement.name: each.tactic or "" for each in recognize_statements(self._scop)}
 
     def run(self, passed: Sequence[Any], arrays: Arrays, values: Values) -> Any:
-        if not self._is_profitable(arrays, values):
+        if not self._is_profitable(values):
             return self._loop_version.run(passed, arrays, values)
         for step in self._steps:
             if isinstance(step, Scop):
@@ -117,10 +117,10 @@ class LiftedFunction(CFunction):
                 step.run(arrays, values)
         return None
 
-    def _is_profitable(self, arrays: Arrays, values: Values) -> bool:
+    def _is_profitable(self, values: Values) -> bool:
         """Whether any step is faster as patterns, for the sizes of a call."""
         return any(
-            step.is_profitable(arrays)
+            step.is_profitable(values)
             if isinstance(step, ProductStep)
             else step.is_profitable(self._tactics[step.name], values)
             for step in self._steps
@@ -131,5 +131,5 @@ class LiftedFunction(CFunction):
 class PatternFunction(LiftedFunction):
     """Runs as patterns at all sizes."""
 
-    def _is_profitable(self, arrays: Arrays, values: Values) -> bool:
+    def _is_profitable(self, values: Values) -> bool:
         return True

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.tactics.boxes import NotLifted
 from riselang.frontends.c.tactics.lifted_programs import LiftedProgram, lift_recognized
 from riselang.frontends.c.tactics.recognition import recognize_statements
-from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.support.errors import UserError
 from riselang.term.nodes import Term
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,10 +11,17 @@ import numpy as np
 from riselang.api.kernel import TermKernel
 from riselang.api.load import term_kernel
 from riselang.frontends.c.calling import Arrays, Values
+from riselang.frontends.c.lift.call_numbers import (
+    Numbers,
+    evaluate_lengths,
+    evaluate_slice,
+    parameter_numbers,
+)
 from riselang.frontends.c.lift.choices import choose_for_product
 from riselang.frontends.c.lift.costs import LOOP_CODE
 from riselang.frontends.c.lift.product_programs import build_program, scalar_factors
 from riselang.frontends.c.lift.triangular_product import Load, TriangularProduct
+from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Literal
 from riselang.frontends.c.tactics.matching import Factor
@@ -51,83 +57,89 @@ class ProductStep:
     def _triangular_product(self) -> TriangularProduct:
         return TriangularProduct(self.product, self.load)
 
-    def is_profitable(self, arrays: Arrays) -> bool:
+    @cached_property
+    def _footprints(self) -> Footprints:
+        return Footprints(self.scop)
+
+    def is_profitable(self, values: Values) -> bool:
         """Whether patterns are faster than loops at the sizes of a call."""
-        choice = choose_for_product(
-            self.scop, self.product, self.options, self._loop_lengths(arrays)
-        )
+        lengths = evaluate_lengths(self.product.ranges, parameter_numbers(self._footprints, values))
+        choice = choose_for_product(self.scop, self.product, self.options, lengths)
         return choice.implementation is not LOOP_CODE
 
-    def _loop_lengths(self, arrays: Arrays) -> dict[str, int]:
-        product = self.product
-        return {
-            loop: length
-            for factor in (product.target, product.left, product.right)
-            for loop, length in zip(factor.loops, arrays[factor.array].shape, strict=True)
-        }
-
     def run(self, arrays: Arrays, values: Values) -> None:
-        product = self.product
-        if 0 in self._loop_lengths(arrays).values():
-            self._run_empty(arrays)
-            return
-        if product.half:
-            self._run_half(arrays, values)
-            return
-        numbers = [values[part.variable] for part in scalar_factors(product)]
-        for target, left, right in self._batch_matrices(arrays):
-            if not product.begins_with_zero:
-                target[...] = self._kernel(target, left, right, *numbers)
-            elif np.shares_memory(target, left) or np.shares_memory(target, right):
-                target[...] = self._kernel(left, right, *numbers)
-            else:
-                self._kernel(left, right, *numbers, out=target)
+        product, numbers = self.product, parameter_numbers(self._footprints, values)
+        target, left, right = (self._part(factor, arrays, numbers) for factor in product.factors)
+        row = None
         if isinstance(self.computation, RowProduct):
-            (target, _, _), *_ = self._batch_matrices(arrays)
-            row = arrays[self.computation.row.array]
-            row[...] = target[-1].reshape(row.shape)
+            row = self._part(self.computation.row, arrays, numbers)
+        if 0 in evaluate_lengths(product.ranges, numbers).values():
+            self._run_empty(target, row)
+        elif product.half:
+            self._run_half(target, left, right, values)
+        else:
+            self._run_whole(target, left, right, values)
+            if row is not None:
+                row[...] = target[(-1,) * len(product.rows)]
 
-    def _run_empty(self, arrays: Arrays) -> None:
+    def _part(self, factor: Factor, arrays: Arrays, numbers: Numbers) -> Array:
+        """Return the part of an array that the loops cover."""
+        ranges = [self.product.ranges[loop] for loop in factor.loops]
+        slices = [evaluate_slice(each.first, each.length, numbers) for each in ranges]
+        return arrays[factor.array][tuple(slices)]
+
+    def _run_empty(self, target: Array, row: Array | None) -> None:
         """Handle products with an empty contracted dimension, or an empty result."""
-        target = arrays[self.product.target.array]
         if self.product.begins_with_zero:
             target[...] = 0
-        if isinstance(self.computation, RowProduct) and target.size:
-            arrays[self.computation.row.array][...] = 0
+        if row is not None and target.size:
+            row[...] = 0
 
-    def _batch_matrices(self, arrays: Arrays) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield target, left and right, each with two dimensions, for each batch element."""
+    def _run_whole(self, target: Array, left: Array, right: Array, values: Values) -> None:
+        """Compute all elements; programs take contiguous matrices."""
         product = self.product
-        factors = (product.target, product.left, product.right)
-        matrices = [self._as_matrix(factor, arrays) for factor in factors]
+        scalars = [values[part.variable] for part in scalar_factors(product)]
+        start, *factors = (
+            np.asarray(self._as_matrix(factor, part), order="C")
+            for factor, part in zip(product.factors, (target, left, right), strict=True)
+        )
         if not product.batch:
-            yield matrices[0], matrices[1], matrices[2]
-            return
-        yield from zip(matrices[0], matrices[1], matrices[2], strict=True)
+            start, factors = start[None], [each[None] for each in factors]
+        result = start if product.begins_with_zero else np.empty_like(start)
+        if any(np.shares_memory(result, each) for each in factors):
+            result = np.empty_like(start)
+        for out, sums, *matrices in zip(result, start, *factors, strict=True):
+            inputs = matrices if product.begins_with_zero else [sums, *matrices]
+            self._kernel(*inputs, *scalars, out=out)
+        if not np.shares_memory(result, target):
+            target[...] = result.reshape(target.shape)
 
-    def _as_matrix(self, factor: Factor, arrays: Arrays) -> Array:
-        """Return an array with its groups of loops as dimensions."""
-        product, array = self.product, arrays[factor.array]
+    def _as_matrix(self, factor: Factor, part: Array) -> Array:
+        """Return a part of an array with its groups of loops as dimensions."""
+        product = self.product
         groups = group_order(factor, (product.batch, product.rows, product.columns, product.depth))
         assert groups is not None
-        lengths = dict(zip(factor.loops, array.shape, strict=True))
-        return array.reshape([prod(lengths[loop] for loop in group) for group in groups])
+        lengths = dict(zip(factor.loops, part.shape, strict=True))
+        return part.reshape([prod(lengths[loop] for loop in group) for group in groups])
 
-    def _run_half(self, arrays: Arrays, values: Values) -> None:
+    def _run_half(self, target: Array, left: Array, right: Array, values: Values) -> None:
         """Compute the elements on one side of the diagonal."""
         product = self.product
-        left, right = (
-            self._rows_of_factor(factor, arrays) for factor in (product.left, product.right)
+        one, other = (
+            self._rows_of_factor(factor, part)
+            for factor, part in ((product.left, left), (product.right, right))
         )
-        pairs = [(left, right), (right, left)] if product.is_both else [(left, right)]
+        pairs = [(one, other), (other, one)] if product.is_both else [(one, other)]
         scale = prod(_scalar_value(part, values) for part in product.scale)
-        self._triangular_product.run(arrays[product.target.array], pairs, scale)
+        sums = np.asarray(target, order="C")
+        self._triangular_product.run(sums, pairs, scale)
+        if sums is not target:
+            target[...] = sums
 
-    def _rows_of_factor(self, factor: Factor, arrays: Arrays) -> Array:
+    def _rows_of_factor(self, factor: Factor, part: Array) -> Array:
         """Return a factor with the contracted dimension as the inner one."""
-        array = arrays[factor.array]
         is_turned = factor.loops[-1] not in self.product.depth
-        return np.ascontiguousarray(array.T) if is_turned else array
+        return np.asarray(part.T if is_turned else part, order="C")
 
 
 def _scalar_value(part: Any, values: Values) -> float:

@@ -29,6 +29,7 @@ from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.schedule.isl_schedule import loop_ast
 from riselang.frontends.c.tactics.blas_tactics import Routine, find_routine
+from riselang.frontends.c.tactics.boxes import NotLifted
 from riselang.frontends.c.tactics.dependence_cycles import DependenceCycle, find_cycle_structures
 from riselang.frontends.c.tactics.loop_fission import (
     RegionPart,
@@ -39,7 +40,6 @@ from riselang.frontends.c.tactics.loop_fission import (
 )
 from riselang.frontends.c.tactics.matrix_products import MatrixProduct
 from riselang.frontends.c.tactics.row_products import RowProduct
-from riselang.frontends.c.tactics.structures import NotLifted
 from riselang.support.config import Options
 
 Computation = MatrixProduct | RowProduct | Routine
@@ -83,7 +83,7 @@ def find_routine_parts(region: Scop, options: Options) -> list[tuple[RegionPart,
     for part in separate_parts(region):
         computation = part.product
         if isinstance(computation, RowProduct):
-            choice = choose_for_product(region, computation.product, options)
+            choice = choose_for_product(region, computation.blocks, options)
         elif isinstance(computation, MatrixProduct):
             choice = choose_for_product(region, computation, options)
         else:

@@ -16,20 +16,27 @@ from riselang.api.kernel import TermKernel
 from riselang.api.load import term_kernel
 from riselang.frontends.c.calling import Arrays, Values
 from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.lift.call_numbers import (
+    Numbers,
+    evaluate_length,
+    evaluate_lengths,
+    evaluate_linear,
+    evaluate_slice,
+    parameter_numbers,
+)
 from riselang.frontends.c.lift.choices import choose_for_structure
 from riselang.frontends.c.lift.costs import PATTERN_CODE
 from riselang.frontends.c.model.footprints import Footprints
-from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.syntax import Variable
 from riselang.frontends.c.tactics.array_views import is_fixed
+from riselang.frontends.c.tactics.boxes import LoopRange, NotLifted
 from riselang.frontends.c.tactics.dependence_cycles import find_cycle_structures
 from riselang.frontends.c.tactics.lifted_programs import LiftedProgram, lift_structure
-from riselang.frontends.c.tactics.structures import IndexAxis, LoopRange, NotLifted, Structure
+from riselang.frontends.c.tactics.structures import IndexAxis, Structure
+from riselang.runtime.arrays import Array
 from riselang.support.config import Options
 from riselang.support.lazy import cached_property
-
-Numbers = Mapping[str, int]
-"""The values of parameters, and of the remaining loops."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +52,12 @@ class StatementStep:
 
     def run(self, arrays: Arrays, values: Values, numbers: Numbers) -> None:
         structure = self.lifting.structure
-        lengths = [_evaluate_linear(each.length, numbers) for each in structure.ranges.values()]
-        if min(lengths) <= 0:
+        if 0 in evaluate_lengths(structure.ranges, numbers).values():
             return
-        read = {each.array: each for each in (structure.target, *structure.reads)}
-        # A part may be strided, such as a column, but programs take contiguous arrays.
-        arguments = [
-            np.asarray(
-                arrays[array][tuple(self._read_slice(axis, numbers) for axis in read[array].axes)],
-                order="C",
-            )
-            for array in self.lifting.arrays
-        ]
+        arguments = [self._argument(array, arrays, numbers) for array in self.lifting.arrays]
         scalars = [values[each.variable] for each in self.lifting.scalars]
         slices = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
-        target = arrays[structure.target.array]
+        target = _as_declared(structure.target.array, arrays)
         part: Any = target[slices]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
         if is_whole and not any(np.shares_memory(part, each) for each in arguments):
@@ -67,18 +65,35 @@ class StatementStep:
         else:
             target[slices] = self._kernel(*arguments, *scalars)
 
-    def _read_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
-        """Return the part of an array that is passed to its program."""
-        is_one = is_fixed(axis, self.lifting.structure)
-        return _evaluate_linear(axis.offset, numbers) if is_one else slice(None)
+    def _argument(self, array: Variable, arrays: Arrays, numbers: Numbers) -> Array:
+        """Return the part of an array that is passed to its program.
+
+        It may be strided, such as a column, but programs take contiguous arrays.
+        """
+        structure = self.lifting.structure
+        operands = (structure.target, *structure.reads)
+        axes = next(each.axes for each in operands if each.array is array)
+        parts = self.lifting.parts.get(array, (None,) * len(axes))
+        indices = (
+            evaluate_linear(axis.offset, numbers)
+            if is_fixed(axis, structure)
+            else slice(None)
+            if part is None
+            else evaluate_slice(part.first, part.length, numbers)
+            for axis, part in zip(axes, parts, strict=True)
+        )
+        return np.asarray(_as_declared(array, arrays)[tuple(indices)], order="C")
 
     def _written_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
-        start = _evaluate_linear(axis.offset, numbers)
         if not axis.loops:
-            return start
+            return evaluate_linear(axis.offset, numbers)
         range_ = self.lifting.structure.ranges[axis.loops[0][0]]
-        first = start + _evaluate_linear(range_.first, numbers)
-        return slice(first, first + _evaluate_linear(range_.length, numbers))
+        return evaluate_slice(axis.offset + range_.first, range_.length, numbers)
+
+
+def _as_declared(array: Variable, arrays: Arrays) -> Array:
+    """Return the argument for an array; a pointer may point into one with several dimensions."""
+    return arrays[array].reshape(-1) if len(array.extents) == 1 else arrays[array]
 
 
 @dataclass(frozen=True)
@@ -104,20 +119,13 @@ class StatementSteps:
         structure = self.steps[0].lifting.structure
         if values is None:
             return choose_for_structure(structure, tactic).implementation is PATTERN_CODE
-        numbers = self._parameter_values(values)
-        lengths = {
-            loop: max(0, _evaluate_linear(each.length, numbers))
-            for loop, each in structure.ranges.items()
-        }
+        lengths = evaluate_lengths(structure.ranges, parameter_numbers(self._footprints, values))
         return choose_for_structure(structure, tactic, lengths).implementation is PATTERN_CODE
 
-    def _parameter_values(self, values: Values) -> Numbers:
-        whole = {each: int(value) for each, value in values.items() if each.type.is_integer}
-        known = self._footprints.parameter_values(whole)
-        return {name: value for name, value in known.items() if value is not None}
-
     def run(self, arrays: Arrays, values: Values) -> None:
-        for inner in self._iterations(list(self.outer_loops), self._parameter_values(values)):
+        for inner in self._iterations(
+            list(self.outer_loops), parameter_numbers(self._footprints, values)
+        ):
             for step in self.steps:
                 step.run(arrays, values, inner)
 
@@ -126,8 +134,8 @@ class StatementSteps:
             yield numbers
             return
         loop_range = self.outer_loops[loops[0]]
-        first = _evaluate_linear(loop_range.first, numbers)
-        for value in range(first, first + _evaluate_linear(loop_range.length, numbers)):
+        first = evaluate_linear(loop_range.first, numbers)
+        for value in range(first, first + evaluate_length(loop_range.length, numbers)):
             yield from self._iterations(loops[1:], {**numbers, loops[0]: value})
 
 
@@ -154,11 +162,3 @@ def _make_runnable(scop: Scop, structure: Structure) -> LiftedProgram:
         if scalar.variable not in scop.inputs or is_buffer(scop, scalar.variable):
             raise NotLifted(f"{scalar.variable.name} is computed in the region")
     return lifted
-
-
-def _evaluate_linear(linear: Linear, numbers: Numbers) -> int:
-    total = linear.constant
-    for atom, factor in linear.terms:
-        assert isinstance(atom, str)
-        total += factor * numbers[atom]
-    return total

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from riselang.dialects.rise.types import i32
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.parse.syntax import Access
-from riselang.frontends.c.tactics.structures import IndexAxis, NotLifted, Operand, Structure
+from riselang.frontends.c.tactics.boxes import NotLifted
+from riselang.frontends.c.tactics.structures import IndexAxis, Operand, Structure
 from riselang.frontends.term_builder import Builder, UnaryFunction, length_of
 from riselang.term.build import Node
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.parse.syntax import Access, Expression, Literal
+from riselang.frontends.c.parse.syntax import Access, Expression, Literal, Variable
+from riselang.frontends.c.tactics.boxes import NotLifted
+from riselang.frontends.c.tactics.extents import declared_extents
 from riselang.frontends.c.tactics.matching import NoMatch, added_value, product_parts
-from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, read_structure
+from riselang.frontends.c.tactics.structures import Operand, Structure, read_structure
 from riselang.lowering.library_calls import MAX_BLAS_INT
 
 BLAS_INTEGER_BITS = 32
@@ -116,19 +118,25 @@ def find_long_length(scop: Scop, structure: Structure) -> str:
     """
     for variable, name in structure.statement.iterators:
         length = structure.ranges[name].length
-        if variable.type.bits > BLAS_INTEGER_BITS and not _is_short(scop, length):
+        if variable.type.bits > BLAS_INTEGER_BITS and not is_short(scop, length):
             return str(length.to_nat())
     for operand in (structure.target, *structure.reads):
-        declared = operand.array.extents
-        for position, extent in enumerate(structure.extents[operand.array][1:], 1):
-            expression = declared[position] if position < len(declared) else None
-            is_int = expression is not None and expression.type.bits <= BLAS_INTEGER_BITS
-            if extent is not None and not is_int and not _is_short(scop, extent):
-                return str(extent.to_nat())
+        if length := find_long_row(scop, operand.array):
+            return length
     return ""
 
 
-def _is_short(scop: Scop, size: Linear) -> bool:
+def find_long_row(scop: Scop, array: Variable) -> str:
+    """Return the length of an inner dimension that may exceed what a routine takes."""
+    for at, extent in enumerate(declared_extents(scop, array)[1:], 1):
+        declared = array.extents[at] if at < len(array.extents) else None
+        is_int = declared is not None and declared.type.bits <= BLAS_INTEGER_BITS
+        if not is_int and (extent is None or not is_short(scop, extent)):
+            return str(extent.to_nat()) if extent is not None else f"of a row of {array.name}"
+    return ""
+
+
+def is_short(scop: Scop, size: Linear) -> bool:
     """Whether a size fits, by the types of parameters."""
     known = {each.name: each.largest for each in scop.parameters}
     (atom, factor), *others = size.terms or ((None, 1),)

@@ -13,14 +13,14 @@ from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.schedule.dependence_queries import strongly_connected_components
-from riselang.frontends.c.tactics.loop_distribution import count_remaining_loops, edges_inside_loops
-from riselang.frontends.c.tactics.structures import (
+from riselang.frontends.c.tactics.boxes import (
     LoopRange,
     NotLifted,
-    Structure,
+    check_runs_always,
     outer_ranges,
-    read_structure,
 )
+from riselang.frontends.c.tactics.loop_distribution import count_remaining_loops, edges_inside_loops
+from riselang.frontends.c.tactics.structures import Structure, read_structure
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,10 @@ def find_cycle_structures(scop: Scop, names: Sequence[str]) -> DependenceCycle:
     if outer_loops and not _is_upward(scop, names, len(outer_loops)):
         raise NotLifted("the sequential loops run downward")
     order = _topological_order(scop, statements, len(outer_loops))
-    return DependenceCycle(
-        outer_loop_ranges, tuple(read_structure(scop, each, outer_loops) for each in order)
-    )
+    structures = tuple(read_structure(scop, each, outer_loops) for each in order)
+    for each in structures:
+        check_runs_always(scop, each.statement, {**outer_loop_ranges, **each.ranges})
+    return DependenceCycle(outer_loop_ranges, structures)
 
 
 def _remaining_loops(scop: Scop, statements: Sequence[ModelStatement]) -> tuple[str, ...]:

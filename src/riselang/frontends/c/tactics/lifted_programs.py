@@ -8,14 +8,15 @@ identical. The result is what the statement writes, which may be a part of the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from riselang.dialects.rise.types import RiseType, array
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Access, Variable
+from riselang.frontends.c.tactics.array_parts import Part, cut_arrays
 from riselang.frontends.c.tactics.array_views import (
     ArrayView,
     ViewBuilder,
@@ -23,10 +24,12 @@ from riselang.frontends.c.tactics.array_views import (
     is_fixed,
     window_offsets,
 )
+from riselang.frontends.c.tactics.boxes import NotLifted
 from riselang.frontends.c.tactics.recognition import Recognition
-from riselang.frontends.c.tactics.structures import NotLifted, Operand, Structure, read_structure
+from riselang.frontends.c.tactics.structures import Operand, Structure, read_structure
 from riselang.frontends.c.tactics.value_builder import ValueBuilder, scalar_type
 from riselang.frontends.term_builder import Builder
+from riselang.nat.errors import NatError
 from riselang.support.errors import SourceLocation
 from riselang.support.lazy import cached_property
 from riselang.term import build
@@ -43,6 +46,8 @@ class LiftedProgram:
     root: Node
     arrays: tuple[Variable, ...]
     scalars: tuple[Access, ...]
+    parts: Mapping[Variable, Part] = field(default_factory=dict[Variable, Part])
+    """The parts of arrays that are passed, if not all of their elements are."""
 
     @cached_property
     def term(self) -> Term:
@@ -50,8 +55,26 @@ class LiftedProgram:
 
 
 def lift_structure(scop: Scop, structure: Structure) -> LiftedProgram:
-    """Build the program of a statement; raises NotLifted with the reason."""
-    return _StatementBuilder(scop, structure).build()
+    """Build the program of a statement; raises NotLifted with the reason.
+
+    It takes whole arrays if their lengths determine all sizes, else the parts that are accessed.
+    """
+    try:
+        return _build_program(scop, structure)
+    except NotLifted:
+        partial = cut_arrays(structure)
+        if not partial.parts:
+            raise
+    lifted = _build_program(scop, partial.structure)
+    parts = {each: partial.parts[each] for each in lifted.arrays if each in partial.parts}
+    return replace(lifted, structure=structure, parts=parts)
+
+
+def _build_program(scop: Scop, structure: Structure) -> LiftedProgram:
+    try:
+        return _StatementBuilder(scop, structure).build()
+    except NatError as error:
+        raise NotLifted(f"a size cannot be represented: {error}") from None
 
 
 def lift_recognized(scop: Scop, recognition: Recognition) -> LiftedProgram:

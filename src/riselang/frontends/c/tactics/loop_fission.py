@@ -18,11 +18,11 @@ from riselang.frontends.c.schedule.dependence_queries import (
     dependence_edges,
     strongly_connected_components,
 )
+from riselang.frontends.c.tactics.boxes import NotLifted, read_box
 from riselang.frontends.c.tactics.matching import NoMatch, read_factor, read_updates
 from riselang.frontends.c.tactics.matrix_products import (
     MatrixProduct,
     NoProduct,
-    checked_lengths,
     is_zero,
     read_product,
 )
@@ -114,11 +114,12 @@ def _sets_to_zero(scop: Scop, previous: RegionPart, part: RegionPart) -> bool:
     if body.target.variable is not product.target.array or product.half:
         return False
     try:
-        # Both are whole arrays.
-        checked_lengths(scop, fill, (read_factor(body.target, fill),))
-    except (NoMatch, NoProduct):
+        filled, ranges = read_factor(body.target, fill), read_box(scop, fill)
+    except (NoMatch, NotLifted):
         return False
-    return True
+    return [ranges[loop] for loop in filled.loops] == [
+        product.ranges[loop] for loop in product.target.loops
+    ] and len(ranges) == len(filled.loops)
 
 
 def merge_loop_parts(

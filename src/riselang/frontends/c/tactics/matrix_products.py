@@ -1,20 +1,24 @@
 """Contractions of two arrays, with the role of each loop: row, column, batch, or contracted.
 
 `target[rows, columns] += scale * left[rows, depth] * right[columns, depth]`, for each batch
-element. Several loops may be the rows, if their dimensions are contiguous: then they are one loop
-of the matrix multiplication.
+element. Several loops may be the rows, if they index adjacent dimensions: then they are one loop
+of the matrix multiplication. Loops may cover parts of arrays, which are then sub-matrices.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from riselang.frontends.c.model.dependences import dependences
 from riselang.frontends.c.model.isl_text import isl
+from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
-from riselang.frontends.c.parse.syntax import Access, Expression, Literal, Variable
+from riselang.frontends.c.parse.syntax import Access, Expression, Literal
+from riselang.frontends.c.tactics.boxes import LoopRange, NotLifted, read_box
+from riselang.frontends.c.tactics.extents import declared_extents
 from riselang.frontends.c.tactics.matching import Factor, Update
 
 
@@ -33,8 +37,8 @@ class MatrixProduct:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     depth: tuple[str, ...]
-    lengths: Mapping[str, str]
-    """The length of each loop: a constant, or the name of a parameter."""
+    ranges: Mapping[str, LoopRange]
+    """The range of each loop."""
     parts: tuple[Expression, ...]
     """The factors, in source order."""
     begins_with_zero: bool = False
@@ -50,6 +54,16 @@ class MatrixProduct:
     @property
     def loops(self) -> tuple[str, ...]:
         return (*self.batch, *self.rows, *self.columns, *self.depth)
+
+    @property
+    def factors(self) -> tuple[Factor, Factor, Factor]:
+        """The target and both factors."""
+        return self.target, self.left, self.right
+
+    @property
+    def lengths(self) -> dict[str, Linear]:
+        """The length of each loop."""
+        return {loop: each.length for loop, each in self.ranges.items()}
 
     @property
     def scale(self) -> list[Expression]:
@@ -92,12 +106,10 @@ def read_product(scop: Scop, statement: ModelStatement, updates: Sequence[Update
         if not _is_swapped(product, other):
             raise NoProduct("it adds two products")
         product = replace(product, is_both=True)
-    half = _computed_half(scop, statement, product)
-    factors = (product.target, product.left, product.right)
-    found = checked_lengths(scop, statement, factors, _half_condition(product, half))
+    half, ranges = _computed_part(scop, statement, product)
     summed = tuple(name for _, name in statement.iterators if name in product.depth)
     is_ordered = summed == product.depth and is_upward(scop, statement)
-    product = replace(product, half=half, lengths=found, is_ordered=is_ordered)
+    product = replace(product, half=half, ranges=ranges, is_ordered=is_ordered)
     if product.is_both and not half:
         raise NoProduct("it adds two products")
     return product
@@ -175,74 +187,40 @@ def _is_swapped(product: MatrixProduct, other: MatrixProduct) -> bool:
     )
 
 
-# Lengths
+# Iterations
 
 
-def checked_lengths(
-    scop: Scop, statement: ModelStatement, factors: Sequence[Factor], condition: str = ""
-) -> dict[str, str]:
-    """Return the length of each loop, which must be that of the dimensions that it indexes."""
-    found = declared_lengths(scop, factors)
-    if set(found) != {name for _, name in statement.iterators}:
-        raise NoProduct("a length is not declared")
-    if not _covers_arrays(scop, statement, found, condition):
-        raise NoProduct("the loops do not cover entire arrays")
-    return found
+def _computed_part(
+    scop: Scop, statement: ModelStatement, product: MatrixProduct
+) -> tuple[str, dict[str, LoopRange]]:
+    """Return the side of the diagonal of its target that a statement computes, or nothing for all,
+    and the ranges of its loops."""
+    if set(product.loops) != {name for _, name in statement.iterators}:
+        raise NoProduct("a loop repeats it")
+    try:
+        return "", read_box(scop, statement)
+    except NotLifted as error:
+        reason = str(error)
+    if not product.batch and len(product.rows) == len(product.columns) == 1:
+        (row,), (column,) = product.rows, product.columns
+        for half, condition in (("lower", f"{column} <= {row}"), ("upper", f"{row} <= {column}")):
+            with suppress(NotLifted):
+                ranges = read_box(scop, statement, condition)
+                if ranges[row] == ranges[column]:
+                    return half, ranges
+    raise NoProduct(reason)
 
 
-def declared_lengths(scop: Scop, factors: Sequence[Factor]) -> dict[str, str]:
-    """Return the declared lengths of loops."""
-    found: dict[str, str] = {}
-    for factor in factors:
-        view = scop.views.get(factor.array)
-        if view is None:
-            raise NoProduct(f"{factor.array.name} is not an array")
-        for loop, extent in zip(factor.loops, view.extents, strict=True):
-            length = _format_extent(scop, extent)
-            if length is not None and found.setdefault(loop, length) != length:
-                raise NoProduct(f"{loop} indexes dimensions of different lengths")
-    return found
-
-
-def _covers_arrays(
-    scop: Scop, statement: ModelStatement, found: Mapping[str, str], condition: str
-) -> bool:
-    names = [name for _, name in statement.iterators]
-    box = " and ".join(f"0 <= {name} < {found[name]}" for name in names)
-    whole = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {box}{condition} }}"
-    return bool(isl().Set(whole).is_equal(statement.domain))
-
-
-def _half_condition(product: MatrixProduct, half: str) -> str:
-    """Return the condition of a half."""
-    sides = {"": "", "lower": " and {1} <= {0}", "upper": " and {0} <= {1}"}
-    return sides[half].format(product.rows[0], product.columns[0])
-
-
-def _computed_half(scop: Scop, statement: ModelStatement, product: MatrixProduct) -> str:
-    """Return the side of the diagonal of its target that a statement computes."""
-    if product.batch or len(product.rows) != 1 or len(product.columns) != 1:
-        return ""
-    found = declared_lengths(scop, (product.target, product.left, product.right))
-    if set(found) != {name for _, name in statement.iterators}:
-        return ""
-    if found[product.rows[0]] != found[product.columns[0]]:
-        return ""
-    for half in ("lower", "upper"):
-        if _covers_arrays(scop, statement, found, _half_condition(product, half)):
-            return half
-    return ""
-
-
-def _format_extent(scop: Scop, extent: object) -> str | None:
-    if isinstance(extent, Literal):
-        return str(extent.value)
-    if isinstance(extent, tuple) and len(extent) == 1:
-        return str(extent[0])
-    if isinstance(extent, Access):
-        names = {p.source: p.name for p in scop.parameters if isinstance(p.source, Variable)}
-        return names.get(extent.variable)
-    return None
+def has_adjacent_elements(scop: Scop, product: MatrixProduct) -> bool:
+    """Whether all loops of each group but the outermost one cover whole dimensions, so that the
+    steps of the group are equally far apart in memory."""
+    groups = (product.batch, product.rows, product.columns, product.depth)
+    inner = {loop for group in groups for loop in group[1:]}
+    for factor in product.factors:
+        for loop, extent in zip(factor.loops, declared_extents(scop, factor.array), strict=True):
+            if loop in inner and product.ranges[loop] != LoopRange(Linear(), extent or Linear()):
+                return False
+    return True
 
 
 def is_zero(value: Expression) -> bool:

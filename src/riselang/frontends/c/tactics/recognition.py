@@ -18,6 +18,12 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     walk_expression,
 )
+from riselang.frontends.c.tactics.boxes import (
+    DEPENDENT_BOUNDS,
+    NotLifted,
+    is_product,
+    why_not_dense,
+)
 from riselang.frontends.c.tactics.loop_distribution import count_remaining_loops
 from riselang.frontends.c.tactics.matching import (
     Factor,
@@ -28,10 +34,8 @@ from riselang.frontends.c.tactics.matching import (
     read_updates,
 )
 from riselang.frontends.c.tactics.matrix_products import NoProduct, read_product
-from riselang.frontends.c.tactics.structures import NotLifted, Structure, read_structure
+from riselang.frontends.c.tactics.structures import Structure, read_structure
 from riselang.frontends.c.tactics.tactic_library import TACTICS
-
-NOT_A_BOX = "its domain is not a box: bounds depend on loop variables"
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,13 @@ def _recognize_statement(scop: Scop, statement: ModelStatement) -> Recognition:
     if idle:
         reason = f"the closest tactic is {name}, but the loop over {idle[0]} repeats it"
         return Recognition(statement, None, outer_loops, reason)
-    if _is_box(statement, outer_loops):
+    failure = _why_no_box(statement, outer_loops)
+    if not failure:
         return Recognition(statement, name, outer_loops)
     is_symmetric = len({factor.array for factor in update.factors}) == 1
     if name == "syrk" and is_symmetric and _is_triangle(statement, update):
         return Recognition(statement, "syrk", outer_loops)
-    reason = f"the closest tactic is {name}, but {NOT_A_BOX}"
+    reason = f"the closest tactic is {name}, but {failure}"
     return Recognition(statement, None, outer_loops, reason)
 
 
@@ -129,26 +134,12 @@ def _strip_outer_loops(update: Update, outer_loops: tuple[str, ...]) -> Update:
     return Update(strip(update.target), tuple(map(strip, update.factors)), update.parts)
 
 
-def _is_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> bool:
-    """Whether the bounds of inner loops do not depend on each other."""
-    domain = statement.domain
-    box = isl().Set.universe(domain.get_space())
-    dims = isl().dim_type
-    count = domain.dim(dims.set)
-    for position in range(len(outer_loops), count):
-        other_dimensions = [
-            dimension for dimension in range(len(outer_loops), count) if dimension != position
-        ]
-        part = domain
-        for dimension in other_dimensions:
-            part = part.eliminate(dims.set, dimension, 1)
-        box = box.intersect(part)
-    return bool(box.is_equal(domain)) and _is_dense(statement)
-
-
-def _is_dense(statement: ModelStatement) -> bool:
-    """Whether all loops have step one."""
-    return "mod" not in str(statement.domain) and "exists" not in str(statement.domain)
+def _why_no_box(statement: ModelStatement, outer_loops: tuple[str, ...]) -> str:
+    """Return why inner loops do not run over a box; empty if they do."""
+    positions = range(len(outer_loops), len(statement.iterators))
+    if not is_product(statement.domain, positions):
+        return why_not_dense(statement, positions) or DEPENDENT_BOUNDS
+    return why_not_dense(statement, positions)
 
 
 def _is_triangle(statement: ModelStatement, update: Update) -> bool:
@@ -217,8 +208,8 @@ def _recognize_map(
         return not_recognized(
             f"{mismatch}; it also reads elements that it writes in other iterations"
         )
-    if not _is_box(statement, outer_loops):
-        return not_recognized(f"the closest tactic is a map, but {NOT_A_BOX}")
+    if failure := _why_no_box(statement, outer_loops):
+        return not_recognized(f"the closest tactic is a map, but {failure}")
     return Recognition(statement, _map_kind(body, statement, target.loops), outer_loops)
 
 

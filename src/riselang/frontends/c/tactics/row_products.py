@@ -9,12 +9,13 @@ row remains in the small array.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.syntax import Access, Assign, Variable
+from riselang.frontends.c.tactics.boxes import NotLifted, read_box
 from riselang.frontends.c.tactics.matching import Factor, NoMatch, Update, read_factor, read_update
 from riselang.frontends.c.tactics.matrix_products import (
     MatrixProduct,
@@ -31,6 +32,14 @@ class RowProduct:
 
     product: MatrixProduct
     row: Factor
+
+    @property
+    def blocks(self) -> MatrixProduct:
+        """The product with its outermost rows as a batch, if it has others."""
+        product = self.product
+        if len(product.rows) < 2 or product.left.loops != (*product.rows, *product.depth):
+            return product
+        return replace(product, batch=product.rows[:1], rows=product.rows[1:])
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ def find_row_product(scop: Scop, statements: Sequence[ModelStatement]) -> RowPro
         return None
     try:
         return _match_statements(scop, *statements)
-    except (NoMatch, NoProduct):
+    except (NoMatch, NoProduct, NotLifted):
         return None
 
 
@@ -95,7 +104,14 @@ def _match_statements(
         scop, add, (Update(whole, update.factors, update.parts),)
     ).with_zero_start()
     is_row = product.columns == row.loops and not product.batch and not product.half
-    return RowProduct(product, row) if is_row and product.rows == common_loops else None
+    if not is_row or product.rows != common_loops:
+        return None
+    computed = [product.ranges[loop] for loop in row_indices[add.name]]
+    for statement in (fill, copy):
+        ranges = read_box(scop, statement)
+        if [ranges[loop] for loop in row_indices[statement.name]] != computed:
+            return None
+    return RowProduct(product, row)
 
 
 def _common_loops(*statements: ModelStatement) -> tuple[str, ...]:

@@ -17,11 +17,8 @@ from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.syntax import Access, Assign, Expression, Variable, direct_operands
+from riselang.frontends.c.tactics.boxes import LoopRange, NotLifted, inner_ranges
 from riselang.frontends.c.tactics.extents import declared_extents
-
-
-class NotLifted(Exception):
-    """Why a statement is not a structure."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,6 @@ class Operand:
     @property
     def loops(self) -> tuple[str, ...]:
         return tuple(loop for axis in self.axes for loop, _ in axis.loops)
-
-
-@dataclass(frozen=True)
-class LoopRange:
-    """The values of a loop variable."""
-
-    first: Linear
-    length: Linear
 
 
 @dataclass(frozen=True)
@@ -111,7 +100,7 @@ def read_structure(
     target = _read_operand(statement, body.target, inner)
     _check_target(target)
     structure = Structure(
-        statement, tuple(outer_loops), target, (), (), _loop_ranges(scop, statement, outer_loops),
+        statement, tuple(outer_loops), target, (), (), inner_ranges(scop, statement, outer_loops),
         {}, body.value, is_updated=False,
     )  # fmt: skip
     other_reads = [access for access in read if not structure.is_target(access)]
@@ -172,67 +161,6 @@ def _check_target(target: Operand) -> None:
         axis.loops and [factor for _, factor in axis.loops] != [1] for axis in target.axes
     ):
         raise NotLifted(f"a subscript of {name}, which is written, is not a single loop of its own")
-
-
-# Iterations
-
-
-def _loop_ranges(
-    scop: Scop, statement: ModelStatement, outer_loops: Sequence[str]
-) -> dict[str, LoopRange]:
-    """Return the range of each loop; raises NotLifted if the iteration domain is not a box."""
-    dims = isl().dim_type
-    count = len(statement.iterators)
-    outer = statement.domain.eliminate(dims.set, len(outer_loops), count - len(outer_loops))
-    inner = statement.domain.eliminate(dims.set, 0, len(outer_loops))
-    ranges = _box_ranges(scop, statement, inner, range(len(outer_loops), count))
-    if not inner.intersect(outer).is_equal(statement.domain):
-        raise NotLifted("its bounds depend on loops that remain sequential")
-    return ranges
-
-
-def outer_ranges(scop: Scop, statement: ModelStatement, count: int) -> dict[str, LoopRange]:
-    """Return the ranges of the outer loops alone."""
-    rest = len(statement.iterators) - count
-    outer = statement.domain.eliminate(isl().dim_type.set, count, rest)
-    return _box_ranges(scop, statement, outer, range(count))
-
-
-def _box_ranges(
-    scop: Scop, statement: ModelStatement, points: Any, positions: Sequence[int]
-) -> dict[str, LoopRange]:
-    """Return the ranges of some dimensions, if the points are exactly their product."""
-    names = [name for _, name in statement.iterators]
-    ranges: dict[str, LoopRange] = {}
-    for position in positions:
-        first, last = _read_bound(points.dim_min(position)), _read_bound(points.dim_max(position))
-        ranges[names[position]] = LoopRange(first, last - first + Linear(1))
-    conditions = " and ".join(
-        f"{each.first} <= {name} < {each.first + each.length}" for name, each in ranges.items()
-    )
-    box = f"{scop.prefix}{{ {statement.name}[{', '.join(names)}] : {conditions or '0 = 0'} }}"
-    if not isl().Set(box).intersect_params(points.params()).is_equal(points):
-        raise NotLifted(
-            "its domain is not a box: bounds depend on loop variables, or a step is not one"
-        )
-    return ranges
-
-
-def _read_bound(bound: Any) -> Linear:
-    """Return the bound of a loop as one sum of parameters."""
-    pieces = bound.get_pieces()
-    if len(pieces) != 1:
-        raise NotLifted("a bound of its loops is a minimum or maximum")
-    _, value = pieces[0]
-    dims = isl().dim_type
-    if value.get_denominator_val().to_python() != 1:
-        raise NotLifted("a bound of its loops is a quotient")
-    total = Linear(value.get_constant_val().to_python())
-    for position in range(value.dim(dims.param)):
-        factor = value.get_coefficient_val(dims.param, position).to_python()
-        if factor:
-            total = total + Linear.of(value.get_dim_name(dims.param, position)).times(factor)
-    return total
 
 
 # Self-dependences

@@ -18,7 +18,7 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     Unary,
 )
-from riselang.frontends.c.tactics.structures import NotLifted
+from riselang.frontends.c.tactics.boxes import NotLifted
 from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 from riselang.term.mathlib import LIBRARY_NAMES
