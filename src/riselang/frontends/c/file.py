@@ -10,6 +10,8 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.clang import ParsedFile, parse_c
 from riselang.frontends.c.parse.detection import detect_regions
 from riselang.frontends.c.parse.inlining import Inliner
+from riselang.frontends.c.parse.jump_removal import remove_jumps, remove_returns
+from riselang.frontends.c.parse.reassigned_parameters import copy_reassigned
 from riselang.frontends.c.parse.regions import (
     MarkedRange,
     Region,
@@ -87,7 +89,12 @@ class CFile:
         """Extract the model of a region; raises an error if something cannot be modeled."""
         try:
             inliner = Inliner(self._functions_by_name, [region.function.name])
-            statements = inliner.inline_statements(region.statements)
+            if region.is_whole:
+                structured = remove_returns(region.function)
+                structured = copy_reassigned(region.function, structured)
+            else:
+                structured = remove_jumps(region.statements)
+            statements = inliner.inline_statements(structured)
             return extract_scop(replace(region, statements=statements))
         except RecursionError:
             raise UnsupportedConstruct(region.location, "expressions nest too deeply") from None

@@ -21,6 +21,7 @@ from riselang.frontends.c.parse.syntax import (
     If,
     Statement,
     Unary,
+    While,
 )
 
 
@@ -45,7 +46,7 @@ def _contract_body(statement: Statement) -> Statement:
         case Declare(value=Expression() as value):
             return replace(statement, value=contract_expression(value))
         case Block():
-            return replace(statement, statements=tuple(map(_contract_body, statement.statements)))
+            return _contract_block(statement)
         case If():
             otherwise = statement.otherwise
             return replace(
@@ -56,8 +57,20 @@ def _contract_body(statement: Statement) -> Statement:
             )
         case For():
             return replace(statement, body=_contract_body(statement.body))
+        case While():
+            return replace(
+                statement,
+                prelude=_contract_block(statement.prelude),
+                condition=contract_expression(statement.condition),
+                body=_contract_body(statement.body),
+                update=_contract_block(statement.update),
+            )
         case _:
             return statement
+
+
+def _contract_block(block: Block) -> Block:
+    return replace(block, statements=tuple(map(_contract_body, block.statements)))
 
 
 def contract_expression(expression: Expression) -> Expression:

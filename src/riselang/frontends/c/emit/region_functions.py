@@ -65,6 +65,8 @@ def build_function(
             step(emitter)
         elif step is not None:
             LoopEmitter(emitter, is_arranged=is_arranged).emit_node(step)
+    # The loops have ended.
+    emitter.statement, emitter.counters = None, {}
     results = [emitter.emit_value(scop.result)] if scop.result is not None else []
     for buffer in buffers:
         emitter.insert(memref.DeallocOp.get(buffer))

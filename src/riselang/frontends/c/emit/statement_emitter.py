@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Region, SSAValue
 
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.model.iteration_sets import loop_bound
 from riselang.frontends.c.parse import syntax
-from riselang.frontends.c.parse.syntax import Assign, Binary, Declare, If, Statement
+from riselang.frontends.c.parse.syntax import Assign, Binary, Declare, If, Statement, While
 
 
 class StatementEmitter:
@@ -39,6 +39,8 @@ class StatementEmitter:
                     self._emit_if(statement)
                 case syntax.For():
                     self._emit_for(statement)
+                case While():
+                    self._emit_while(statement)
                 case _:
                     raise AssertionError(f"{type(statement).__name__} in a model statement")
 
@@ -92,6 +94,30 @@ class StatementEmitter:
         del out.scalars[loop.variable]
         block.add_op(scf.YieldOp())
         out.insert(scf.ForOp(lower, upper, stride, [], Region(block)))
+
+    def _emit_while(self, loop: While) -> None:
+        """Emit a loop whose trip count is not known; a failed check ends it."""
+        out = self._out
+        before, after = Block(), Block()
+        with out.inside_block(before):
+            if loop.tests_last:
+                self.emit_statement(loop.body)
+                self.emit_statement(loop.update)
+            self.emit_statement(loop.prelude)
+            condition = out.emit_boolean(loop.condition)
+            if out.failure is not None:
+                zero = out.indices.emit_constant(0)
+                count = out.add(memref.LoadOp.get(out.failure, [zero]))
+                none = out.add(arith.ConstantOp.from_int_and_width(0, 64))
+                is_sound = out.add(arith.CmpiOp(count, none, "eq"))
+                condition = out.add(arith.AndIOp(condition, is_sound))
+            out.insert(scf.ConditionOp(condition))
+        with out.inside_block(after):
+            if not loop.tests_last:
+                self.emit_statement(loop.body)
+                self.emit_statement(loop.update)
+            out.insert(scf.YieldOp())
+        out.insert(scf.WhileOp([], [], Region(before), Region(after)))
 
 
 def second_region(regions: Sequence[Region]) -> Region | None:

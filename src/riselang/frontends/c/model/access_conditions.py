@@ -19,6 +19,8 @@ from riselang.frontends.c.parse.syntax import (
     For,
     If,
     Statement,
+    While,
+    child_statements,
     direct_expressions,
     direct_operands,
 )
@@ -48,8 +50,9 @@ class _ConditionCollector:
                 if statement.otherwise is not None:
                     otherwise = _restrict_reader(reader, statement.condition, holds=False)
                     self.visit_statement(statement.otherwise, otherwise)
-            case For():
-                self.visit_statement(statement.body, reader)
+            case For() | While():
+                for inner in child_statements(statement):
+                    self.visit_statement(inner, reader)
             case _:
                 pass
 

@@ -118,16 +118,14 @@ def check_call(expression: Expression) -> None:
         )
 
 
-def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Variable]) -> None:
+def check_opaque_loop(loop: For, written: frozenset[Variable]) -> None:
     """Check that a loop with a data-dependent bound has a trip count that is known when it
     begins."""
-    location = reason.location if reason is not None else loop.location
-    why = reason.args[0] if reason is not None else "the condition is not a comparison"
     bound = loop_bound(loop)
     operators = ("<", "<=") if loop.step > 0 else (">", ">=")
     if bound is None or bound[0] not in operators or not loop.variable.type.is_signed:
         raise UnsupportedConstruct(
-            location, f"the iterations of this loop cannot be counted: {why}",
+            loop.location, "the iterations of this loop cannot be counted",
             "write for (i = first; i < end; i += step), with an end that the loop does not change",
         )  # fmt: skip
     changed_variables = {access.variable for access in write_accesses(loop.body)}
@@ -137,7 +135,7 @@ def check_opaque_loop(loop: For, reason: NotAffine | None, written: frozenset[Va
     for part in walk_expression(bound[1]):
         if isinstance(part, Access) and (part.variable in changed_variables | {loop.variable}):
             raise UnsupportedConstruct(
-                location, f"the end of this loop depends on {part.variable.name}, which it changes",
+                loop.location, f"the end of this loop depends on {part.variable.name}",
                 "compute the end before the loop",
             )  # fmt: skip
         check_call(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from riselang.frontends.c.model import accesses
 from riselang.frontends.c.model.affine_arithmetic import NotAffine
@@ -34,10 +34,12 @@ from riselang.frontends.c.parse.syntax import (
     Unary,
     UnsupportedStatement,
     Variable,
+    While,
     direct_expressions,
     expression_depth,
     walk_expression,
     walk_statement,
+    walk_statements,
 )
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.frontends.c.parse.variable_uses import (
@@ -45,9 +47,9 @@ from riselang.frontends.c.parse.variable_uses import (
     find_calls,
     loop_variables_live_after,
     used_variables,
-    walk_statements,
     written_variables,
 )
+from riselang.frontends.c.parse.while_loops import count_as_while
 from riselang.frontends.c.schedule.schedule_tree import (
     LeafNode,
     LoopNode,
@@ -146,6 +148,8 @@ class Extraction:
                 return self._extract_if(statement, nest)
             case For():
                 return self._extract_for(statement, nest)
+            case While():
+                return self._extract_opaque_statement(statement, nest)
             case Return():
                 return self._extract_return(statement)
             case UnsupportedStatement():
@@ -227,13 +231,14 @@ class Extraction:
             raise UnsupportedConstruct(
                 loop.location, f"loops nest deeper than the limit of {MAX_LOOP_DEPTH}"
             )
-        check_loop_variable(loop, nest)
+        if not self._is_countable(loop, nest):
+            return self._extract_opaque_statement(loop, nest)
         iterator = self.names.make_fresh(loop.variable.ascii_name)
         self.loop_locations[iterator] = loop.location
         try:
             inner = loop_nest(loop, iterator, self.make_reader(nest))
-        except NotAffine as reason:
-            return self._extract_opaque_loop(loop, nest, reason)
+        except NotAffine:
+            return self._extract_opaque_statement(loop, nest)
         is_run = not self.make_reader(inner).is_impossible("0 = 0")
         body = self._extract_statement(loop.body, inner) if is_run else None
         tree: SourceTree = LoopNode(iterator, 1 if loop.step > 0 else -1, body or SequenceNode(()))
@@ -242,15 +247,50 @@ class Extraction:
         final_statement = self._add_statement(assign_final_value(loop), nest)
         return SequenceNode((tree, final_statement))
 
-    def _extract_opaque_loop(self, loop: For, nest: LoopNest, reason: NotAffine) -> SourceTree:
-        accesses.check_opaque_loop(loop, reason, self.written)
-        if loop.variable in self._kept:
-            raise UnsupportedConstruct(
-                loop.location,
-                f"{loop.variable.name} is used after this loop, whose end is not known",
-                "use a different variable after the loop",
-            )  # fmt: skip
-        return self._extract_opaque_statement(loop, nest)
+    def _is_countable(self, loop: For, nest: LoopNest) -> bool:
+        """Whether only the head of a loop changes its variable, whose last value is known if it is
+        needed."""
+        try:
+            check_loop_variable(loop, nest)
+            if loop.variable in self._kept:
+                assign_final_value(loop)
+        except UnsupportedConstruct:
+            return False
+        return True
+
+    def _count_opaque_loops(self, statement: Statement, nest: LoopNest) -> Statement:
+        """Let the loops in a data-dependent statement compute their variables, if their trip counts
+        are not known when they begin, or their variables are read after them."""
+        match statement:
+            case For():
+                inner = replace(statement, body=self._count_opaque_loops(statement.body, nest))
+                if statement.variable not in self._kept and self._has_known_end(inner, nest):
+                    return inner
+                self._assigned |= {statement.variable}
+                return count_as_while(inner)
+            case While():
+                return replace(statement, body=self._count_opaque_loops(statement.body, nest))
+            case Block():
+                inner = tuple(self._count_opaque_loops(e, nest) for e in statement.statements)
+                return replace(statement, statements=inner)
+            case If(then=then, otherwise=otherwise):
+                return replace(
+                    statement,
+                    then=self._count_opaque_loops(then, nest),
+                    otherwise=None
+                    if otherwise is None
+                    else self._count_opaque_loops(otherwise, nest),
+                )
+            case _:
+                return statement
+
+    def _has_known_end(self, loop: For, nest: LoopNest) -> bool:
+        try:
+            check_loop_variable(loop, nest)
+            accesses.check_opaque_loop(loop, self.written)
+        except UnsupportedConstruct:
+            return False
+        return True
 
     def _extract_opaque_statement(self, statement: Statement, nest: LoopNest) -> SourceTree:
         """Model a data-dependent piece of the program as one statement."""
@@ -262,10 +302,8 @@ class Extraction:
                 raise UnsupportedConstruct(
                     inner.location, "this is not supported in a data-dependent if"
                 )
-            if isinstance(inner, For):
-                check_loop_variable(inner, nest)
-                if inner is not statement:
-                    accesses.check_opaque_loop(inner, None, self.written)
+        statement = self._count_opaque_loops(statement, nest)
+        for inner in walk_statement(statement):
             if isinstance(inner, Declare):
                 self.declared.append(inner.variable)
         return self._add_statement(statement, nest)
@@ -316,7 +354,10 @@ class Extraction:
     def _classify_variables(self) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
         """Return the variables that come from outside, and those that are local to the region."""
         function = self.region.function
-        local = {*self.declared, *self.region.outer_locals}
+        # Also those in branches that never run, which the model does not have.
+        declared = (e.variable for e in walk_statements(self.region.statements)
+                    if isinstance(e, Declare))  # fmt: skip
+        local = {*self.declared, *declared, *self.region.outer_locals}
         loop_variables = {
             each.variable
             for each in walk_statements(self.region.statements)

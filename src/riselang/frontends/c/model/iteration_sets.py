@@ -153,7 +153,8 @@ def assign_final_value(loop: For) -> Statement:
     """Return an assignment of the value that the variable has after the loop."""
     bound = loop_bound(loop)
     operators = ("<", "<=", "!=") if loop.step > 0 else (">", ">=", "!=")
-    if bound is None or bound[0] not in operators or abs(loop.step) != 1:
+    is_exact = abs(loop.step) == 1 or (bound is not None and bound[0] != "!=")
+    if bound is None or bound[0] not in operators or not is_exact:
         raise UnsupportedConstruct(
             loop.location,
             f"{loop.variable.name} is used after this loop, but its value there is not known",
@@ -162,10 +163,24 @@ def assign_final_value(loop: For) -> Statement:
     operator, end = bound
     location, type = loop.location, loop.variable.type
     end = end if end.type == type else Convert(location, type, end)
+    first, is_up = loop.first, loop.step > 0
     if operator in ("<=", ">="):
-        step = Literal(location, type, 1)
-        end = Binary(location, type, "+" if loop.step > 0 else "-", end, step)
-    first = loop.first
-    is_run = Binary(location, INT, "<" if loop.step > 0 else ">", first, end)
+        end = _binary(end, "+" if is_up else "-", _literal(end, 1))
+    is_run = Binary(location, INT, "<" if is_up else ">", first, end)
+    if abs(loop.step) != 1:
+        # The first value at or beyond the end.
+        low, high = (first, end) if is_up else (end, first)
+        distance = _binary(high, "-", low)
+        rest = _binary(_binary(distance, "-", _literal(end, 1)), "%", _literal(end, abs(loop.step)))
+        beyond = _binary(_literal(end, abs(loop.step) - 1), "-", rest)
+        end = _binary(end, "+" if is_up else "-", beyond)
     value = Conditional(location, type, is_run, end, first)
     return Assign(location, Access(location, type, loop.variable, ()), value)
+
+
+def _literal(like: Expression, value: int) -> Literal:
+    return Literal(like.location, like.type, value)
+
+
+def _binary(left: Expression, operator: str, right: Expression) -> Binary:
+    return Binary(left.location, left.type, operator, left, right)

@@ -17,6 +17,7 @@ from riselang.frontends.c.parse.syntax import (
     Function,
     Statement,
     UnsupportedStatement,
+    While,
     walk_statement,
 )
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -79,11 +80,11 @@ class _RegionFinder:
         return best
 
     def _search_inside(self, statement: Statement) -> None:
-        if isinstance(statement, UnsupportedStatement | For) or _has_loop(statement):
+        if isinstance(statement, UnsupportedStatement | For | While) or _has_loop(statement):
             for inner in candidate_lists(statement):
                 if any(_has_loop(each) for each in inner):
                     self.search(inner)
 
 
 def _has_loop(statement: Statement) -> bool:
-    return any(isinstance(each, For) for each in walk_statement(statement))
+    return any(isinstance(each, For | While) for each in walk_statement(statement))

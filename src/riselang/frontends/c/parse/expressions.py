@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,15 +21,21 @@ from riselang.frontends.c.parse.declarations import make_variable, scalar_type
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
+    Assign,
     Binary,
+    Block,
     Call,
     Conditional,
-    Convert,
+    Declare,
     Expression,
+    If,
     Literal,
+    Statement,
     Unary,
+    UnsupportedStatement,
     Variable,
 )
+from riselang.frontends.c.parse.typed_nodes import compound_assignment, convert_to, truth_of
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
@@ -37,22 +44,6 @@ COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 LOGICAL = frozenset(("&&", "||"))
 _WRAPPERS = ("UNEXPOSED_EXPR", "PAREN_EXPR")
 _POINTERS = ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
-_SIDE_EFFECT = (
-    "an assignment inside an expression cannot be modeled",
-    "write it as a separate statement",
-)
-
-
-def convert_to(expression: Expression, type: CType) -> Expression:
-    """Convert an expression to a type; constants are converted immediately."""
-    if expression.type == type:
-        return expression
-    if isinstance(expression, Literal) and isinstance(expression.value, int):
-        if type.is_integer:
-            return Literal(expression.location, type, type.wrap(expression.value))
-        if abs(expression.value) <= 1 << 24:
-            return Literal(expression.location, type, float(expression.value))
-    return Convert(expression.location, type, expression)
 
 
 @dataclass
@@ -60,7 +51,20 @@ class ExpressionReader:
     """Reads the expressions of a file; variables are created at their first use."""
 
     parsed: ParsedFile
+    read_effect: Callable[[Cursor], Statement]
+    """Reads an expression with side effects as a statement."""
     variables: dict[Any, Variable] = field(default_factory=dict[Any, Variable])
+    effects: list[Statement] = field(default_factory=list[Statement])
+    """The side effects of the current statement, which come before it."""
+
+    @contextmanager
+    def collect_effects(self) -> Generator[list[Statement]]:
+        """Collect the side effects of what is read in this context."""
+        outer, self.effects = self.effects, []
+        try:
+            yield self.effects
+        finally:
+            self.effects = outer
 
     def location_of(self, cursor: Cursor) -> SourceLocation:
         return self.parsed.location_of(cursor)
@@ -75,7 +79,14 @@ class ExpressionReader:
             cursor.hash,
         )
         if key not in self.variables:
-            self.variables[key] = make_variable(cursor, self.location_of(cursor), self.read_value)
+            location = self.location_of(cursor)
+            with self.collect_effects() as effects:
+                self.variables[key] = make_variable(cursor, location, self.read_value)
+            if effects:
+                raise UnsupportedConstruct(
+                    location, f"a length of {cursor.spelling} has side effects",
+                    "compute the length before the declaration",
+                )  # fmt: skip
         return self.variables[key]
 
     def read_value(self, cursor: Cursor) -> Expression:
@@ -237,9 +248,15 @@ class ExpressionReader:
     def read_binary(self, cursor: Cursor) -> Expression:
         operator = binary_operator(cursor)
         location = self.location_of(cursor)
-        if operator not in ARITHMETIC | COMPARISONS | LOGICAL:
-            if operator.endswith("="):
-                raise UnsupportedConstruct(location, *_SIDE_EFFECT)
+        if operator == "=":
+            return self.read_assigned(cursor)
+        if operator == ",":
+            first, second = children(cursor)
+            self.effects.append(self.read_effect(first))
+            return self.read_value(second)
+        if operator in LOGICAL:
+            return self._read_logical(cursor, operator)
+        if operator not in ARITHMETIC | COMPARISONS:
             raise UnsupportedConstruct(location, f"the operator {operator} cannot be modeled here")
         left, right = (self.read_value(child) for child in children(cursor))
         return Binary(location, self.read_type(cursor), operator, left, right)
@@ -255,21 +272,94 @@ class ExpressionReader:
                 return self.read_value(child)
             case "-" | "~" | "!":
                 return Unary(location, self.read_type(cursor), operator, self.read_value(child))
-            case "pre++" | "pre--" | "post++" | "post--":
-                raise UnsupportedConstruct(location, *_SIDE_EFFECT)
+            case "pre++" | "pre--":
+                return self.read_assigned(cursor)
+            case "post++" | "post--":
+                return self._read_increment_after(cursor)
             case _:
                 raise UnsupportedConstruct(
                     location, "this operator on an address cannot be modeled"
                 )
 
-    def read_conditional(self, cursor: Cursor) -> Expression:
-        condition, first, second = (self.read_value(child) for child in children(cursor))
-        return Conditional(
-            self.location_of(cursor), self.read_type(cursor), condition, first, second
-        )
+    def _read_logical(self, cursor: Cursor, operator: str) -> Expression:
+        """Read `&&` or `||`, whose right operand may have side effects if it is evaluated."""
+        location = self.location_of(cursor)
+        left_cursor, right_cursor = children(cursor)
+        left = self.read_value(left_cursor)
+        with self.collect_effects() as effects:
+            right = self.read_value(right_cursor)
+        if not effects:
+            return Binary(location, self.read_type(cursor), operator, left, right)
+        value = self._store_value(truth_of(left))
+        condition = value if operator == "&&" else Unary(location, INT, "!", value)
+        then = Block(location, (*effects, Assign(location, value, truth_of(right))))
+        self.effects.append(If(location, condition, then, None))
+        return value
 
-    def reject_assignment(self, cursor: Cursor) -> Expression:
-        raise UnsupportedConstruct(self.location_of(cursor), *_SIDE_EFFECT)
+    def read_conditional(self, cursor: Cursor) -> Expression:
+        location, type = self.location_of(cursor), self.read_type(cursor)
+        condition_cursor, *branch_cursors = children(cursor)
+        condition = self.read_value(condition_cursor)
+        values: list[Expression] = []
+        effects: list[list[Statement]] = []
+        for each in branch_cursors:
+            with self.collect_effects() as found:
+                values.append(self.read_value(each))
+            effects.append(found)
+        first, second = values
+        if not any(effects):
+            return Conditional(location, type, condition, first, second)
+        value = self._declare_value(location, type, None)
+        then, otherwise = (
+            Block(location, (*found, Assign(location, value, convert_to(each, type))))
+            for found, each in zip(effects, values, strict=True)
+        )
+        self.effects.append(If(location, condition, then, otherwise))
+        return value
+
+    # Side effects
+
+    def read_assigned(self, cursor: Cursor) -> Access:
+        """Read an assignment, or `++i`, as a value: that of its target afterwards."""
+        statement = self.read_effect(cursor)
+        self.effects.append(statement)
+        while isinstance(statement, Block):
+            statement = statement.statements[-1]
+        if isinstance(statement, UnsupportedStatement):
+            raise UnsupportedConstruct(statement.location, statement.reason, statement.help)
+        assert isinstance(statement, Assign)
+        return statement.target
+
+    def read_increment(self, cursor: Cursor) -> Statement:
+        """Read `i++` or `--i` as a statement."""
+        operator, location = unary_operator(cursor), self.location_of(cursor)
+        target = self.read_target(children(cursor)[0])
+        return compound_assignment(location, target, operator[-1], Literal(location, INT, 1))
+
+    def read_target(self, cursor: Cursor) -> Access:
+        target = self.read_value(cursor)
+        if not isinstance(target, Access):
+            raise UnsupportedConstruct(self.location_of(cursor), "this is not an lvalue")
+        return target
+
+    def _read_increment_after(self, cursor: Cursor) -> Access:
+        """Read `i++` as a value: that of its target before."""
+        statement = self.read_increment(cursor)
+        assert isinstance(statement, Assign)
+        before = self._store_value(statement.target)
+        self.effects.append(statement)
+        return before
+
+    def _store_value(self, value: Expression) -> Access:
+        """Store a value in a new variable, before the current statement."""
+        return self._declare_value(value.location, value.type, value)
+
+    def _declare_value(
+        self, location: SourceLocation, type: CType, value: Expression | None
+    ) -> Access:
+        variable = Variable("value", type, location)
+        self.effects.append(Declare(location, variable, value))
+        return Access(location, type, variable, ())
 
     def read_call(self, cursor: Cursor) -> Call:
         location = self.location_of(cursor)
@@ -323,6 +413,6 @@ _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "BINARY_OPERATOR": ExpressionReader.read_binary,
     "UNARY_OPERATOR": ExpressionReader.read_unary,
     "CONDITIONAL_OPERATOR": ExpressionReader.read_conditional,
-    "COMPOUND_ASSIGNMENT_OPERATOR": ExpressionReader.reject_assignment,
+    "COMPOUND_ASSIGNMENT_OPERATOR": ExpressionReader.read_assigned,
     "CALL_EXPR": ExpressionReader.read_call,
 }

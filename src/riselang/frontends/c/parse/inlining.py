@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from riselang.frontends.c.parse.expressions import convert_to
+from riselang.frontends.c.parse.c_types import INT, CType
+from riselang.frontends.c.parse.jump_removal import remove_returns
 from riselang.frontends.c.parse.substitution import (
     map_operands,
     substitute_expression,
@@ -29,10 +30,16 @@ from riselang.frontends.c.parse.syntax import (
     Literal,
     Return,
     Statement,
+    Unary,
     Variable,
+    While,
     walk_statement,
+    walk_statements,
 )
+from riselang.frontends.c.parse.typed_nodes import convert_to, truth_of
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.frontends.c.parse.while_loops import count_as_while
+from riselang.support.errors import SourceLocation
 
 MAX_INLINED_CALLS = 1000
 """The limit on inlined calls in one region, including nested ones."""
@@ -46,8 +53,6 @@ class Inliner:
     _active: list[str] = field(default_factory=list[str])
     _preceding: list[Statement] = field(default_factory=list[Statement])
     """The statements that have to run before the current one."""
-    _depth: int = 0
-    """The number of conditions that guard the current expression."""
     _count: int = 0
 
     def inline_statements(self, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -78,6 +83,8 @@ class Inliner:
                 )
             case For():
                 return self._inline_loop(statement)
+            case While():
+                return self._inline_while(statement)
             case Assign():
                 target = map_operands(statement.target, self.inline_value)
                 assert isinstance(target, Access)
@@ -96,40 +103,91 @@ class Inliner:
         inlined = self.inline_statement(statement)
         return inlined[0] if len(inlined) == 1 else Block(statement.location, tuple(inlined))
 
-    def _inline_loop(self, statement: For) -> For:
-        # The loop head is evaluated in every iteration, so nothing may be moved out of it.
-        self._depth += 1
-        first, condition = (
-            self.inline_value(statement.first),
-            self.inline_value(statement.condition),
-        )
-        self._depth -= 1
+    def _inline_loop(self, statement: For) -> Statement:
+        before_first, first = self._inline_guarded(statement.first)
+        before_condition, condition = self._inline_guarded(statement.condition)
+        if before_condition:
+            # It is evaluated in every iteration.
+            inlined = self.inline_statement(count_as_while(statement))
+            return Block(statement.location, tuple(inlined))
+        self._preceding += before_first
         body = self._inline_block(statement.body)
         return replace(statement, first=first, condition=condition, body=body)
+
+    def _inline_while(self, statement: While) -> While:
+        """Inline calls; those in the condition run in every iteration."""
+        prelude = self.inline_statements(statement.prelude.statements)
+        outer, self._preceding = self._preceding, []
+        try:
+            condition = self.inline_value(statement.condition)
+            prelude = (*prelude, *self._preceding)
+        finally:
+            self._preceding = outer
+        return replace(
+            statement,
+            prelude=replace(statement.prelude, statements=prelude),
+            condition=condition,
+            body=self._inline_block(statement.body),
+            update=replace(
+                statement.update, statements=self.inline_statements(statement.update.statements)
+            ),
+        )
 
     # Values
 
     def inline_value(self, expression: Expression) -> Expression:
         match expression:
             case Conditional():
-                condition = self.inline_value(expression.condition)
-                self._depth += 1
-                first, second = (
-                    self.inline_value(expression.first),
-                    self.inline_value(expression.second),
-                )
-                self._depth -= 1
-                return replace(expression, condition=condition, first=first, second=second)
+                return self._inline_conditional(expression)
             case Binary(operator="&&" | "||"):
-                left = self.inline_value(expression.left)
-                self._depth += 1
-                right = self.inline_value(expression.right)
-                self._depth -= 1
-                return replace(expression, left=left, right=right)
+                return self._inline_logical(expression)
             case Call() if expression.function in self.functions:
                 return self._inline_call(expression)
             case _:
                 return map_operands(expression, self.inline_value)
+
+    def _inline_conditional(self, expression: Conditional) -> Expression:
+        condition = self.inline_value(expression.condition)
+        before_first, first = self._inline_guarded(expression.first)
+        before_second, second = self._inline_guarded(expression.second)
+        if not before_first and not before_second:
+            return replace(expression, condition=condition, first=first, second=second)
+        location = expression.location
+        value = self._declare_value(location, expression.type, None)
+        branches = [
+            Block(location, (*before, Assign(location, value, convert_to(each, value.type))))
+            for before, each in ((before_first, first), (before_second, second))
+        ]
+        self._preceding.append(If(location, condition, *branches))
+        return value
+
+    def _inline_logical(self, expression: Binary) -> Expression:
+        left = self.inline_value(expression.left)
+        before, right = self._inline_guarded(expression.right)
+        if not before:
+            return replace(expression, left=left, right=right)
+        location = expression.location
+        value = self._declare_value(location, INT, truth_of(left))
+        condition = value if expression.operator == "&&" else Unary(location, INT, "!", value)
+        then = Block(location, (*before, Assign(location, value, truth_of(right))))
+        self._preceding.append(If(location, condition, then, None))
+        return value
+
+    def _inline_guarded(self, expression: Expression) -> tuple[list[Statement], Expression]:
+        """Inline an operand that may not be evaluated; return what runs before it."""
+        outer, self._preceding = self._preceding, []
+        try:
+            value = self.inline_value(expression)
+            return self._preceding, value
+        finally:
+            self._preceding = outer
+
+    def _declare_value(
+        self, location: SourceLocation, type: CType, value: Expression | None
+    ) -> Access:
+        variable = Variable("value", type, location)
+        self._preceding.append(Declare(location, variable, value))
+        return Access(location, type, variable, ())
 
     def _inline_call(self, call: Call) -> Expression:
         arguments = [self.inline_value(argument) for argument in call.arguments]
@@ -141,11 +199,6 @@ class Inliner:
             value = self.inline_value(result)
             self._active.pop()
             return convert_to(value, call.type)
-        if self._depth:
-            raise UnsupportedConstruct(
-                call.location, f"{call.function} is called under a condition, but does more than "
-                "compute a value", "call it in a separate statement",
-            )  # fmt: skip
         _check_no_effects(call, function)
         self._active.pop()
         returned = self._insert_body(call)
@@ -195,14 +248,15 @@ class Inliner:
         self._check_arrays(
             call, function, dict(zip(function.parameters, call.arguments, strict=True))
         )
-        for statement in walk_statement(function.body):
+        statements = remove_returns(function)
+        for statement in walk_statements(statements):
             if isinstance(statement, Declare | For):
                 variable = statement.variable
                 if variable not in values and (
                     isinstance(statement, Declare) or statement.declares_variable
                 ):
                     values[variable] = _copy_variable(variable, values)
-        *body, last = function.body.statements or (Block(function.location, ()),)
+        *body, last = statements or (Block(function.location, ()),)
         if not isinstance(last, Return):
             body.append(last)
         for statement in body:

@@ -15,8 +15,10 @@ from riselang.frontends.c.parse.syntax import (
     If,
     Return,
     Statement,
+    Switch,
     UnsupportedStatement,
     Variable,
+    While,
     direct_expressions,
     walk_expression,
     walk_statement,
@@ -212,8 +214,11 @@ def candidate_lists(statement: Statement) -> Iterator[tuple[Statement, ...]]:
     match statement:
         case Block():
             yield statement.statements
-        case For():
+        case For() | While():
             yield from candidate_lists(_wrap_in_block(statement.body))
+        case Switch():
+            for case in statement.cases:
+                yield case.statements
         case If():
             yield from candidate_lists(_wrap_in_block(statement.then))
             if statement.otherwise is not None:

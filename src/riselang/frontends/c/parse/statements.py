@@ -6,53 +6,49 @@ the region that contains it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from riselang.frontends.c.parse.c_types import INT, CType, common_type, promote_type
+from riselang.frontends.c.parse.c_types import INT, CType
 from riselang.frontends.c.parse.clang import (
     Cursor,
     ParsedFile,
     binary_operator,
     children,
+    evaluate_constant,
     kind_name,
     unary_operator,
 )
+from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.declarations import scalar_type
-from riselang.frontends.c.parse.expressions import ExpressionReader, convert_to
+from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.parse.syntax import (
-    Access,
     Assign,
-    Binary,
     Block,
-    Convert,
+    Case,
     Declare,
     Evaluate,
     Expression,
-    For,
     Function,
     If,
+    Jump,
     Literal,
     Return,
     Statement,
-    Unary,
+    Switch,
     UnsupportedStatement,
     Variable,
-    walk_expression,
+    While,
 )
+from riselang.frontends.c.parse.typed_nodes import compound_assignment, convert_to
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
 _UNSUPPORTED_KINDS = {
-    "WHILE_STMT": ("a while loop", "write it as a for loop with a known number of iterations"),
-    "DO_STMT": ("a do loop", "write it as a for loop with a known number of iterations"),
-    "SWITCH_STMT": ("a switch", "write it as if and else"),
-    "BREAK_STMT": ("break", "move the exit test into the loop condition"),
-    "CONTINUE_STMT": ("continue", "put the remainder of the body into an if"),
     "GOTO_STMT": ("goto", "use loops and if"),
     "INDIRECT_GOTO_STMT": ("goto", "use loops and if"),
     "ASM_STMT": ("assembly", "move it out of the region"),
 }
-"""Kinds of statements that are not static control flow, and what to write instead."""
+"""Kinds of statements that are not structured control flow, and what to write instead."""
 
 
 class StatementReader:
@@ -60,7 +56,7 @@ class StatementReader:
 
     def __init__(self, parsed: ParsedFile):
         self._parsed = parsed
-        self._expressions = ExpressionReader(parsed)
+        self._expressions = ExpressionReader(parsed, self.read_statement)
 
     def read_functions(self) -> list[Function]:
         """Return the functions that the file defines, in source order."""
@@ -108,11 +104,15 @@ class StatementReader:
         try:
             if name in _UNSUPPORTED_KINDS:
                 what, help = _UNSUPPORTED_KINDS[name]
-                raise UnsupportedConstruct(location, f"{what} is not static control flow", help)
+                raise UnsupportedConstruct(location, f"{what} is not structured control flow", help)
             reader = _READERS.get(name)
+            if reader is None and cursor.kind.is_expression():
+                reader = StatementReader.read_discarded
             if reader is None:
                 raise UnsupportedConstruct(location, "this kind of statement cannot be modeled")
-            return reader(self, cursor)
+            with self._expressions.collect_effects() as effects:
+                statement = reader(self, cursor)
+            return Block(location, (*effects, statement)) if effects else statement
         except UnsupportedConstruct as refusal:
             inner = [each for each in children(cursor) if each.kind.is_statement()]
             return _make_foreign(refusal, tuple(self.read_statement(each) for each in inner))
@@ -148,7 +148,9 @@ class StatementReader:
         result: list[Statement] = []
         for each in children(cursor):
             if kind_name(each) == "VAR_DECL":
-                result.append(self._read_declaration(each))
+                with self._expressions.collect_effects() as effects:
+                    declaration = self._read_declaration(each)
+                result += [*effects, declaration]
             elif kind_name(each) not in ("STRUCT_DECL", "UNION_DECL", "ENUM_DECL", "TYPEDEF_DECL"):
                 raise UnsupportedConstruct(
                     self._parsed.location_of(each), "this declaration cannot be modeled"
@@ -182,52 +184,31 @@ class StatementReader:
         return self._expressions.read_value(expressions[-1]) if expressions else None
 
     def read_assignment(self, cursor: Cursor) -> Statement:
-        """Read `a = b`, or `a = b = c`, which becomes `b = c; a = b`."""
+        """Read `a = b`; `a = b = c` becomes `b = c; a = b`."""
         location = self._parsed.location_of(cursor)
         operator = binary_operator(cursor)
         left, right = children(cursor)
         if operator == ",":
             return Block(location, (self.read_statement(left), self.read_statement(right)))
         if operator != "=":
-            return self._read_discarded(cursor)
-        inner, conversions = right, list[Cursor]()
-        while kind_name(inner) in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
-            conversions.append(inner)
-            (inner,) = children(inner)
-        is_chain = (
-            kind_name(inner) == "BINARY_OPERATOR" and binary_operator(inner) == "="
-        ) or kind_name(inner) == "COMPOUND_ASSIGNMENT_OPERATOR"
-        target = self._read_target(left)
-        if not is_chain:
-            value = convert_to(self._expressions.read_value(right), target.type)
-            return Assign(location, target, value)
-        first = self.read_statement(inner)
-        if isinstance(first, UnsupportedStatement):
-            return first
-        value = convert_to(self._read_target(children(inner)[0]), target.type)
-        return Block(location, (first, Assign(location, target, value)))
-
-    def _read_target(self, cursor: Cursor) -> Access:
-        target = self._expressions.read_value(cursor)
-        if not isinstance(target, Access):
-            raise UnsupportedConstruct(self._parsed.location_of(cursor), "this is not an lvalue")
-        return target
+            return self.read_discarded(cursor)
+        target = self._expressions.read_target(left)
+        value = convert_to(self._expressions.read_value(right), target.type)
+        return Assign(location, target, value)
 
     def read_compound_assignment(self, cursor: Cursor) -> Statement:
         location = self._parsed.location_of(cursor)
         left, right = children(cursor)
-        target, operand = self._read_target(left), self._expressions.read_value(right)
-        return _make_compound_assignment(
+        target, operand = self._expressions.read_target(left), self._expressions.read_value(right)
+        return compound_assignment(
             location, target, binary_operator(cursor).removesuffix("="), operand
         )
 
     def read_increment(self, cursor: Cursor) -> Statement:
         operator = unary_operator(cursor)
         if operator not in ("pre++", "pre--", "post++", "post--"):
-            return self._read_discarded(cursor)
-        location = self._parsed.location_of(cursor)
-        target = self._read_target(children(cursor)[0])
-        return _make_compound_assignment(location, target, operator[-1], Literal(location, INT, 1))
+            return self.read_discarded(cursor)
+        return self._expressions.read_increment(cursor)
 
     def read_call(self, cursor: Cursor) -> Statement:
         return Evaluate(self._parsed.location_of(cursor), self._expressions.read_call(cursor))
@@ -235,7 +216,7 @@ class StatementReader:
     def read_parenthesized(self, cursor: Cursor) -> Statement:
         return self.read_statement(children(cursor)[-1])
 
-    def _read_discarded(self, cursor: Cursor) -> Statement:
+    def read_discarded(self, cursor: Cursor) -> Statement:
         """Read an expression whose value is discarded; this still rejects unsupported
         expressions."""
         self._expressions.read_value(cursor)
@@ -244,118 +225,149 @@ class StatementReader:
     def read_cast(self, cursor: Cursor) -> Statement:
         """Read `(void)x`."""
         if cursor.type.kind.name != "VOID":
-            return self._read_discarded(cursor)
+            return self.read_discarded(cursor)
         return self.read_statement(children(cursor)[-1])
 
-    # Loops
+    # Control flow
+
+    def read_while(self, cursor: Cursor) -> Statement:
+        condition, body = children(cursor)
+        if not condition.kind.is_expression():
+            raise UnsupportedConstruct(
+                self._parsed.location_of(cursor), "this condition cannot be modeled"
+            )
+        return self._read_while_parts(cursor, condition, body, ())
+
+    def read_do(self, cursor: Cursor) -> Statement:
+        body, condition = children(cursor)
+        return self._read_while_parts(cursor, condition, body, (), tests_last=True)
+
+    def _read_while_parts(
+        self,
+        cursor: Cursor,
+        condition: Cursor | None,
+        body: Cursor,
+        update: tuple[Statement, ...],
+        *,
+        tests_last: bool = False,
+    ) -> While:
+        location = self._parsed.location_of(cursor)
+        test: Expression = Literal(location, INT, 1)
+        with self._expressions.collect_effects() as effects:
+            if condition is not None:
+                test = self._expressions.read_value(condition)
+        prelude = Block(location, tuple(effects))
+        inner = self.read_statement(body)
+        return While(location, prelude, test, inner, Block(location, update), tests_last)
+
+    def read_jump(self, cursor: Cursor) -> Statement:
+        kind = kind_name(cursor).removesuffix("_STMT").lower()
+        return Jump(self._parsed.location_of(cursor), kind)
+
+    def read_switch(self, cursor: Cursor) -> Statement:
+        location = self._parsed.location_of(cursor)
+        value, body = children(cursor)
+        cases: list[Case] = []
+        for each in children(body) if kind_name(body) == "COMPOUND_STMT" else [body]:
+            labels: list[int | None] = []
+            while kind_name(each) in ("CASE_STMT", "DEFAULT_STMT"):
+                *numbers, each = children(each)
+                labels.append(self._read_label(numbers))
+            statement = self.read_statement(each)
+            if labels:
+                cases.append(Case(tuple(labels), (statement,)))
+            elif cases:
+                cases[-1] = Case(cases[-1].labels, (*cases[-1].statements, statement))
+            elif not isinstance(statement, Block):
+                raise UnsupportedConstruct(location, "this switch has statements before its cases")
+        if _has_inner_label(body):
+            raise UnsupportedConstruct(
+                location, "a case of this switch is inside of another statement",
+                "write it as if and else",
+            )  # fmt: skip
+        return Switch(location, self._expressions.read_value(value), tuple(cases))
+
+    def _read_label(self, numbers: list[Cursor]) -> int | None:
+        if not numbers:
+            return None
+        values = [evaluate_constant(each) for each in numbers]
+        if len(values) > 1 or not isinstance(values[0], int):
+            raise UnsupportedConstruct(
+                self._parsed.location_of(numbers[0]), "this label is not a single integer",
+                "write one case for each value",
+            )  # fmt: skip
+        return values[0]
 
     def read_for(self, cursor: Cursor) -> Statement:
+        start, condition, increment, body = self._loop_parts(cursor)
         location = self._parsed.location_of(cursor)
-        parts = children(cursor)
-        if len(parts) != 4:
-            # Clang omits missing parts, and does not say which ones are missing.
-            raise UnsupportedConstruct(
-                location, "the loop lacks an initialization, a condition or an update",
-                "write for (i = first; i < end; i += step)",
-            )  # fmt: skip
-        start, condition, increment, body = parts
-        variable, is_own, first = self._read_loop_start(start)
-        if any(isinstance(e, Access) and e.variable is variable for e in walk_expression(first)):
-            raise UnsupportedConstruct(
-                location, f"{variable.name} is initialized with its own value in this loop",
-                "use a different variable for the initial value",
-            )  # fmt: skip
-        step = self._read_loop_step(increment, variable)
-        return For(
-            location, variable, is_own, first,
-            self._expressions.read_value(condition), step, self.read_statement(body),
-        )  # fmt: skip
+        begin = _flatten([] if start is None else [self.read_statement(start)])
+        updates = _flatten([] if increment is None else [self.read_statement(increment)])
+        for each in (*begin, *updates):
+            if isinstance(each, UnsupportedStatement):
+                raise UnsupportedConstruct(each.location, each.reason, each.help)
+        loop = self._read_while_parts(cursor, condition, body, tuple(updates))
+        counted = find_counted_loop(begin, loop)
+        return counted if counted is not None else Block(location, (*begin, loop))
 
-    def _read_loop_start(self, cursor: Cursor) -> tuple[Variable, bool, Expression]:
-        location = self._parsed.location_of(cursor)
-        statement = self.read_statement(cursor)
-        while isinstance(statement, Block) and len(statement.statements) == 1:
-            statement = statement.statements[0]
-        match statement:
-            case Declare(variable=variable, value=Expression() as value):
-                pass
-            case Assign(target=Access(variable=variable, indices=()), value=value):
-                pass
-            case UnsupportedStatement():
-                raise UnsupportedConstruct(statement.location, statement.reason, statement.help)
-            case _:
-                raise UnsupportedConstruct(
-                    location, "a loop must initialize its variable",
-                    "write for (i = first; i < end; i += step)",
-                )  # fmt: skip
-        if variable.is_array or variable.type.is_float:
-            raise UnsupportedConstruct(
-                location,
-                f"{variable.name} is not an integer",
-                "use an integer variable to count the iterations",
-            )
-        return variable, isinstance(statement, Declare), convert_to(value, variable.type)
-
-    def _read_loop_step(self, cursor: Cursor, variable: Variable) -> int:
-        statement = self.read_statement(cursor)
-        step = _constant_step(statement, variable)
-        if step is None or step == 0:
+    def _loop_parts(
+        self, cursor: Cursor
+    ) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
+        """Return the parts of a for loop. Clang omits missing ones, and does not say which, so they
+        are told apart by the semicolons between them."""
+        *parts, body = children(cursor)
+        if len(parts) == 3:
+            return parts[0], parts[1], parts[2], body
+        ends = _semicolons(cursor)
+        if len(ends) != 2:
             raise UnsupportedConstruct(
                 self._parsed.location_of(cursor),
-                f"the step of this loop is not a constant added to {variable.name}",
-                "write an update such as i++ or i += 2",
+                "the loop lacks an initialization, a condition or an update, in a macro",
+                "write for (i = first; i < end; i += step)",
             )
-        return step
+        found: list[Cursor | None] = [None, None, None]
+        for part in parts:
+            # A declaration ends with its semicolon.
+            begin = part.extent.start.offset
+            found[sum(begin > end for end in ends)] = part
+        return found[0], found[1], found[2], body
 
 
-def _constant_step(statement: Statement, variable: Variable) -> int | None:
-    """Return the constant that a statement adds to the variable, if it does nothing else."""
-    if not isinstance(statement, Assign) or statement.target.variable is not variable:
-        return None
-    value = statement.value
-    while isinstance(value, Convert):
-        value = value.operand
-    if not isinstance(value, Binary) or value.operator not in ("+", "-"):
-        return None
-    sides = [_strip_conversions(value.left), _strip_conversions(value.right)]
-    if value.operator == "+" and isinstance(sides[0], Literal):
-        sides.reverse()
-    base, distance = sides
-    is_step = isinstance(base, Access) and base.variable is variable
-    if not is_step or not isinstance(distance, Literal):
-        return None
-    number = distance.value
-    if not isinstance(number, int):
-        return None
-    # A step such as (unsigned)-1 decrements by one.
-    if not distance.type.is_signed and number > distance.type.largest // 2:
-        number -= distance.type.largest + 1
-    return number if value.operator == "+" else -number
+def _semicolons(cursor: Cursor) -> list[int]:
+    """Return the offsets of the semicolons in the head of a loop."""
+    depth, ends = 0, list[int]()
+    for token in cursor.get_tokens():
+        text = token.spelling
+        depth += (text in ("(", "{", "[")) - (text in (")", "}", "]"))
+        if text == ")" and depth == 0:
+            break
+        if text == ";" and depth == 1:
+            ends.append(token.location.offset)
+    return ends
 
 
-def _strip_conversions(expression: Expression) -> Expression:
-    """Strip conversions, and apply signs to constants."""
-    while isinstance(expression, Convert):
-        expression = expression.operand
-    if isinstance(expression, Unary) and expression.operator == "-":
-        inner = _strip_conversions(expression.operand)
-        if isinstance(inner, Literal):
-            return Literal(expression.location, inner.type, -inner.value)
-    return expression
+def _flatten(statements: Sequence[Statement]) -> list[Statement]:
+    result: list[Statement] = []
+    for each in statements:
+        result += _flatten(each.statements) if isinstance(each, Block) else [each]
+    return result
 
 
-def _make_compound_assignment(
-    location: SourceLocation, target: Access, operator: str, operand: Expression
-) -> Statement:
-    """Build `target operator= operand`, computed in the common type of both."""
-    if operator in ("<<", ">>"):
-        type = promote_type(target.type)
-    else:
-        type = common_type(target.type, operand.type)
-        operand = convert_to(operand, type)
-    left = convert_to(target, type)
-    value = Binary(location, type, operator, left, operand)
-    return Assign(location, target, convert_to(value, target.type), is_compound=True)
+def _has_inner_label(body: Cursor) -> bool:
+    """Whether a case label is inside of a statement of a switch."""
+    stack = list(children(body))
+    while stack:
+        cursor = stack.pop()
+        name = kind_name(cursor)
+        if name in ("CASE_STMT", "DEFAULT_STMT"):
+            stack.append(children(cursor)[-1])
+            continue
+        if name != "SWITCH_STMT":
+            inner = [each for each in children(cursor) if each.kind.is_statement()]
+            if any(kind_name(each) in ("CASE_STMT", "DEFAULT_STMT") for each in inner):
+                return True
+            stack += inner
+    return False
 
 
 def _make_foreign(
@@ -370,6 +382,11 @@ _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
     "NULL_STMT": StatementReader.read_empty,
     "IF_STMT": StatementReader.read_if,
     "FOR_STMT": StatementReader.read_for,
+    "WHILE_STMT": StatementReader.read_while,
+    "DO_STMT": StatementReader.read_do,
+    "SWITCH_STMT": StatementReader.read_switch,
+    "BREAK_STMT": StatementReader.read_jump,
+    "CONTINUE_STMT": StatementReader.read_jump,
     "RETURN_STMT": StatementReader.read_return,
     "DECL_STMT": StatementReader.read_declarations,
     "BINARY_OPERATOR": StatementReader.read_assignment,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from riselang.frontends.c.parse.c_types import LONG
-from riselang.frontends.c.parse.expressions import convert_to
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -27,7 +26,9 @@ from riselang.frontends.c.parse.syntax import (
     Statement,
     Unary,
     Variable,
+    While,
 )
+from riselang.frontends.c.parse.typed_nodes import convert_to
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 Substitution = Mapping[Variable, Expression]
@@ -138,6 +139,14 @@ def substitute_statement(statement: Statement, values: Substitution) -> Statemen
                 condition=change(statement.condition),
                 body=substitute_statement(statement.body, values),
             )
+        case While():
+            return replace(
+                statement,
+                prelude=_substitute_block(statement.prelude, values),
+                condition=change(statement.condition),
+                body=substitute_statement(statement.body, values),
+                update=_substitute_block(statement.update, values),
+            )
         case Evaluate():
             return replace(statement, call=change(statement.call))
         case Return():
@@ -145,3 +154,9 @@ def substitute_statement(statement: Statement, values: Substitution) -> Statemen
             return replace(statement, value=value)
         case _:
             return statement
+
+
+def _substitute_block(block: Block, values: Substitution) -> Block:
+    return replace(
+        block, statements=tuple(substitute_statement(each, values) for each in block.statements)
+    )

@@ -7,7 +7,7 @@ subscript names its array and all of its indices.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from riselang.frontends.c.parse.c_types import CType
@@ -167,6 +167,46 @@ class For(Statement):
 
 
 @dataclass(frozen=True)
+class While(Statement):
+    """`for (;;) { prelude; if (!condition) break; body; update; }`.
+
+    If `tests_last`, the body and the update come first, as in a do loop.
+    """
+
+    prelude: Block
+    """The side effects of the condition."""
+    condition: Expression
+    body: Statement
+    update: Block
+    """What `continue` does not skip."""
+    tests_last: bool = False
+
+
+@dataclass(frozen=True)
+class Jump(Statement):
+    """`break` or `continue`; the model has none of them (`jump_removal.py`)."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """Statements of a switch, which continue with those of the next case."""
+
+    labels: tuple[int | None, ...]
+    """The values; None is the default."""
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Switch(Statement):
+    """A switch; the model has none (`jump_removal.py`)."""
+
+    value: Expression
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
 class Evaluate(Statement):
     """A call for its side effects."""
 
@@ -249,10 +289,15 @@ def walk_statement(statement: Statement) -> Iterator[Statement]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(_child_statements(current)))
+        stack.extend(reversed(child_statements(current)))
 
 
-def _child_statements(statement: Statement) -> tuple[Statement, ...]:
+def walk_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
+    for statement in statements:
+        yield from walk_statement(statement)
+
+
+def child_statements(statement: Statement) -> tuple[Statement, ...]:
     match statement:
         case Block():
             return statement.statements
@@ -261,6 +306,10 @@ def _child_statements(statement: Statement) -> tuple[Statement, ...]:
             return (statement.then, *else_branch)
         case For():
             return (statement.body,)
+        case While(prelude=prelude, body=body, update=update):
+            return (body, update, prelude) if statement.tests_last else (prelude, body, update)
+        case Switch():
+            return tuple(inner for case in statement.cases for inner in case.statements)
         case UnsupportedStatement():
             return statement.children
         case _:
@@ -274,8 +323,10 @@ def direct_expressions(statement: Statement) -> tuple[Expression, ...]:
             return (statement.target, statement.value)
         case Declare():
             return () if statement.value is None else (statement.value,)
-        case If():
+        case If() | While():
             return (statement.condition,)
+        case Switch():
+            return (statement.value,)
         case For():
             return (statement.first, statement.condition)
         case Evaluate():

@@ -8,22 +8,17 @@ from riselang.frontends.c.parse.regions import Region
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
-    Block,
     Declare,
     Expression,
     For,
-    If,
     Statement,
     Variable,
+    child_statements,
     direct_expressions,
     walk_expression,
     walk_statement,
+    walk_statements,
 )
-
-
-def walk_statements(statements: Sequence[Statement]) -> Iterator[Statement]:
-    for statement in statements:
-        yield from walk_statement(statement)
 
 
 def find_calls(statement: Statement) -> Iterator[Expression]:
@@ -92,16 +87,6 @@ def _variables_read_outside(
     }  # fmt: skip
     if isinstance(statement, For):
         running = running | {statement.variable}
-    match statement:
-        case Block():
-            children: tuple[Statement, ...] = statement.statements
-        case If():
-            else_branch = () if statement.otherwise is None else (statement.otherwise,)
-            children = (statement.then, *else_branch)
-        case For():
-            children = (statement.body,)
-        case _:
-            children = ()
-    for child in children:
+    for child in child_statements(statement):
         result |= _variables_read_outside(child, loops, running)
     return result
