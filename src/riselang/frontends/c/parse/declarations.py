@@ -72,7 +72,8 @@ def make_variable(
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
     element = scalar_type(type, location)
-    if cursor.storage_class.name == "STATIC" and not _is_global(cursor):
+    is_kept = cursor.storage_class.name == "STATIC" and not type.is_const_qualified()
+    if is_kept and not _is_global(cursor):
         raise UnsupportedConstruct(
             location, f"{cursor.spelling} is static, so its value persists between calls",
             "pass it as a parameter",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from riselang.frontends.c.parse.c_types import INT, LONG, CType
@@ -54,6 +54,10 @@ class ExpressionReader:
     read_effect: Callable[[Cursor], Statement]
     """Reads an expression with side effects as a statement."""
     variables: dict[Any, Variable] = field(default_factory=dict[Any, Variable])
+    pointers: dict[Variable, ArrayValue] = field(default_factory=dict[Variable, ArrayValue])
+    """The parts of arrays that local pointers point to; they are never changed."""
+    tables: dict[Variable, Cursor] = field(default_factory=dict[Variable, Cursor])
+    """The constant arrays of the file, with their declarations."""
     effects: list[Statement] = field(default_factory=list[Statement])
     """The side effects of the current statement, which come before it."""
 
@@ -87,6 +91,12 @@ class ExpressionReader:
                     location, f"a length of {cursor.spelling} has side effects",
                     "compute the length before the declaration",
                 )  # fmt: skip
+            variable = self.variables[key]
+            is_listed = any(kind_name(each) == "INIT_LIST_EXPR" for each in children(cursor))
+            if variable.is_global and variable.is_array and variable.is_constant and is_listed:
+                # Each function that uses it has a copy.
+                variable = self.variables[key] = replace(variable, is_global=False)
+                self.tables[variable] = cursor
         return self.variables[key]
 
     def read_value(self, cursor: Cursor) -> Expression:
@@ -169,7 +179,7 @@ class ExpressionReader:
                 return self._read_subscript(cursor)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
                 base = self.read_lvalue(children(cursor)[0])
-                return _index_array(base, Literal(location, LONG, 0), location)
+                return index_array(base, Literal(location, LONG, 0), location)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "address":
                 return self._read_address(cursor)
             case "BINARY_OPERATOR" if binary_operator(cursor) in ("+", "-"):
@@ -186,6 +196,8 @@ class ExpressionReader:
         if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
             raise UnsupportedConstruct(location, f"{cursor.spelling} is not an array")
         variable = self.find_variable(declared)
+        if variable in self.pointers:
+            return replace(self.pointers[variable], location=location)
         if variable.is_pointer and not variable.is_parameter:
             raise UnsupportedConstruct(
                 location, f"{variable.name} is a pointer that may point anywhere",
@@ -197,9 +209,7 @@ class ExpressionReader:
         base, index = children(cursor)
         if base.type.get_canonical().kind.name not in _POINTERS:
             base, index = index, base
-        return _index_array(
-            self.read_lvalue(base), self.read_value(index), self.location_of(cursor)
-        )
+        return index_array(self.read_lvalue(base), self.read_value(index), self.location_of(cursor))
 
     def _read_address(self, cursor: Cursor) -> ArrayValue:
         """Read `&a[i]`, which is `a + i`."""
@@ -350,6 +360,26 @@ class ExpressionReader:
         self.effects.append(statement)
         return before
 
+    def define_pointer(self, variable: Variable, cursor: Cursor) -> None:
+        """Let a pointer stand for the part of an array that its initial value points to.
+
+        Its subscripts are computed now, since they may change later.
+        """
+        part = self.read_lvalue(cursor)
+        remaining = len(part.variable.extents) - len(part.indices)
+        is_row = remaining == 1 and (part.offset is None or not part.indices)
+        if not is_row or len(variable.extents) != 1 or part.type != variable.type:
+            raise UnsupportedConstruct(
+                variable.location, f"{variable.name} does not point to a row of an array",
+                "let it point to a row, such as a[i], or access the array by its name",
+            )  # fmt: skip
+        indices = tuple(map(self._fix_value, part.indices))
+        offset = None if part.offset is None else self._fix_value(part.offset)
+        self.pointers[variable] = replace(part, indices=indices, offset=offset)
+
+    def _fix_value(self, value: Expression) -> Expression:
+        return value if isinstance(value, Literal) else self._store_value(value)
+
     def _store_value(self, value: Expression) -> Access:
         """Store a value in a new variable, before the current statement."""
         return self._declare_value(value.location, value.type, value)
@@ -372,7 +402,9 @@ class ExpressionReader:
             )
         arguments = tuple(self._read_argument(each) for each in given)
         result = cursor.type.get_canonical()
-        type = INT if result.kind.name == "VOID" else scalar_type(result, location)
+        # The value of a function such as memset, a pointer, is not used.
+        has_value = result.kind.name not in ("VOID", "POINTER")
+        type = scalar_type(result, location) if has_value else INT
         return Call(location, type, callee.spelling, arguments)
 
     def _read_argument(self, cursor: Cursor) -> Expression:
@@ -381,7 +413,7 @@ class ExpressionReader:
         return self.read_value(cursor)
 
 
-def _index_array(base: ArrayValue, index: Expression, location: SourceLocation) -> ArrayValue:
+def index_array(base: ArrayValue, index: Expression, location: SourceLocation) -> ArrayValue:
     if base.offset is not None:
         index = _add_offset(base, index)
     return ArrayValue(location, base.type, base.variable, (*base.indices, index))

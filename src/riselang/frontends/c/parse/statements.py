@@ -7,6 +7,7 @@ the region that contains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from riselang.frontends.c.parse.c_types import INT, CType
 from riselang.frontends.c.parse.clang import (
@@ -21,7 +22,14 @@ from riselang.frontends.c.parse.clang import (
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.declarations import scalar_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
+from riselang.frontends.c.parse.memory_statements import (
+    MEMORY_FUNCTIONS,
+    expand_memory_call,
+    initial_values,
+)
 from riselang.frontends.c.parse.syntax import (
+    Access,
+    ArrayValue,
     Assign,
     Block,
     Case,
@@ -38,6 +46,9 @@ from riselang.frontends.c.parse.syntax import (
     UnsupportedStatement,
     Variable,
     While,
+    direct_expressions,
+    walk_expression,
+    walk_statement,
 )
 from riselang.frontends.c.parse.typed_nodes import compound_assignment, convert_to
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -93,10 +104,24 @@ class StatementReader:
             refused = (refusal.location, refusal.message, refusal.help)
         statement = self.read_statement(body)
         assert isinstance(statement, Block)
+        if tables := self._tables_used_in(statement):
+            statement = replace(statement, statements=(*tables, *statement.statements))
         is_static = cursor.storage_class.name == "STATIC"
         return Function(
             cursor.spelling, location, result, tuple(parameters), statement, is_static, refused
         )
+
+    def _tables_used_in(self, body: Block) -> list[Statement]:
+        """Return declarations of the constant tables of the file that a function uses."""
+        used = {
+            part.variable: None
+            for inner in walk_statement(body)
+            for expression in direct_expressions(inner)
+            for part in walk_expression(expression)
+            if isinstance(part, Access | ArrayValue)
+        }
+        tables = self._expressions.tables
+        return [self._read_declaration(tables[each]) for each in used if each in tables]
 
     def read_statement(self, cursor: Cursor) -> Statement:
         name = kind_name(cursor)
@@ -161,27 +186,56 @@ class StatementReader:
         location = self._parsed.location_of(cursor)
         try:
             variable = self._expressions.find_variable(cursor)
+            expressions = [child for child in children(cursor) if child.kind.is_expression()]
+            if variable.is_pointer and expressions:
+                self._expressions.define_pointer(variable, expressions[-1])
+                return Block(location, ())
             if variable.is_pointer:
                 raise UnsupportedConstruct(
                     location, f"{variable.name} is a pointer that may point anywhere",
-                    "use an array, or a parameter of the function",
+                    "initialize it with a row of an array",
                 )  # fmt: skip
-            return Declare(location, variable, self._read_initializer(cursor, variable))
+            if variable.is_array:
+                return self._declare_array(variable, expressions)
+            value = self._expressions.read_value(expressions[-1]) if expressions else None
+            return Declare(location, variable, value)
         except UnsupportedConstruct as refusal:
             return _make_foreign(refusal)
 
-    def _read_initializer(self, cursor: Cursor, variable: Variable) -> Expression | None:
-        expressions = [child for child in children(cursor) if child.kind.is_expression()]
-        if variable.is_array:
-            if any(
-                kind_name(child) in ("INIT_LIST_EXPR", "STRING_LITERAL") for child in expressions
-            ):
+    def _declare_array(self, variable: Variable, expressions: Sequence[Cursor]) -> Statement:
+        """Declare an array, and assign the elements of its initializer list."""
+        declared = Declare(variable.location, variable, None)
+        kinds = list(map(kind_name, expressions))
+        if "STRING_LITERAL" in kinds:
+            raise UnsupportedConstruct(
+                variable.location, f"{variable.name} is initialized with a string",
+                "assign the elements one by one, or pass the array as a parameter",
+            )  # fmt: skip
+        if "INIT_LIST_EXPR" not in kinds:
+            return declared
+        values = self._list_elements(expressions[kinds.index("INIT_LIST_EXPR")], variable, ())
+        return Block(variable.location, (declared, *initial_values(variable, values)))
+
+    def _list_elements(
+        self, cursor: Cursor, variable: Variable, indices: tuple[int, ...]
+    ) -> dict[tuple[int, ...], Expression]:
+        """Return the elements that an initializer list names."""
+        found: dict[tuple[int, ...], Expression] = {}
+        is_inner = len(indices) + 1 == len(variable.extents)
+        for position, each in enumerate(children(cursor)):
+            at = (*indices, position)
+            is_list = kind_name(each) == "INIT_LIST_EXPR"
+            if is_list == is_inner:
                 raise UnsupportedConstruct(
-                    variable.location, f"{variable.name} has an initializer list",
-                    "assign the elements one by one, or pass the array as a parameter",
+                    self._parsed.location_of(each),
+                    "the braces of this initializer list are not those of the array",
+                    "enclose each row in braces",
                 )  # fmt: skip
-            return None
-        return self._expressions.read_value(expressions[-1]) if expressions else None
+            if is_list:
+                found |= self._list_elements(each, variable, at)
+            else:
+                found[at] = convert_to(self._expressions.read_value(each), variable.type)
+        return found
 
     def read_assignment(self, cursor: Cursor) -> Statement:
         """Read `a = b`; `a = b = c` becomes `b = c; a = b`."""
@@ -211,7 +265,10 @@ class StatementReader:
         return self._expressions.read_increment(cursor)
 
     def read_call(self, cursor: Cursor) -> Statement:
-        return Evaluate(self._parsed.location_of(cursor), self._expressions.read_call(cursor))
+        call = self._expressions.read_call(cursor)
+        if call.function in MEMORY_FUNCTIONS:
+            return expand_memory_call(call)
+        return Evaluate(self._parsed.location_of(cursor), call)
 
     def read_parenthesized(self, cursor: Cursor) -> Statement:
         return self.read_statement(children(cursor)[-1])
