@@ -204,6 +204,7 @@ def from_c(
     schedule: str = "isl",
     library: str | None = None,
     checks: bool = True,
+    threads: bool = False,
 ) -> CFunction:
     """Import a function of a C file, or of C text, as a Python function with the same parameters.
 
@@ -214,6 +215,7 @@ def from_c(
     multiplications run as patterns, if `float` permits the order of their sums, and so do sliding
     windows; `schedule="patterns"` runs everything that is lifted as patterns. With
     `library="blas"`, which permits any order, matrix multiplications are calls of BLAS routines.
+    With `threads=True`, loops whose iterations are proved independent run in several threads.
 
     An out-of-bounds access raises `UserError`: at the call if subscripts are affine, else at run
     time. `checks=False` omits the checks that cost time at run time, so a wrong data-dependent
@@ -221,4 +223,6 @@ def from_c(
     """
     from riselang.frontends.c.loading import load_function
 
-    return load_function(source, function, defines, include, float, schedule, library, checks)
+    return load_function(
+        source, function, defines, include, float, schedule, library, checks, threads
+    )

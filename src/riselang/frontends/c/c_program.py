@@ -25,6 +25,7 @@ from riselang.frontends.c.emit.c_entry_points import (
 )
 from riselang.frontends.c.emit.expression_emitter import CalledFunctions
 from riselang.frontends.c.emit.fma_contraction import contract_scop
+from riselang.frontends.c.emit.parallel_loops import parallelize_loops
 from riselang.frontends.c.emit.prototypes import format_header
 from riselang.frontends.c.emit.region_functions import (
     build_function,
@@ -49,6 +50,7 @@ from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.native.llvm.ir_text import make_internal
+from riselang.native.llvm.thread_pool import has_threads
 from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -70,6 +72,8 @@ class CProgram:
     schedule: str = "source"
     checks: bool = True
     """Whether functions in this process check for out-of-bounds accesses."""
+    threads: bool = False
+    """Whether functions in this process run parallel loops in several threads."""
 
     @cached_property
     def scops(self) -> tuple[Scop, ...]:
@@ -200,6 +204,9 @@ class CProgram:
         ]  # fmt: skip
         distinct += [len(scop.inputs)] if runtime_checks(scop) else []
         mark_noalias(function, distinct)
+        if self.threads and has_threads() and not runtime_checks(scop):
+            # Checks that fail are recorded by one thread.
+            parallelize_loops(function)
         return function
 
     def _source_order_tree(self, scop: Scop) -> Any:
@@ -219,7 +226,8 @@ class CProgram:
         if is_checked:
             poll_signals(module)
         entries = "\n".join(format_llvm_entry(scop) for scop in self.scops)
-        pipeline = pipelines.cpu_pipeline(threads=False, bf16=False)
+        is_parallel = collect_facts(module).has_parallel_loops
+        pipeline = pipelines.cpu_pipeline(threads=is_parallel, bf16=False)
         return self._make_job(module, pipeline, entries)
 
     def linked_module(self) -> ModuleOp:
@@ -294,7 +302,8 @@ class CProgram:
         texts = [model_text(scop) for scop in self.regions]
         if None in texts:
             return None
-        return fingerprint("c", isl().version.VERSION, self.schedule, self.options, *texts)
+        threads = self.threads and has_threads()
+        return fingerprint("c", isl().version.VERSION, self.schedule, threads, self.options, *texts)
 
     def functions(self) -> dict[str, CFunction]:
         """Return the functions in this process, ready to call."""
@@ -323,6 +332,11 @@ class CProgram:
 
 
 def make_program(
-    scops: Sequence[Scop], options: Options, schedule: str = "source", *, checks: bool = True
+    scops: Sequence[Scop],
+    options: Options,
+    schedule: str = "source",
+    *,
+    checks: bool = True,
+    threads: bool = False,
 ) -> CProgram:
-    return CProgram(tuple(scops), options, schedule, checks)
+    return CProgram(tuple(scops), options, schedule, checks, threads)

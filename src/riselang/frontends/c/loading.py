@@ -37,6 +37,7 @@ def load_function(
     schedule: str,
     library: str | None = None,
     checks: bool = True,
+    threads: bool = False,
 ) -> CFunction:
     if schedule not in SCHEDULES:
         raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
@@ -45,4 +46,6 @@ def load_function(
     with progress(f"compiling {name}"):
         file = CFile.parse_text(text, name, [str(folder) for folder in include], defines)
         scop = file.model_function(function)
-        return make_program([scop], options, schedule, checks=checks).functions()[scop.name]
+        return make_program([scop], options, schedule, checks=checks, threads=threads).functions()[
+            scop.name
+        ]
