@@ -68,6 +68,8 @@ PROGRAMS = {
     "calls under conditions": "static int d(int x) { int c = 0; while (x > 0) { x /= 2; c++; }"
         " return c; } int f(int n, int a[n]) { int s = 0; for (int i = 0; i < n && d(i) < 4; i++)"
         " s += a[i] > 0 && d(a[i]) > 3 ? d(s) : i; return s; }",
+    "an assignment that changes its subscript": "int f(int n, int a[n]) {"
+        " a[0] = 0; int s = (a[a[0]] = n - 1) * 100; return s + (a[a[0] & 1] -= 2); }",
     "a branch that never runs": "int f(int n, int a[n]) {"
         " int s = 0; if (0) { int x = a[0]; s = x; } while (s < n) s++; return s; }",
 }  # fmt: skip

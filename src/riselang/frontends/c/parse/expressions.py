@@ -34,6 +34,7 @@ from riselang.frontends.c.parse.syntax import (
     Unary,
     UnsupportedStatement,
     Variable,
+    walk_expression,
 )
 from riselang.frontends.c.parse.typed_nodes import compound_assignment, convert_to, truth_of
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -331,14 +332,23 @@ class ExpressionReader:
 
     def read_assigned(self, cursor: Cursor) -> Access:
         """Read an assignment, or `++i`, as a value: that of its target afterwards."""
+        outer: list[Statement] = []
         statement = self.read_effect(cursor)
-        self.effects.append(statement)
         while isinstance(statement, Block):
-            statement = statement.statements[-1]
+            *others, statement = statement.statements
+            outer += others
         if isinstance(statement, UnsupportedStatement):
             raise UnsupportedConstruct(statement.location, statement.reason, statement.help)
         assert isinstance(statement, Assign)
-        return statement.target
+        self.effects += outer
+        parts = (part for each in statement.target.indices for part in walk_expression(each))
+        if not any(isinstance(part, Access) and part.indices for part in parts):
+            self.effects.append(statement)
+            return statement.target
+        # The assignment may change an element that its subscripts depend on.
+        value = self._store_value(statement.value)
+        self.effects.append(Assign(statement.location, statement.target, value))
+        return value
 
     def read_increment(self, cursor: Cursor) -> Statement:
         """Read `i++` or `--i` as a statement."""
