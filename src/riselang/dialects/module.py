@@ -34,6 +34,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.arith import Arith
+from riselang.dialects.dense_elements import with_bits_of_floats
 from riselang.dialects.lexer import FastLexer
 from riselang.dialects.rise.dialect import Rise
 from riselang.dialects.rise.functional import MisplacedOp
@@ -141,6 +142,9 @@ class LocatingParser(Parser):
                 if self._at_end() and name in self.first_uses:
                     self.raise_error(f"%{name} is used, but not defined", self.first_uses[name])
             raise
+
+    def _parse_tensor_literal_element(self) -> Any:
+        return with_bits_of_floats(super()._parse_tensor_literal_element())
 
     def _reject_values_of_inner_ops(self) -> None:
         """Reject an op that uses a value defined inside it.

@@ -1,12 +1,15 @@
 """Reading, verifying and printing whole modules."""
 
+import math
+
 import pytest
 from dialect_text import assert_refused, assert_round_trip, read, refusal
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FileLineColLoc, ModuleOp
 
 from riselang.dialects.module import (
     MAXIMUM_NESTING,
     location_of,
+    make_context,
     module_text,
     parse_module,
     verify_module,
@@ -208,3 +211,40 @@ def test_an_unknown_op_whose_name_has_quotes_is_shown_where_it_stands() -> None:
         parse_module('\n"no.such\\"op"() : () -> ()')
     assert caught.value.location is not None
     assert (caught.value.location.line, caught.value.location.column) == (2, 1)
+
+
+def read_any(text: str) -> ModuleOp:
+    """Read a module that may contain unregistered ops."""
+    context = make_context()
+    context.allow_unregistered = True
+    return parse_module(text, context=context)
+
+
+@pytest.mark.parametrize(
+    ("type", "bits"),
+    [("f64", 0x7FF0000000000000), ("f32", 0xFF800000), ("f16", 0x7C00), ("bf16", 0xFF80)],
+)
+def test_elements_of_arrays_may_be_the_bits_of_floats(type: str, bits: int) -> None:
+    for elements in (f"[0x{bits:X}, 1.0]", f"0x{bits:X}"):
+        text = f'"test.op"() {{value = dense<{elements}> : tensor<2x{type}>}} : () -> ()'
+        module = read_any(text)
+        (op,) = module.ops
+        value = op.attributes["value"]
+        assert isinstance(value, DenseIntOrFPElementsAttr)
+        assert math.isinf(value.get_values()[0])
+        assert module_text(read_any(module_text(module))) == (module_text(module))
+
+
+def test_elements_of_integer_arrays_may_be_hexadecimal() -> None:
+    text = '"test.op"() {value = dense<[0x10, -0x10]> : tensor<2xi32>} : () -> ()'
+    (op,) = read_any(text).ops
+    value = op.attributes["value"]
+    assert isinstance(value, DenseIntOrFPElementsAttr)
+    assert list(value.get_values()) == [16, -16]
+
+
+@pytest.mark.parametrize("element", ["0x1FFFFFFFF", "-0x10"])
+def test_elements_that_are_not_the_bits_of_a_float(element: str) -> None:
+    text = f'"test.op"() {{value = dense<[{element}]> : tensor<1xf32>}} : () -> ()'
+    with pytest.raises(UserError, match="expected the 32 bits of a float"):
+        read_any(text)
