@@ -286,3 +286,17 @@ def test_steps_over_elements_that_cost_nothing(text: str) -> None:
     source = np.random.default_rng(0)
     own = Derivatives(term, [each for type in types for each in random_buffers(type, source)], 0)
     np.testing.assert_allclose(own.check_agreement(), own.difference(), rtol=1e-6)
+
+
+def test_steps_with_vectors_of_constants() -> None:
+    """The scan that stores the values of each step starts from a vector, which is not active."""
+    term = parse_term(
+        """fun((x : 4.7.f64), abs(x |> reduce(fun((total, row),
+          ([0.5_f64, 2.0_f64] |> asVector(1) |> mapPar(fun(v, v - v)) |> asScalar
+            |> at(1 |> clampIdx(2)))
+          * (row |> reduce(max, 0.0_f64)) + total * total), 0.5_f64)))"""
+    )
+    types, _ = uncurry(term.type)
+    source = np.random.default_rng(0)
+    own = Derivatives(term, [each for type in types for each in random_buffers(type, source)], 0)
+    np.testing.assert_allclose(own.check_agreement(), own.difference(), rtol=1e-6)

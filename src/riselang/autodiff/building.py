@@ -15,6 +15,7 @@ from riselang.dialects.rise.types import (
     RiseType,
     ScalarType,
     TupleType,
+    VectorType,
     array,
     components,
     element_of,
@@ -395,6 +396,9 @@ class Builder:
         if isinstance(type, TupleType):
             first, second = components(type)
             return self.pair(self.zeros(first, no_index), self.zeros(second, no_index))
+        if isinstance(type, VectorType):
+            scalar = self.zeros(type.element)
+            return self.apply(patterns.VECTOR_FROM_SCALAR, [type.length, type.element], scalar)
         assert isinstance(type, ArrayType), type
         is_empty = type.length == Nat.const(0)
         return self.generate(
