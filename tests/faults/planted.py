@@ -29,7 +29,7 @@ from riselang.lowering.layouts import LayoutRules
 from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.passes import convert_rise_to_imperative, plan_polyhedral
 from riselang.lowering.path_steps import PathSteps
-from riselang.lowering.rules import window_rules
+from riselang.lowering.rules import index_rules, window_rules
 from riselang.lowering.rules.index_rules import IndexRules
 from riselang.lowering.rules.merge_sort_rules import MergeSortRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
@@ -116,7 +116,7 @@ FAULTS = (
           """),
     Fault("clampIdx allows one more", IndexRules.read_clamp_idx,
           "$emitter.length_value($length - 1)", "$emitter.length_value($length)"),
-    Fault("clampIdx of a literal allows one more", IndexRules.read_clamp_idx,
+    Fault("clampIdx of a literal allows one more", index_rules._clamped_literal,
           "$size.constant - 1", "$size.constant"),
     Fault("clampIdx does not clamp below", IndexRules.read_clamp_idx,
           "'arith.maxsi'", "'arith.addi'"),

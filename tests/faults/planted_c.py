@@ -23,10 +23,10 @@ from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.extraction import Extraction
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.quasi_affine import AffineReader
-from riselang.frontends.c.parse import statements
-from riselang.frontends.c.parse.statements import StatementReader
+from riselang.frontends.c.parse import typed_nodes
+from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.schedule import dependence_queries
-from riselang.frontends.c.tactics import array_views, dependence_cycles, structures
+from riselang.frontends.c.tactics import array_views, boxes, dependence_cycles, structures
 from riselang.frontends.c.tactics.array_views import ViewBuilder
 
 C_FAULTS = (
@@ -73,7 +73,7 @@ C_FAULTS = (
     Fault("operands of a difference are swapped", ExpressionEmitter._emit_binary,
           "$left, $right = $value($binary.$first), $value($binary.$second)",
           "$right, $left = $value($binary.$first), $value($binary.$second)"),
-    Fault("compound assignment forgets the target", statements._make_compound_assignment,
+    Fault("compound assignment forgets the target", typed_nodes.compound_assignment,
           """
           $left = $converted($_, $type)
           $value = $binary($location, $type, $operator, $left, $operand)
@@ -82,7 +82,7 @@ C_FAULTS = (
           $left = $converted($operand, $type)
           $value = $binary($location, $type, $operator, $left, $operand)
           """),
-    Fault("compound assignment in the type of the target", statements._make_compound_assignment,
+    Fault("compound assignment in the type of the target", typed_nodes.compound_assignment,
           "$common($target.type, $_.type)", "$target.type"),
     Fault("or is and", AffineReader.read_condition,
           "f'({$left}) or ({$right})'", "f'({$left}) and ({$right})'"),
@@ -90,9 +90,14 @@ C_FAULTS = (
           "arith.SelectOp($condition, $first, $second)", "arith.SelectOp($condition, $second, $first)"),
     Fault("extents come from the innermost dimension", c_entry_points._make_buffer,
           "reversed($lengths[1:])", "reversed($lengths[:-1])"),
-    Fault("chained assignment in the wrong order", StatementReader.read_assignment,
-          "$block($location, ($first, $assign($location, $target, $value)))",
-          "$block($location, ($assign($location, $target, $value), $first))"),
+    Fault("an assignment that is a value is lost", ExpressionReader.read_assigned,
+          """
+          $reader.effects.append($statement)
+          return $statement.target
+          """,
+          """
+          return $statement.target
+          """),
     Fault("anti and output dependences are lost", Dependences.all,
           "$flow.union($_).union($_)", "$flow"),
     Fault("arrays that share memory are not noticed", aliasing.emit_overlap_check,
@@ -115,7 +120,7 @@ LIFTING_FAULTS = (
           "not $own.is_subset($_)", "False"),
     Fault("accumulators that are read elsewhere are lifted", structures._check_dependences,
           "any($_)", "False"),
-    Fault("iterations that are not a box are lifted", structures._box_ranges,
+    Fault("iterations that are not a box are lifted", boxes._ranges_if_box,
           "not $_.is_equal($points)", "False"),
     Fault("views begin with the first element", ViewBuilder._slice_function,
           "$builder.drop($first, $xs)", "$xs"),
@@ -124,7 +129,8 @@ LIFTING_FAULTS = (
     Fault("windows that run backwards run forwards", ViewBuilder._window_axis,
           "$windows if $sign == 1 else $builder.map($builder.reverse, $windows)", "$windows"),
     Fault("slices are stored from the first element on", StatementStep._written_slice,
-          "$first = $start + $_", "$first = $start"),
+          "$slice($axis.offset + $range.first, $range.length, $numbers)",
+          "$slice($axis.offset, $range.length, $numbers)"),
     Fault("loops that are not lifted run statements in reverse", dependence_cycles._topological_order,
           "[$statement for $group in $groups for $name in $group]",
           "[$statement for $group in $groups[::-1] for $name in $group]"),

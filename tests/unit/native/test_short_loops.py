@@ -80,7 +80,8 @@ def test_the_last_loop_of_a_while_body_is_unrolled_without_a_warning(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def grow(row: Any) -> Any:
-        return rl.while_(lambda s: s.sum() < 100.0, lambda s: s * 2.0 + 1.0, row)
+        # A reversed state is not updated in place: it is copied.
+        return rl.while_(lambda s: s.sum() < 100.0, lambda s: s[::-1] * 2.0 + 1.0, row)
 
     program = rl.jit(lambda A: A | rl.map(grow))
     lowered = program.lower(rl.Array[10, 16, rl.f32])

@@ -2,7 +2,7 @@
 
 A check compares an index that is known only at run time with a length. An index that is not below
 it is either negative, and counts from the end, or a failure. LLVM would consider both as likely as
-indices in bounds, and place the code for them inside of loops.
+indices in bounds, and move the code for them into loops.
 """
 
 from __future__ import annotations
