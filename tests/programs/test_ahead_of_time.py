@@ -97,6 +97,16 @@ def test_a_shared_library_is_loaded_and_checks_its_arguments(folder: Path) -> No
         assert library.other
 
 
+@pytest.mark.parametrize("name", ["rise_function_0", "rise_small_function_1", "rise_part_0"])
+def test_a_kernel_may_have_the_name_of_a_helper(folder: Path, name: str) -> None:
+    Path("kernels.rise").write_text(KERNELS.replace("main", name))
+    Path("program.c").write_text(PROGRAM.replace("rise_call_main", f"rise_call_{name}"))
+    rise("compile", "kernels.rise", "-o", "kernels.o")
+    rise("compile", "kernels.rise", "--emit", "header", "-o", "kernels.h")
+    build("program.c", "kernels.o")
+    assert output() == "6 22 38\n"
+
+
 def test_a_library_for_all_sizes(folder: Path) -> None:
     Path("pairs.rise").write_text(
         "def sums = fun((x : (2 * N).f32), x |> split(2) |> map(reduce(add, 0.0)))"

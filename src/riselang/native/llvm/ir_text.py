@@ -179,10 +179,14 @@ def limit_vectors(ir: str, bits: int) -> str:
 
 
 def make_internal(ir: str, names: Collection[str]) -> str:
-    """Make functions internal: a kernel may have the name of a C function, such as main."""
+    """Make functions internal: a kernel may have the name of a C function, such as main.
+
+    A kernel whose name is that of a helper is internal already.
+    """
 
     def hide(match: re.Match[str]) -> str:
-        linkage = "internal " if match["name"] in names else ""
+        kept = match["name"] not in names or match["start"].startswith("internal ")
+        linkage = "" if kept else "internal "
         return f"define {linkage}{match['start']}{match['parameters']})"
 
     return _DEFINITION.sub(hide, ir)
