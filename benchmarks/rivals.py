@@ -90,7 +90,7 @@ def ours(
     """A program of the examples under a strategy; for the threads that there are now."""
     loaded: Any = rl.load(PROGRAMS / f"{program}.rise", strategy=strategy, float=float)
     compiled, out = getattr(loaded, program).lower(*inputs).compile(), np.empty(shape, np.float32)
-    return Version(strategy, lambda: compiled.run_into(inputs, out), out)
+    return Version(strategy, lambda: compiled(*inputs, out=out), out)
 
 
 def theirs(

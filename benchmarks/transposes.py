@@ -64,7 +64,7 @@ def measure(size: int, rounds: int) -> None:
     x, out = aligned(size), aligned(size)
     x[...] = np.random.default_rng(0).random((size, size), np.float32)
     compiled = rl.jit(transpose).lower(x).compile()
-    ours: Callable[[], object] = lambda: compiled.run_into([x], out)  # noqa: E731
+    ours: Callable[[], object] = lambda: compiled(x, out=out)  # noqa: E731
     pointers = [ctypes.c_void_p(each.ctypes.data) for each in (x, out)]
     with tempfile.TemporaryDirectory(prefix="rise_bench_c_") as folder:
         versions = {
