@@ -66,6 +66,17 @@ def test_a_block_of_another_size_is_not_given(kept: Memory) -> None:
     kept.free(larger)
 
 
+def test_small_blocks_do_not_replace_large_ones(kept: Memory) -> None:
+    large = kept.alloc(64, 7 * MIB)
+    kept.free(large)
+    small = [kept.alloc(64, 5000) for _ in range(2 * temporary_pool.MAX_BLOCKS)]
+    for each in small:
+        kept.free(each)
+    assert kept.alloc(64, 5000) in small, "small blocks are kept, too"
+    assert kept.alloc(64, 7 * MIB) == large
+    kept.free(large)
+
+
 @pytest.mark.parametrize("alignment", [16, 64, 256, 4096])
 @pytest.mark.parametrize(
     "size", [0, 1, temporary_pool.MIN_POOLED_BYTES - 1, temporary_pool.MIN_POOLED_BYTES, MIB]
@@ -124,7 +135,7 @@ def test_threads_never_share_a_block(kept: Memory) -> None:
                     wrong.append(f"thread {number}, step {step}: {ends!r}")
                 kept.free(block)
             else:
-                size, mark = source.choice([70_000, 100_000, 300_000]), source.randrange(256)
+                size, mark = source.choice([5_000, 9_000, 70_000, 300_000]), source.randrange(256)
                 block = kept.alloc(64, size)
                 ctypes.memset(block, mark, size)
                 held.append((block, size, mark))

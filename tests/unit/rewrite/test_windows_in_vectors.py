@@ -108,6 +108,19 @@ def test_large_results_bypass_caches_that_would_read_them(
     assert ("nontemporal" in text) == expected
 
 
+@pytest.mark.parametrize(
+    ("cores", "rows", "expected"), [(1, 4096, True), (2, 4096, False), (2, 8192, True)]
+)
+def test_results_that_the_caches_of_all_threads_keep_do_not_bypass_them(
+    cores: int, rows: int, expected: bool
+) -> None:
+    program = kernel("jacobi_2d", "stencils.vectors")
+    caches = ((1, 48 << 10), (2, 2 << 20), (3, 260 << 20))
+    with assume_machine(replace(MACHINES["AVX-512"], caches=caches, cores=cores)):
+        text = program.lower(N=rows, M=4096).as_text("notation")
+    assert ("nontemporal" in text) == expected
+
+
 def test_windows_with_much_arithmetic_use_long_vectors() -> None:
     with assume_machine(MACHINES["AVX-512"]):
         text = lowered("convolution_2d", "stencils.vectors", random(9, 9), random(40, 136))

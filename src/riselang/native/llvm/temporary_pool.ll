@@ -7,7 +7,8 @@
 ; Slots are only exchanged atomically, so that a block has one owner and threads need no lock. Each
 ; thread looks at the slots in an order of its own, so that it gets the blocks that it had before,
 ; whose lines are in the cache of its core. A slot contains the size of the block that was put there
-; last, so that threads leave blocks of other sizes in their slots.
+; last, so that threads leave blocks of other sizes in their slots. Small blocks have slots of their
+; own, so that they do not replace large ones.
 ;
 ; Each block has a header of four words: a node of the list of blocks in use, the start of its memory,
 ; and its size in bytes if it is pooled, else 0.
@@ -19,6 +20,7 @@
 
 %slot = type { ptr, i64 }
 @slots = internal global [COUNT x %slot] zeroinitializer, align 64
+@small_slots = internal global [COUNT x %slot] zeroinitializer, align 64
 @turn = internal global i64 0                ; the slot whose block goes next where there are too many
 @kept = internal global i64 0                ; bytes in all slots
 
@@ -26,10 +28,17 @@ declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 
-define internal ptr @slot(i64 %number) {
+define internal ptr @slot(ptr %slots, i64 %number) {
   %index = urem i64 %number, COUNT
-  %slot = getelementptr %slot, ptr @slots, i64 %index
+  %slot = getelementptr %slot, ptr %slots, i64 %index
   ret ptr %slot
+}
+
+; Return the slots of blocks of a size.
+define internal ptr @slots_for(i64 %size) {
+  %is_large = icmp uge i64 %size, LARGE_FROM
+  %slots = select i1 %is_large, ptr @slots, ptr @small_slots
+  ret ptr %slots
 }
 
 ; Return the number of the slot at which this thread begins. Identifiers of threads are addresses,
@@ -77,13 +86,14 @@ done:
 define internal void @keep(ptr %block) {
 begin:
   %size = call i64 @size_of(ptr %block)
+  %slots = call ptr @slots_for(i64 %size)
   atomicrmw add ptr @kept, i64 %size monotonic
   %first = call i64 @first_slot()
   %end = add i64 %first, COUNT
   br label %look
 look:
   %number = phi i64 [ %first, %begin ], [ %next, %other ]
-  %slot = call ptr @slot(i64 %number)
+  %slot = call ptr @slot(ptr %slots, i64 %number)
   %present = load atomic ptr, ptr %slot monotonic, align 8
   %is_empty = icmp eq ptr %present, null
   br i1 %is_empty, label %try, label %other
@@ -99,7 +109,7 @@ other:
   br i1 %full, label %replace, label %look
 replace:
   %turn = atomicrmw add ptr @turn, i64 1 monotonic
-  %its = call ptr @slot(i64 %turn)
+  %its = call ptr @slot(ptr %slots, i64 %turn)
   call void @empty(ptr %its)
   %its_size_place = getelementptr %slot, ptr %its, i32 0, i32 1
   store atomic i64 %size, ptr %its_size_place monotonic, align 8
@@ -116,8 +126,10 @@ check:
 less:
   %more = add i64 %emptied, 1
   %oldest = atomicrmw add ptr @turn, i64 1 monotonic
-  %from = call ptr @slot(i64 %oldest)
-  call void @empty(ptr %from)
+  %large = call ptr @slot(ptr @slots, i64 %oldest)
+  call void @empty(ptr %large)
+  %small = call ptr @slot(ptr @small_slots, i64 %oldest)
+  call void @empty(ptr %small)
   br label %check
 done:
   ret void
@@ -146,12 +158,13 @@ define internal i1 @suits(i64 %size, i64 %wanted) {
 ; Return a pooled block that suits, or null.
 define internal ptr @kept_block(i64 %wanted) {
 begin:
+  %slots = call ptr @slots_for(i64 %wanted)
   %first = call i64 @first_slot()
   %end = add i64 %first, COUNT
   br label %look
 look:
   %number = phi i64 [ %first, %begin ], [ %next, %other ]
-  %slot = call ptr @slot(i64 %number)
+  %slot = call ptr @slot(ptr %slots, i64 %number)
   %present = load atomic ptr, ptr %slot monotonic, align 8
   %is_empty = icmp eq ptr %present, null
   %size_place = getelementptr %slot, ptr %slot, i32 0, i32 1

@@ -8,10 +8,13 @@ from importlib import resources
 from riselang.support import config
 from riselang.support.machine import total_memory
 
-MIN_POOLED_BYTES = 1 << 16
+MIN_POOLED_BYTES = 1 << 12
 """The size in bytes of the smallest pooled block: malloc is fast for smaller ones."""
+MIN_LARGE_BYTES = 1 << 16
+"""The size in bytes of the smallest block that is kept in the slots of large ones."""
 MAX_BLOCKS = 64
-"""The maximum number of pooled blocks: four for each of 16 threads."""
+"""The maximum number of pooled blocks, of large ones and of small ones: four for each of 16
+threads."""
 HUGE_PAGE_BYTES = 1 << 21
 MIN_HUGE_BYTES = 1 << 19 if sys.platform == "linux" else 1 << 62
 """The size in bytes of the smallest block that is allocated in huge pages."""
@@ -28,6 +31,7 @@ def pool_ir() -> str:
     constants = {
         "LIMIT": config.temporary_pool_bytes(),
         "SMALLEST": MIN_POOLED_BYTES,
+        "LARGE_FROM": MIN_LARGE_BYTES,
         "MOST": total_memory(),
         "HUGE_FROM": MIN_HUGE_BYTES,
         "HUGE_PAGE": HUGE_PAGE_BYTES,

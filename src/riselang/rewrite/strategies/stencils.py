@@ -68,7 +68,8 @@ most 32 bytes."""
 CACHE_LINE_BYTES = 64
 NONTEMPORAL_FACTOR = 32
 """Nontemporal stores are used for results that are at least so many times larger than the L2
-cache; smaller ones may stay in a cache until they are read."""
+caches of all threads, or that fill half of a larger L3 cache; smaller ones may stay in a cache
+until they are read."""
 MIN_PARALLEL_ELEMENTS = 1 << 16
 """The minimum number of elements for which parallel loops are worth their overhead."""
 
@@ -249,7 +250,9 @@ def _should_bypass_caches(nest: ScalarNest) -> bool:
     faster."""
     machine, bytes = this_machine(), bytes_of(nest.element)
     has_aligned_rows = nest.lengths[-1].constant * bytes % CACHE_LINE_BYTES == 0
-    is_large = nest.elements.constant * bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
+    one_thread = NONTEMPORAL_FACTOR * machine.cache_bytes(2)
+    most = max(one_thread, machine.cache_bytes(3) // 2)
+    is_large = nest.elements.constant * bytes >= min(one_thread * machine.cores, most)
     return machine.reads_stored_lines and has_aligned_rows and is_large
 
 
