@@ -2,48 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from riselang.support import config
+from riselang.support.errors import UserError
+from riselang.tuning.executors import Workers, connect, outcome_of
 from riselang.tuning.measurement import ROUNDS, Outcome, Task
-from riselang.tuning.settings import Executor
+from riselang.tuning.spaces import Choices
 from riselang.tuning.worker import Worker, evaluate_in_worker
+
+POLL_SECONDS = 1.0
+"""How often a search looks whether a cluster still has workers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A strategy to measure alternately with the fastest one so far, the incumbent."""
+
+    choices: Choices
+    strategy: str
+    incumbent: str | None
 
 
 class Runner:
     """Compiles and measures strategies: in workers on this machine, or with an executor."""
 
-    def __init__(self, task: Task, limit: float, executor: Executor | None):
-        self.task, self.limit, self._executor = task, limit, executor
+    def __init__(self, task: Task, limit: float, executor: Any | None):
+        self.task, self.limit = task, limit
+        self._workers = None if executor is None else connect(executor)
         self._compilers = [Worker() for _ in range(config.jobs())]
         self._pool = ThreadPoolExecutor(len(self._compilers))
         self._measurer = Worker()
 
-    @property
-    def batch(self) -> int:
-        """The number of strategies to run at the same time."""
-        return len(self._compilers) if self._executor is None else _count_workers(self._executor)
+    def run(self, requests: Iterator[Request]) -> Iterator[tuple[Request, Outcome]]:
+        """Yield the outcome of each request, in the order in which they finish; the next request
+        is made when it can be started, so that it knows the outcomes before it."""
+        if self._workers is None:
+            return self._run_here(requests)
+        return self._run_with(self._workers, requests)
 
-    def run(self, strategies: Sequence[str], incumbent: str | None) -> Iterator[Outcome]:
-        """Yield the outcome of each strategy."""
-        if self._executor is not None:
-            futures = [
-                self._executor.submit(
-                    evaluate_in_worker, self.task, strategy, incumbent, ROUNDS, self.limit
-                )
-                for strategy in strategies
-            ]
-            yield from (future.result() for future in futures)
-            return
-        pairs = zip(self._compilers, strategies, strict=False)
-        compiled = self._pool.map(
-            lambda pair: pair[0].run("compile", self.task, pair[1], limit=self.limit), list(pairs)
-        )
-        # Nothing is compiled while a strategy is measured.
-        for strategy, outcome in list(zip(strategies, compiled, strict=True)):
-            yield self.measure(strategy, incumbent) if outcome.status == "compiled" else outcome
+    def _run_here(self, requests: Iterator[Request]) -> Iterator[tuple[Request, Outcome]]:
+        while batch := list(islice(requests, len(self._compilers))):
+            compiled = self._pool.map(self._compile, self._compilers, batch)
+            # Nothing is compiled while a strategy is measured.
+            for request, outcome in list(zip(batch, compiled, strict=True)):
+                is_compiled = outcome.status == "compiled"
+                strategy, incumbent = request.strategy, request.incumbent
+                yield request, self.measure(strategy, incumbent) if is_compiled else outcome
+
+    def _compile(self, worker: Worker, request: Request) -> Outcome:
+        return worker.run("compile", self.task, request.strategy, limit=self.limit)
+
+    def _run_with(
+        self, workers: Workers, requests: Iterator[Request]
+    ) -> Iterator[tuple[Request, Outcome]]:
+        running: dict[Future[Any], Request] = {}
+        latest_worker = time.monotonic()
+        try:
+            while True:
+                count = workers.count()
+                for request in islice(requests, max(0, count - len(running))):
+                    arguments = (request.strategy, request.incumbent, ROUNDS, self.limit)
+                    future = workers.submit(evaluate_in_worker, self.task, *arguments)
+                    running[future] = request
+                if not running and count:
+                    return
+                latest_worker = time.monotonic() if count else latest_worker
+                self._check_workers(time.monotonic() - latest_worker)
+                yield from _take_finished(running)
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _check_workers(self, seconds_without: float) -> None:
+        """A call whose worker is lost runs again on another one, unless none is left."""
+        if seconds_without > self.limit:
+            raise UserError(
+                f"the executor has had no worker for {seconds_without:.0f} s; start workers and "
+                "tune again: the trials so far are stored"
+            )
 
     def measure(self, strategy: str, incumbent: str | None, rounds: int = ROUNDS) -> Outcome:
         arguments = (self.task, strategy, incumbent, rounds)
@@ -55,8 +97,11 @@ class Runner:
             worker.close()
 
 
-def _count_workers(executor: Any) -> int:
-    """Return the number of workers of an executor or of a Dask client."""
-    if hasattr(executor, "ncores"):
-        return max(1, len(executor.ncores()))
-    return getattr(executor, "_max_workers", 1)
+def _take_finished(running: dict[Future[Any], Request]) -> Iterator[tuple[Request, Outcome]]:
+    """Wait a while for calls, and yield the outcomes of those that have finished."""
+    if not running:
+        time.sleep(POLL_SECONDS)
+        return
+    finished, _ = wait(running, POLL_SECONDS, FIRST_COMPLETED)
+    for future in finished:
+        yield running.pop(future), outcome_of(future)

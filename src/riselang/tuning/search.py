@@ -29,11 +29,16 @@ class Search(ABC):
         self.random = Random(seed)
         self.times: dict[tuple[Any, ...], float] = {}
         """The seconds of each choice that was tried; infinite if it has none."""
+        self._asked: set[tuple[Any, ...]] = set()
+        """The choices whose times are not known yet."""
 
     def ask(self) -> Choices | None:
         """Return the values to try next; None if there is nothing left to try."""
         start, self.start = self.start, None
-        return start if start is not None and self.is_new(start) else self.propose()
+        choices = start if start is not None and self.is_new(start) else self.propose()
+        if choices is not None:
+            self._asked.add(self.space.key(choices))
+        return choices
 
     @abstractmethod
     def propose(self) -> Choices | None:
@@ -41,11 +46,14 @@ class Search(ABC):
 
     def tell(self, choices: Choices, seconds: float | None) -> None:
         """Report the time of a choice, or that it has none."""
-        self.times[self.space.key(choices)] = math.inf if seconds is None else seconds
+        key = self.space.key(choices)
+        self._asked.discard(key)
+        self.times[key] = math.inf if seconds is None else seconds
 
     def is_new(self, choices: Choices) -> bool:
-        """Return whether a choice satisfies the constraints and has not been tried."""
-        return self.space.key(choices) not in self.times and self.space.permits(choices)
+        """Return whether a choice satisfies the constraints and has not been tried or asked."""
+        key = self.space.key(choices)
+        return key not in self.times and key not in self._asked and self.space.permits(choices)
 
     def random_choice(self) -> Choices | None:
         """Return a random choice that is new; None if there seems to be none."""

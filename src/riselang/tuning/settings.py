@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from riselang.rewrite.core import Strategy
 from riselang.support import config
@@ -21,12 +21,6 @@ _DURATION = re.compile(r"(?P<count>\d+(\.\d+)?)\s*(?P<unit>s|m|h)")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
-class Executor(Protocol):
-    """What runs measurements elsewhere: `concurrent.futures`, or a `distributed.Client`."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any: ...
-
-
 @dataclass(frozen=True)
 class SearchSettings:
     """The parameters of a search; `riselang.tuning.tune.tune` describes each."""
@@ -37,7 +31,7 @@ class SearchSettings:
     search: str = "evolution"
     seed: int = 0
     db: str | Path | None = None
-    executor: Executor | None = None
+    executor: Any | None = None
     limit: float = LIMIT
 
     @property

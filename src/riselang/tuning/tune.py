@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -31,13 +31,12 @@ from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.contraction import contract
 from riselang.tuning.measurement import Outcome, Task
 from riselang.tuning.result import TuningResult
-from riselang.tuning.runner import Runner
+from riselang.tuning.runner import Request, Runner
 from riselang.tuning.search import Search, make_search
 from riselang.tuning.settings import (
     DEFAULT_BUDGET,
     LIMIT,
     Budget,
-    Executor,
     SearchSettings,
     parse_budget,
 )
@@ -63,7 +62,7 @@ def tune(
     search: str = "evolution",
     seed: int = 0,
     db: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Any | None = None,
     limit: float = LIMIT,
     **options: Unpack[CompileOptions],
 ) -> TuningResult:
@@ -76,9 +75,9 @@ def tune(
     is ended after `limit` seconds, and its results are compared with those of the source program.
 
     The trials and the fastest strategy are stored in a database, `db`. Programs that are compiled
-    later with the default strategy use the fastest one. With an `executor`, such as a
-    `distributed.Client`, its workers compile and measure; each machine measures one strategy at a
-    time.
+    later with the default strategy use the fastest one. The workers of an `executor` compile and
+    measure: one of `concurrent.futures`, a `distributed.Client`, or the module `ray`. Each machine
+    measures one strategy at a time.
     """
     kernel = function if isinstance(function, Kernel) and not options else jit(function, **options)
     lowered = kernel.lower(*example)
@@ -201,30 +200,20 @@ class _Tuning:
 
     def search_until(self, budget: Budget, after_trial: Callable[[str], None]) -> None:
         """Try strategies until the budget is spent or all have been tried."""
+        for request, outcome in self.runner.run(self._requests(budget)):
+            self._add(request.choices, request.strategy, outcome)
+            after_trial(f"tuning, {self._gain():.2f} times the default's speed")
+
+    def _requests(self, budget: Budget) -> Iterator[Request]:
+        """Yield the strategies to try, each chosen with the outcomes before it."""
         start, count = time.monotonic(), 0
         while not budget.is_spent(count, start):
-            assert self.best is not None
-            size = self.runner.batch
-            if budget.trials is not None:
-                size = min(size, budget.trials - count)
-            batch = self._next_batch(size)
-            if not batch:
-                return
-            strategies = [str(self.space.strategy_for(choices)) for choices in batch]
-            outcomes = self.runner.run(strategies, self.best.strategy)
-            for choices, strategy, outcome in zip(batch, strategies, outcomes, strict=True):
-                self._add(choices, strategy, outcome)
-                count += 1
-                after_trial(f"tuning, {self._gain():.2f} times the default's speed")
-
-    def _next_batch(self, size: int) -> list[Choices]:
-        batch: list[Choices] = []
-        for _ in range(size):
             choices = self.search.ask()
-            if choices is None or choices in batch:
-                break
-            batch.append(choices)
-        return batch
+            if choices is None:
+                return
+            assert self.best is not None
+            yield Request(choices, str(self.space.strategy_for(choices)), self.best.strategy)
+            count += 1
 
     def _add(self, choices: Choices, strategy: str, outcome: Outcome) -> None:
         trial = Trial(strategy, choices, outcome.status, outcome.seconds, outcome.reason)

@@ -82,11 +82,14 @@ class Worker:
 def evaluate_in_worker(
     task: Task, strategy: str, incumbent: str | None, rounds: int, limit: float
 ) -> Outcome:
-    """Compile and measure a strategy in the worker of this process; executors call this."""
-    return _worker.run("evaluate", task, strategy, incumbent, rounds, limit=limit)
+    """Compile and measure a strategy in the worker of this thread; executors call this."""
+    if not hasattr(_threads, "worker"):
+        _threads.worker = Worker()
+    worker: Worker = _threads.worker
+    return worker.run("evaluate", task, strategy, incumbent, rounds, limit=limit)
 
 
-_worker = Worker()
+_threads = threading.local()
 
 
 def main() -> None:
@@ -103,7 +106,10 @@ def main() -> None:
             answer = FUNCTIONS[function](task, *arguments)
         except Exception as error:  # a bug in the compiler must not end the search
             answer = Outcome("failed", reason=f"{type(error).__name__}: {error}")
-        send(answers, answer)
+        try:
+            send(answers, answer)
+        except BrokenPipeError:  # the process that asked was killed
+            return
 
 
 if __name__ == "__main__":
