@@ -28,6 +28,10 @@ PROGRAMS = {
         " while (i < n) { double *r = a[i]; i++; for (int j = 0; j < m; j++) r[j] += i; } }",
     "a part of a vector": "void f(int n, double a[n]) {"
         " double *p = a + 2; for (int i = 0; i < n - 2; i++) p[i] = i; }",
+    "designators": "int f(int n, int a[n]) { int w[2][3] = {[1][2] = 7, [0] = {1, [2] = 3}};"
+        " int s = 0; for (int i = 0; i < n; i++) s += w[i % 2][i % 3] * a[i]; return s; }",
+    "a part of a row": "void f(int n, int m, double a[n][m]) { for (int i = 0; i < n; i++) {"
+        " double *p = &a[i][1]; for (int j = 0; j < m - 1; j++) p[j] = j; } }",
     "memset": "#include <string.h>\nvoid f(int n, double a[n], int b[n], unsigned char c[n]) {"
         " memset(a, 0, n * sizeof(double)); memset(b + 1, 0, sizeof(*b) * (n - 1));"
         " memset(c, 7, n); }",

@@ -14,6 +14,7 @@ from riselang.api.load import term_kernel
 from riselang.compiler.module_facts import collect_facts
 from riselang.dialects.module import module_text
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
+from riselang.frontends.c.emit.abi_entries import format_abi_entry, has_own_entry
 from riselang.frontends.c.emit.bounds_checks import add_checks, report_function, runtime_checks
 from riselang.frontends.c.emit.c_entry_points import (
     INNER_PREFIX,
@@ -215,7 +216,8 @@ class CProgram:
 
     def _check_globals(self, scop: Scop) -> None:
         for variable in scop.inputs:
-            if scop.is_whole and variable not in scop.function.parameters:
+            is_parameter = variable.root in scop.function.parameters
+            if scop.is_whole and not is_parameter:
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} is not a parameter of {scop.name}",
                     "add it as a parameter",
@@ -225,7 +227,11 @@ class CProgram:
         module = self._link_module(is_checked=is_checked)
         if is_checked:
             poll_signals(module)
-        entries = "\n".join(format_llvm_entry(scop) for scop in self.scops)
+        entries = "\n".join(
+            format_abi_entry(scop) if has_own_entry(scop) and not is_checked
+            else format_llvm_entry(scop)
+            for scop in self.scops
+        )  # fmt: skip
         is_parallel = collect_facts(module).has_parallel_loops
         pipeline = pipelines.cpu_pipeline(threads=is_parallel, bf16=False)
         return self._make_job(module, pipeline, entries)

@@ -24,7 +24,9 @@ from riselang.frontends.c.fast_path import MISS, FastPath, make_fast_path
 from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
+from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import Literal, Variable
+from riselang.frontends.c.records import MemberArguments, byte_range, numpy_dtype
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
@@ -60,6 +62,10 @@ class _ParameterSpec:
     shape: tuple[int | None, ...]
     """The lengths that are constants in the declaration."""
 
+    @property
+    def is_member(self) -> bool:
+        return self.variable.member is not None
+
     @staticmethod
     def of(scop: Scop, variable: Variable) -> _ParameterSpec:
         shape = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
@@ -90,7 +96,24 @@ class CFunction(ABC):
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        return tuple(variable.name for variable in self._scop.inputs)
+        return tuple(variable.name for variable in self._parameters)
+
+    @cached_property
+    def _parameters(self) -> tuple[Variable, ...]:
+        """The variables that a call has arguments for."""
+        scop = self._scop
+        if scop.is_whole:
+            return scop.function.parameters
+        return tuple(dict.fromkeys(variable.root for variable in scop.inputs))
+
+    def dtype(self, parameter: str) -> np.dtype[Any]:
+        """Return the NumPy dtype of a parameter; that of a structure has the layout that it has in
+        C."""
+        for variable in self._parameters:
+            if variable.name == parameter:
+                type = variable.type
+                return numpy_dtype(type) if isinstance(type, RecordType) else type.dtype
+        raise UserError(f"{self.__name__} has no parameter {parameter}")
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         fast_path = self._fast_path
@@ -106,12 +129,17 @@ class CFunction(ABC):
 
     @with_short_tracebacks
     def _call_with_checks(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        given = self._order_arguments(arguments, named)
+        given = dict(zip(self._parameters, self._order_arguments(arguments, named), strict=True))
+        members = MemberArguments(self._scop, given)
         passed: list[Any] = []
         values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
-        for each, argument in zip(self._inputs, given, strict=True):
+        for each in self._inputs:
             variable = each.variable
+            if each.is_member:
+                argument = members.find(variable, is_buffer=each.is_buffer)
+            else:
+                argument = given[variable]
             if not each.is_buffer:
                 value = _convert_scalar(argument, variable)
                 passed.append(value)
@@ -124,13 +152,17 @@ class CFunction(ABC):
         unproven = self._footprints.find_unproven_accesses(scalars, arrays)
         self._check_overlap(tuple(arrays.values()))
         if unproven and self._scop.is_checked:
-            return self._checked_version(unproven).run(passed, arrays, values)
+            result = self._checked_version(unproven).run(passed, arrays, values)
+            members.finish()
+            return result
         if self._fast_path is not None:
             self._fast_path.accept(
                 tuple(arrays[v].shape if v in arrays else values[v] for v in self._sized),
                 tuple(map(address, arrays.values())),
             )
-        return self.run(passed, arrays, values)
+        result = self.run(passed, arrays, values)
+        members.finish()
+        return result
 
     def _checked_version(self, unproven: frozenset[CheckedAccess]) -> CFunction:
         """Return the version that checks all accesses that may be out of bounds in this or earlier
@@ -163,7 +195,7 @@ class CFunction(ABC):
         """Check that an array that is written does not share memory with any other."""
         variables = [each.variable for each in self._inputs if each.is_buffer]
         spans = [
-            (address(array), address(array) + array.nbytes, variable)
+            (*byte_range(array), variable)
             for variable, array in zip(variables, arrays, strict=True)
             if array.nbytes
         ]
@@ -171,7 +203,9 @@ class CFunction(ABC):
             if variable not in self._scop.written_variables:
                 continue
             for other_start, other_end, other in spans:
-                if start < other_end and other_start < end and other is not variable:
+                if other.storage is variable.storage:
+                    continue
+                if start < other_end and other_start < end:
                     raise UserError(
                         f"arguments {variable.name} and {other.name} share memory, and "
                         f"{variable.name} is written; pass a copy of one"
@@ -203,7 +237,7 @@ class CompiledCFunction(CFunction):
     def _make_fast_path(self, kinds: Sequence[Any]) -> FastPath | None:
         """Return the fast path of a function without a result."""
         name, guarded = self._scop.name, self._code.address(f"{GUARDED_PREFIX}{self._scop.name}")
-        if self._scop.result is not None:
+        if self._scop.result is not None or any(each.is_member for each in self._inputs):
             return None
         result = ctypes.c_int64 if guarded else None
         types = [None if each.is_buffer else each.variable.type for each in self._inputs]
@@ -269,7 +303,8 @@ def _check_array(argument: Any, spec: _ParameterSpec) -> Array:
     variable, expected = spec.variable, spec.shape
     array = as_array(argument, variable.name)
     _check_type(array, variable.type, variable.name)
-    check_layout(array, variable.name, written=spec.is_written)
+    if not variable.is_strided and variable.extents:
+        check_layout(array, variable.name, written=spec.is_written)
     is_flat = len(expected) == 1 and expected[0] is None
     if is_flat:
         return array  # a pointer, which may point into any array

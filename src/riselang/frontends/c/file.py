@@ -12,6 +12,7 @@ from riselang.frontends.c.parse.detection import detect_regions
 from riselang.frontends.c.parse.inlining import Inliner
 from riselang.frontends.c.parse.jump_removal import remove_jumps, remove_returns
 from riselang.frontends.c.parse.reassigned_parameters import copy_reassigned
+from riselang.frontends.c.parse.record_expansion import expand_records
 from riselang.frontends.c.parse.regions import (
     MarkedRange,
     Region,
@@ -19,6 +20,7 @@ from riselang.frontends.c.parse.regions import (
     regions_from_pragmas,
     whole_function,
 )
+from riselang.frontends.c.parse.single_records import drop_single_dimensions
 from riselang.frontends.c.parse.statements import StatementReader
 from riselang.frontends.c.parse.syntax import Function
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -94,7 +96,8 @@ class CFile:
                 structured = copy_reassigned(region.function, structured)
             else:
                 structured = remove_jumps(region.statements)
-            statements = inliner.inline_statements(structured)
+            statements = expand_records(inliner.inline_statements(structured))
+            statements = drop_single_dimensions(statements)
             return extract_scop(replace(region, statements=statements))
         except RecursionError:
             raise UnsupportedConstruct(region.location, "expressions nest too deeply") from None

@@ -25,6 +25,7 @@ from riselang.frontends.c.emit.bounds_checks import (
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.emit.region_functions import array_type, input_type
+from riselang.frontends.c.emit.strided_arrays import emit_strides
 from riselang.frontends.c.model.aliasing import emit_overlap_check
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
@@ -57,7 +58,7 @@ def build_wrapper(scop: Scop, *, has_plain: bool) -> func.FuncOp:
 
     If there is also a version in source order, that is called for arrays that alias.
     """
-    types = [_pointer_type(input_type(scop, variable)) for variable in scop.inputs]
+    types = [pointer_type(input_type(scop, variable)) for variable in scop.inputs]
     unknown_length_arrays = arrays_of_unknown_length(scop)
     count = len(types)
     types += (
@@ -114,9 +115,11 @@ def _call_by_aliasing(
     return emitter.insert(scf.IfOp(condition, outputs, regions[0], regions[1])).results
 
 
-def _pointer_type(type: Attribute) -> Attribute:
+def pointer_type(type: Attribute) -> Attribute:
     """Return the type of an unknown-length buffer: one of a single element."""
-    if isinstance(type, MemRefType) and DYNAMIC_INDEX in type.get_shape():
+    if isinstance(type, MemRefType) and (
+        DYNAMIC_INDEX in type.get_shape() or isinstance(type.layout, StridedLayoutAttr)
+    ):
         return MemRefType(type.element_type, [1])
     return type
 
@@ -133,11 +136,12 @@ def _make_buffer(
     view = emitter.scop.views.get(variable)
     extents = view.extents if view is not None else variable.extents
     lengths = [_extent_value(emitter, extent) for extent in extents]
-    strides: list[SSAValue] = [emitter.indices.emit_constant(1)]
-    for length in reversed(lengths[1:]):
-        strides.insert(0, emitter.add(arith.MuliOp(strides[0], length)))
+    strides = emit_strides(emitter, variable, lengths)
     if size is not None:
-        row = emitter.add(arith.MaxSIOp(strides[0], emitter.indices.emit_constant(1)))
+        row = emitter.indices.emit_constant(1)
+        for length in lengths[1:]:
+            row = emitter.add(arith.MuliOp(row, length))
+        row = emitter.add(arith.MaxSIOp(row, emitter.indices.emit_constant(1)))
         lengths[0] = emitter.add(arith.DivSIOp(size, row))
     rank = len(extents)
     layout = StridedLayoutAttr([None] * (rank - 1) + [1], 0)
@@ -168,13 +172,10 @@ def format_llvm_entry(scop: Scop) -> str:
     call_arguments: list[str] = []
     for position, variable in enumerate(scop.inputs):
         value = f"%p{position}"
-        type = _pointer_type(input_type(scop, variable))
+        type = pointer_type(input_type(scop, variable))
         if isinstance(type, MemRefType):
             entry_parameters.append(f"ptr {value}")
-            call_arguments += [f"ptr {value}", f"ptr {value}", "i64 0"]
-            call_arguments += [
-                f"i64 {number}" for number in _descriptor_constants(type.get_shape())
-            ]
+            call_arguments += buffer_arguments(value, type)
         else:
             entry_parameters.append(f"{llvm_type(variable.type)} {value}")
             call_arguments.append(entry_parameters[-1])
@@ -183,14 +184,17 @@ def format_llvm_entry(scop: Scop) -> str:
             entry_parameters.append(f"i64 %n{position}")
             call_arguments.append(entry_parameters[-1])
         entry_parameters.append("ptr %failure")
-        call_arguments += ["ptr %failure", "ptr %failure", "i64 0"]
-        call_arguments += [
-            f"i64 {number}" for number in _descriptor_constants(FAILURE_RECORD_SIZE.get_shape())
-        ]
+        call_arguments += buffer_arguments("%failure", FAILURE_RECORD_SIZE)
     result = "void" if scop.result is None else llvm_type(scop.result.type)
     call = f'call {result} @"{OUTER_PREFIX}{scop.name}"({", ".join(call_arguments)})'
     body = f"  {call}\n  ret void" if scop.result is None else f"  %r = {call}\n  ret {result} %r"
     return f'define {result} @"{scop.name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
+
+
+def buffer_arguments(address: str, type: MemRefType[Attribute]) -> list[str]:
+    """Return the arguments of the descriptor of a buffer at an address."""
+    numbers = _descriptor_constants(type.get_shape())
+    return [f"ptr {address}", f"ptr {address}", "i64 0", *(f"i64 {number}" for number in numbers)]
 
 
 def _descriptor_constants(shape: Sequence[int]) -> list[int]:

@@ -23,20 +23,34 @@ def format_header(scops: Sequence[Scop], name: str) -> str:
     guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
-        "/* Link with the C math library (-lm). */", "",
+        "/* Link with the C math library (-lm). */", *_declared_records(scops), "",
         *[_format_prototype(scop) for scop in scops], "", "#endif", "",
     ])  # fmt: skip
 
 
+def _declared_records(scops: Sequence[Scop]) -> list[str]:
+    """Declare the structures that are parameters."""
+    types = dict.fromkeys(
+        variable.type.name
+        for scop in scops
+        for variable in scop.function.parameters
+        if variable.type.is_record and not variable.type.is_complex
+    )
+    names = [name for name in types if not name.startswith("struct ")]
+    needed = [f"/* Include the file that defines {', '.join(names)} first. */"] if names else []
+    return [*needed, *(f"{name};" for name in types if name not in names)]
+
+
 def _format_prototype(scop: Scop) -> str:
     result = "void" if scop.result is None else str(scop.result.type)
-    parameters = [_format_parameter(scop, variable) for variable in scop.inputs]
+    variables = scop.function.parameters if scop.is_whole else scop.inputs
+    parameters = [_format_parameter(scop, variable) for variable in variables]
     return f"{result} {scop.name}({', '.join(parameters) or 'void'});"
 
 
 def _format_parameter(scop: Scop, variable: Variable) -> str:
     type = "_Bool" if variable.type.is_bool else str(variable.type)
-    if not is_buffer(scop, variable):
+    if not (variable.is_array or is_buffer(scop, variable)):
         return f"{type} {variable.name}"
     qualifier = "const " if variable.is_constant else ""
     if not variable.is_array:

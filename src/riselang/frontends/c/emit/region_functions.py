@@ -13,6 +13,7 @@ from riselang.dialects.location_attributes import file_location
 from riselang.frontends.c.emit.bounds_checks import FAILURE_RECORD_SIZE, runtime_checks
 from riselang.frontends.c.emit.expression_emitter import CalledFunctions, ExpressionEmitter
 from riselang.frontends.c.emit.loop_emitter import LoopEmitter
+from riselang.frontends.c.emit.strided_arrays import with_layout
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop, View
 from riselang.frontends.c.model.scop_parameters import Parameter
@@ -89,7 +90,8 @@ def input_type(scop: Scop, variable: Variable) -> Attribute:
 
 def array_type(variable: Variable, view: View | None) -> MemRefType[Attribute]:
     extents = view.extents if view is not None else variable.extents
-    return MemRefType(variable.type.stored_type, [_static_extent(extent) for extent in extents])
+    shape = [_static_extent(extent) for extent in extents]
+    return with_layout(variable, variable.type.stored_type, shape)
 
 
 def _static_extent(extent: Expression | tuple[Linear, ...] | None) -> int:
@@ -149,7 +151,8 @@ class _Prologue:
             return value
 
     def _allocate_local(self, variable: Variable) -> SSAValue | None:
-        type = array_type(variable, None)
+        shape = array_type(variable, None).get_shape()
+        type = MemRefType(variable.type.stored_type, shape)
         with self._out.at_location(variable.location):
             lengths = [
                 self._out.emit_index(extent)

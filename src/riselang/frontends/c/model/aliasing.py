@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.region_functions import input_type
+from riselang.frontends.c.emit.strided_arrays import emit_span
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
 
@@ -35,7 +36,7 @@ def possibly_aliasing_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
     buffers = [each for each in scop.inputs if isinstance(input_type(scop, each), MemRefType)]
     for position, first in enumerate(buffers):
         for second in buffers[position + 1 :]:
-            is_promised = first.is_restrict or second.is_restrict
+            is_promised = first.is_restrict or second.is_restrict or first.storage is second.storage
             if not is_promised and (
                 first in scop.written_variables or second in scop.written_variables
             ):
@@ -50,7 +51,7 @@ def _extents(scop: Scop, variable: Variable) -> Sequence[object]:
 def emit_overlap_check(emitter: ExpressionEmitter, buffers: dict[Variable, SSAValue]) -> SSAValue:
     """Emit a check whether any two arrays, one of them written, overlap in memory."""
     spans = {
-        variable: _address_range(emitter, buffers[variable])
+        variable: _address_range(emitter, variable, buffers[variable])
         for pair in possibly_aliasing_pairs(emitter.scop)
         for variable in pair
     }
@@ -64,15 +65,10 @@ def emit_overlap_check(emitter: ExpressionEmitter, buffers: dict[Variable, SSAVa
     return overlap
 
 
-def _address_range(emitter: ExpressionEmitter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _address_range(
+    emitter: ExpressionEmitter, variable: Variable, buffer: SSAValue
+) -> tuple[SSAValue, SSAValue]:
     """Return the address of a buffer's first byte, and the address past its last byte."""
-    type = buffer.type
-    assert isinstance(type, MemRefType)
-    assert isinstance(type.element_type, FixedBitwidthType)
-    size = emitter.indices.emit_constant(type.element_type.size)
-    for position in range(type.get_num_dims()):
-        index = emitter.indices.emit_constant(position)
-        length = emitter.add(memref.DimOp(buffer, index))
-        size = emitter.add(arith.MuliOp(size, length))
+    size = emit_span(emitter, variable, buffer, variable.type.bits // 8)
     start = emitter.add(memref.ExtractAlignedPointerAsIndexOp.get(buffer))
     return start, emitter.add(arith.AddiOp(start, size))

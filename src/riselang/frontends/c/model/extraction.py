@@ -105,6 +105,7 @@ class Extraction:
             raise UnsupportedConstruct(*self.region.function.unsupported)
         self._check_depth()
         self._check_extents()
+        self._check_pointers()
         tree = self._extract_sequence(self.region.statements, LoopNest())
         views = accesses.delinearize_arrays(
             [draft.accesses_by_node for draft in self.drafts], self._prove
@@ -370,8 +371,9 @@ class Extraction:
             if v in local and v not in counted and self._is_memory(v)
         ]  # fmt: skip
         parameters = tuple(
-            v for v in function.parameters if self.region.is_whole or v in variables_used
-        )
+            v for v in function.parameters
+            if not v.type.is_record and (self.region.is_whole or v in variables_used)
+        )  # fmt: skip
         other_inputs = sorted(
             (v for v in variables_used if v not in local and v not in function.parameters
              and v not in counted),
@@ -399,6 +401,15 @@ class Extraction:
                         f"operations nest deeper than the limit of {MAX_NESTING_DEPTH}",
                         "compute parts of the expression in separate statements",
                     )
+
+    def _check_pointers(self) -> None:
+        """Check that the address of each array is known when the function begins."""
+        for variable in dict.fromkeys(used_variables(self.region.statements, self.result)):
+            if variable.row_pointers:
+                raise UnsupportedConstruct(
+                    variable.location, f"{variable.name} is reached through pointers in an array, "
+                    "so it may be anywhere in memory", "use one structure, or an array of arrays",
+                )  # fmt: skip
 
     def _check_extents(self) -> None:
         """Check that the lengths of arrays do not change while the region runs."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from riselang.frontends.c.model.isl_text import Names
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import Function, Variable
 from riselang.support.errors import SourceLocation
 from riselang.support.recursion import with_deep_stack
@@ -54,6 +55,9 @@ class _Writer:
                 return self._format_sequence(
                     "Function", (value.name, value.result, value.parameters)
                 )
+            case RecordType():
+                # The positions of its members are in the variables.
+                return self._format_sequence("Record", (value.name, value.bits))
             case Mapping():
                 return f"Mapping({', '.join(sorted(map(self.format_value, value.items())))})"
             case Set():

@@ -28,6 +28,15 @@ class CType:
         return not self.is_float
 
     @property
+    def is_record(self) -> bool:
+        """Whether it has members: a structure or a complex number (`record_types.py`)."""
+        return False
+
+    @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
     def is_bool(self) -> bool:
         return self.name == "_Bool"
 

@@ -6,8 +6,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from riselang.frontends.c.parse.c_types import LONG, CType, types_by_kind
+from riselang.frontends.c.parse.c_types import INT, LONG, CType, types_by_kind
 from riselang.frontends.c.parse.clang import Cursor, children, kind_name
+from riselang.frontends.c.parse.record_types import (
+    COMPLEX_DOUBLE,
+    COMPLEX_FLOAT,
+    Member,
+    RecordType,
+)
 from riselang.frontends.c.parse.syntax import Expression, Literal, Variable
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
@@ -43,6 +49,63 @@ def scalar_type(type: Any, location: SourceLocation) -> CType:
     return result
 
 
+def value_type(type: Any, location: SourceLocation) -> CType:
+    """Return the arithmetic type or the record that a clang type denotes."""
+    canonical = type.get_canonical()
+    if canonical.kind.name == "COMPLEX":
+        return _complex_type(canonical, location)
+    if canonical.kind.name == "RECORD" and not canonical.is_volatile_qualified():
+        return _structure_type(canonical, location)
+    return scalar_type(type, location)
+
+
+def _complex_type(type: Any, location: SourceLocation) -> CType:
+    found = {8: COMPLEX_FLOAT, 16: COMPLEX_DOUBLE}.get(type.get_size())
+    if found is None or type.element_type.kind.name not in ("FLOAT", "DOUBLE"):
+        return scalar_type(type, location)
+    return found
+
+
+def _structure_type(type: Any, location: SourceLocation) -> CType:
+    declaration = type.get_declaration()
+    if kind_name(declaration) == "UNION_DECL":
+        raise UnsupportedConstruct(
+            location, f"{type.spelling} is a union, whose members share memory",
+            "use a structure, or one variable for each member",
+        )  # fmt: skip
+    if type.get_size() <= 0:
+        raise UnsupportedConstruct(location, f"the members of {type.spelling} are not known")
+    name = type.spelling.removeprefix("const ")
+    return RecordType(name, 8 * type.get_size(), read_members=lambda: _members(type, location))
+
+
+def _members(type: Any, location: SourceLocation) -> tuple[Member, ...]:
+    return tuple(_read_member(each, location) for each in type.get_fields())
+
+
+def _read_member(field: Cursor, location: SourceLocation) -> Member:
+    """Read a member; one that cannot be modeled matters only where it is accessed."""
+    type, lengths, is_pointer = field.type.get_canonical(), list[int](), False
+    offset, remainder = divmod(field.get_field_offsetof(), 8)
+    try:
+        if field.is_bitfield() or remainder or not field.spelling:
+            what = "a bit-field" if field.spelling else "without a name"
+            raise UnsupportedConstruct(location, f"{field.spelling or 'a member'} is {what}")
+        while type.kind.name == "CONSTANTARRAY":
+            lengths.append(type.get_array_size())
+            type = type.element_type
+        if type.kind.name == "POINTER" and not lengths:
+            type, is_pointer = type.get_pointee(), True
+        if type.kind.name in ("INCOMPLETEARRAY", "POINTER", "FUNCTIONPROTO", "FUNCTIONNOPROTO"):
+            raise UnsupportedConstruct(
+                location, f"a member of type {field.type.spelling} cannot be modeled"
+            )
+        element = value_type(type, location)
+        return Member(field.spelling, element, offset, tuple(lengths), is_pointer)
+    except UnsupportedConstruct as refusal:
+        return Member(field.spelling, INT, offset, refusal=refusal.message)
+
+
 def make_variable(
     cursor: Cursor, location: SourceLocation, value: Callable[[Cursor], Expression]
 ) -> Variable:
@@ -71,23 +134,25 @@ def make_variable(
             f"{cursor.spelling} is an array of pointers, whose rows may be anywhere in memory",
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
-    element = scalar_type(type, location)
+    element = value_type(type, location)
     is_kept = cursor.storage_class.name == "STATIC" and not type.is_const_qualified()
     if is_kept and not _is_global(cursor):
         raise UnsupportedConstruct(
             location, f"{cursor.spelling} is static, so its value persists between calls",
             "pass it as a parameter",
         )  # fmt: skip
+    extents = _array_extents(cursor, levels, is_named, location, value)
     return Variable(
         cursor.spelling,
         element,
         location,
-        _array_extents(cursor, levels, is_named, location, value),
+        extents,
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
         is_global=_is_global(cursor),
         is_restrict=is_restrict,
         is_constant=type.is_const_qualified(),
+        steps=(None,) * len(extents),
     )
 
 

@@ -17,7 +17,9 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
     unary_operator,
 )
-from riselang.frontends.c.parse.declarations import make_variable, scalar_type
+from riselang.frontends.c.parse.declarations import make_variable, value_type
+from riselang.frontends.c.parse.initializers import InitializerReader
+from riselang.frontends.c.parse.record_types import access_member, own_rank
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -30,13 +32,20 @@ from riselang.frontends.c.parse.syntax import (
     Expression,
     If,
     Literal,
+    Part,
+    RecordValue,
     Statement,
     Unary,
     UnsupportedStatement,
     Variable,
     walk_expression,
 )
-from riselang.frontends.c.parse.typed_nodes import compound_assignment, convert_to, truth_of
+from riselang.frontends.c.parse.typed_nodes import (
+    compound_assignment,
+    convert_to,
+    is_zero,
+    truth_of,
+)
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.support.errors import SourceLocation
 
@@ -61,6 +70,10 @@ class ExpressionReader:
     """The constant arrays of the file, with their declarations."""
     effects: list[Statement] = field(default_factory=list[Statement])
     """The side effects of the current statement, which come before it."""
+
+    @property
+    def initializers(self) -> InitializerReader:
+        return InitializerReader(self.read_value, self.location_of)
 
     @contextmanager
     def collect_effects(self) -> Generator[list[Statement]]:
@@ -112,7 +125,7 @@ class ExpressionReader:
         return reader(self, cursor)
 
     def read_type(self, cursor: Cursor) -> CType:
-        return scalar_type(cursor.type, self.location_of(cursor))
+        return value_type(cursor.type, self.location_of(cursor))
 
     # Leaves
 
@@ -136,7 +149,7 @@ class ExpressionReader:
         if constant is not None:
             return Literal(location, self.read_type(cursor), constant)
         variable = self.find_variable(declared)
-        if variable.is_array:
+        if variable.is_array or variable in self.pointers:
             raise UnsupportedConstruct(
                 location, f"the address of {variable.name} is used as a value",
                 "access its elements by subscripts",
@@ -159,7 +172,8 @@ class ExpressionReader:
 
     def _check_subscript_count(self, part: ArrayValue, cursor: Cursor) -> Access:
         variable = part.variable
-        if part.offset is not None or len(part.indices) != len(variable.extents):
+        is_address = part.offset is not None or part.is_single
+        if is_address or len(part.indices) != len(variable.extents):
             raise UnsupportedConstruct(
                 self.location_of(cursor),
                 f"{variable.name} has {len(variable.extents)} dimensions, but "
@@ -176,6 +190,8 @@ class ExpressionReader:
                 return self.read_lvalue(inner)
             case "DECL_REF_EXPR":
                 return self._read_array(cursor)
+            case "MEMBER_REF_EXPR":
+                return self._read_member(cursor)
             case "ARRAY_SUBSCRIPT_EXPR":
                 return self._read_subscript(cursor)
             case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
@@ -206,6 +222,30 @@ class ExpressionReader:
             )  # fmt: skip
         return ArrayValue(location, variable.type, variable, ())
 
+    def _read_member(self, cursor: Cursor) -> ArrayValue:
+        """Read `s.x` or `p->x`."""
+        (inner,) = self._single_child(cursor)
+        location = self.location_of(cursor)
+        record = self.read_lvalue(inner)
+        if inner.type.get_canonical().kind.name in _POINTERS:
+            record = index_array(record, Literal(location, LONG, 0), location)
+        self._check_subscript_count(record, inner)
+        variable, indices = access_member(
+            record.variable, record.indices, cursor.spelling, location
+        )
+        return ArrayValue(location, variable.type, variable, indices)
+
+    def read_member(self, cursor: Cursor) -> Expression:
+        """Read a member as a value; that of a call is a part of its result."""
+        (inner,) = self._single_child(cursor)
+        kind = inner.type.get_canonical().kind.name
+        if kind in _POINTERS or is_lvalue(inner):
+            return self.read_element(cursor)
+        return Part(
+            self.location_of(cursor), self.read_type(cursor), self.read_value(inner),
+            cursor.spelling,
+        )  # fmt: skip
+
     def _read_subscript(self, cursor: Cursor) -> ArrayValue:
         base, index = children(cursor)
         if base.type.get_canonical().kind.name not in _POINTERS:
@@ -215,9 +255,12 @@ class ExpressionReader:
     def _read_address(self, cursor: Cursor) -> ArrayValue:
         """Read `&a[i]`, which is `a + i`."""
         part = self.read_lvalue(children(cursor)[0])
-        if not part.indices:
+        rank = own_rank(part.variable)
+        if len(part.indices) == len(part.variable.extents) and not rank:
+            return replace(part, is_single=True)
+        if not part.indices or len(part.variable.extents) - len(part.indices) >= rank:
             raise UnsupportedConstruct(
-                self.location_of(cursor), "the address of a variable cannot be modeled"
+                self.location_of(cursor), "the address of an array cannot be modeled"
             )
         *outer, last = part.indices
         return ArrayValue(part.location, part.type, part.variable, tuple(outer), last)
@@ -228,11 +271,29 @@ class ExpressionReader:
         if operator == "+" and left.type.get_canonical().kind.name not in _POINTERS:
             left, right = right, left
         base, distance = self.read_lvalue(left), self.read_value(right)
+        if base.is_single:
+            raise UnsupportedConstruct(
+                self.location_of(cursor),
+                f"this computes an address next to {base.variable.name}",
+            )
         if operator == "-":
             distance = Unary(distance.location, distance.type, "-", distance)
         return ArrayValue(
             base.location, base.type, base.variable, base.indices, _add_offset(base, distance)
         )
+
+    # Structures
+
+    def read_literal_record(self, cursor: Cursor) -> Expression:
+        """Read `(struct s){...}`."""
+        return self.read_list(children(cursor)[-1])
+
+    def read_list(self, cursor: Cursor) -> Expression:
+        """Read the initializer list of a structure."""
+        location = self.location_of(cursor)
+        type = self.read_type(cursor)
+        values = self.initializers.read_list(cursor, type, ())
+        return RecordValue(location, type, tuple(values), tuple(values.values()))
 
     # Operations
 
@@ -357,6 +418,11 @@ class ExpressionReader:
         return compound_assignment(location, target, operator[-1], Literal(location, INT, 1))
 
     def read_target(self, cursor: Cursor) -> Access:
+        if kind_name(cursor) == "MEMBER_REF_EXPR" and cursor.type.kind.name == "POINTER":
+            raise UnsupportedConstruct(
+                self.location_of(cursor), f"the pointer {cursor.spelling} of a structure changes",
+                "use a local pointer that is initialized once",
+            )  # fmt: skip
         target = self.read_value(cursor)
         if not isinstance(target, Access):
             raise UnsupportedConstruct(self.location_of(cursor), "this is not an lvalue")
@@ -377,7 +443,7 @@ class ExpressionReader:
         """
         part = self.read_lvalue(cursor)
         remaining = len(part.variable.extents) - len(part.indices)
-        is_row = remaining == 1 and (part.offset is None or not part.indices)
+        is_row = part.is_single or remaining == 1
         if not is_row or len(variable.extents) != 1 or part.type != variable.type:
             raise UnsupportedConstruct(
                 variable.location, f"{variable.name} does not point to a row of an array",
@@ -414,7 +480,7 @@ class ExpressionReader:
         result = cursor.type.get_canonical()
         # The value of a function such as memset, a pointer, is not used.
         has_value = result.kind.name not in ("VOID", "POINTER")
-        type = scalar_type(result, location) if has_value else INT
+        type = value_type(result, location) if has_value else INT
         return Call(location, type, callee.spelling, arguments)
 
     def _read_argument(self, cursor: Cursor) -> Expression:
@@ -423,7 +489,23 @@ class ExpressionReader:
         return self.read_value(cursor)
 
 
+def is_lvalue(cursor: Cursor) -> bool:
+    """Whether an expression denotes an element in memory."""
+    while kind_name(cursor) in (*_WRAPPERS, "MEMBER_REF_EXPR"):
+        cursor = children(cursor)[-1]
+        if cursor.type.get_canonical().kind.name in _POINTERS:
+            return True
+    is_deref = kind_name(cursor) == "UNARY_OPERATOR" and unary_operator(cursor) == "deref"
+    return is_deref or kind_name(cursor) in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR")
+
+
 def index_array(base: ArrayValue, index: Expression, location: SourceLocation) -> ArrayValue:
+    if base.is_single:
+        if not is_zero(index):
+            raise UnsupportedConstruct(
+                location, f"this accesses memory next to {base.variable.name}"
+            )
+        return replace(base, location=location, is_single=False)
     if base.offset is not None:
         index = _add_offset(base, index)
     return ArrayValue(location, base.type, base.variable, (*base.indices, index))
@@ -449,6 +531,9 @@ _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "CXX_UNARY_EXPR": ExpressionReader.read_number,
     "DECL_REF_EXPR": ExpressionReader.read_reference,
     "ARRAY_SUBSCRIPT_EXPR": ExpressionReader.read_element,
+    "MEMBER_REF_EXPR": ExpressionReader.read_member,
+    "COMPOUND_LITERAL_EXPR": ExpressionReader.read_literal_record,
+    "INIT_LIST_EXPR": ExpressionReader.read_list,
     "UNEXPOSED_EXPR": ExpressionReader.read_wrapped,
     "PAREN_EXPR": ExpressionReader.read_wrapped,
     "CSTYLE_CAST_EXPR": ExpressionReader.read_cast,

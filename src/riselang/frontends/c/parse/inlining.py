@@ -280,6 +280,9 @@ class Inliner:
                 raise UnsupportedConstruct(
                     argument.location, f"{parameter.name} of {call.function} is an array"
                 )
+            if argument.is_single:
+                self._check_single(call, parameter, argument)
+                continue
             theirs = argument.variable.extents[len(argument.indices) :]
             ours = parameter.extents
             is_same = len(ours) == len(theirs) and all(
@@ -292,6 +295,15 @@ class Inliner:
                     f"{parameter.name} of {call.function}",
                     "declare both with the same lengths",
                 )
+
+    def _check_single(self, call: Call, parameter: Variable, argument: ArrayValue) -> None:
+        """Check that a pointer parameter points to elements of the type whose address is passed."""
+        if len(parameter.extents) != 1 or argument.type != parameter.type:
+            raise UnsupportedConstruct(
+                argument.location,
+                f"{parameter.name} of {call.function} does not point to {argument.type}",
+                "declare the parameter as a pointer to this type",
+            )
 
 
 def _copy_variable(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
@@ -356,7 +368,7 @@ def _function_value(
 
 def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
     return any(
-        isinstance(inner, Assign) and inner.target.variable is variable
+        isinstance(inner, Assign) and inner.target.variable.root is variable
         for statement in statements
         for inner in walk_statement(statement)
     )
@@ -371,7 +383,7 @@ def _check_no_effects(call: Call, function: Function) -> None:
         if isinstance(statement, For):
             own.add(statement.variable)
     for statement in walk_statement(function.body):
-        is_effect = isinstance(statement, Assign) and statement.target.variable not in own
+        is_effect = isinstance(statement, Assign) and statement.target.variable.root not in own
         if is_effect or isinstance(statement, Evaluate):
             raise UnsupportedConstruct(
                 call.location,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from riselang.frontends.c.parse.c_types import INT, LONG, CType
 from riselang.frontends.c.parse.expressions import index_array
+from riselang.frontends.c.parse.initializers import Path
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -16,6 +17,7 @@ from riselang.frontends.c.parse.syntax import (
     Expression,
     For,
     Literal,
+    RecordValue,
     Statement,
     Variable,
 )
@@ -49,11 +51,10 @@ def expand_memory_call(call: Call) -> Statement:
     return statement
 
 
-def initial_values(
-    variable: Variable, values: Mapping[tuple[int, ...], Expression]
-) -> list[Statement]:
+def initial_values(variable: Variable, values: Mapping[Path, Expression]) -> list[Statement]:
     """Return assignments of the elements in an initializer list; all others are zero."""
     location = variable.location
+    values = _group_records(variable, values)
     extents = [each.value for each in variable.extents if isinstance(each, Literal)]
     if len(values) > MAX_LISTED_ELEMENTS or len(extents) < len(variable.extents):
         raise UnsupportedConstruct(
@@ -70,10 +71,28 @@ def initial_values(
         zero = Literal(location, INT, 0)
         statements.append(expand_memory_call(Call(location, INT, "memset", (whole, zero, size))))
     for indices, value in values.items():
-        subscripts = tuple(Literal(location, INT, index) for index in indices)
+        subscripts = tuple(Literal(location, INT, int(index)) for index in indices)
         target = Access(location, variable.type, variable, subscripts)
         statements.append(Assign(value.location, target, value))
     return statements
+
+
+def _group_records(
+    variable: Variable, values: Mapping[Path, Expression]
+) -> Mapping[Path, Expression]:
+    """Return the values of elements that are structures, from those of their members."""
+    if not variable.type.is_record:
+        return values
+    rank = len(variable.extents)
+    groups: dict[Path, dict[Path, Expression]] = {}
+    for path, value in values.items():
+        groups.setdefault(path[:rank], {})[path[rank:]] = value
+    return {
+        indices: parts[()] if () in parts else RecordValue(
+            variable.location, variable.type, tuple(parts), tuple(parts.values())
+        )
+        for indices, parts in groups.items()
+    }  # fmt: skip
 
 
 def _count_to(counter: Variable, length: Expression, body: Statement) -> For:
@@ -106,7 +125,10 @@ def _element(
 
 def _repeated_byte(value: Expression, type: CType, location: SourceLocation) -> Expression:
     """Return an element of which every byte has a value."""
-    if isinstance(value, Literal) and value.value == 0:
+    is_zero = isinstance(value, Literal) and value.value == 0
+    if is_zero and type.is_record:
+        return RecordValue(location, type, (), ())
+    if is_zero:
         return convert_to(Literal(location, INT, 0), type)
     if type.bits == 8 and not type.is_bool:
         return convert_to(value, type)

@@ -20,7 +20,7 @@ from riselang.frontends.c.parse.clang import (
     unary_operator,
 )
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
-from riselang.frontends.c.parse.declarations import scalar_type
+from riselang.frontends.c.parse.declarations import value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.parse.memory_statements import (
     MEMORY_FUNCTIONS,
@@ -99,7 +99,7 @@ class StatementReader:
                     location, f"{cursor.spelling} takes a variable number of arguments"
                 )
             returned = cursor.result_type.get_canonical()
-            result = None if returned.kind.name == "VOID" else scalar_type(returned, location)
+            result = None if returned.kind.name == "VOID" else value_type(returned, location)
         except UnsupportedConstruct as refusal:
             refused = (refusal.location, refusal.message, refusal.help)
         statement = self.read_statement(body)
@@ -198,6 +198,8 @@ class StatementReader:
             if variable.is_array:
                 return self._declare_array(variable, expressions)
             value = self._expressions.read_value(expressions[-1]) if expressions else None
+            if value is not None:
+                value = convert_to(value, variable.type)
             return Declare(location, variable, value)
         except UnsupportedConstruct as refusal:
             return _make_foreign(refusal)
@@ -213,29 +215,12 @@ class StatementReader:
             )  # fmt: skip
         if "INIT_LIST_EXPR" not in kinds:
             return declared
-        values = self._list_elements(expressions[kinds.index("INIT_LIST_EXPR")], variable, ())
+        lengths = [
+            int(each.value) if isinstance(each, Literal) else None for each in variable.extents
+        ]
+        initial = expressions[kinds.index("INIT_LIST_EXPR")]
+        values = self._expressions.initializers.read_list(initial, variable.type, lengths)
         return Block(variable.location, (declared, *initial_values(variable, values)))
-
-    def _list_elements(
-        self, cursor: Cursor, variable: Variable, indices: tuple[int, ...]
-    ) -> dict[tuple[int, ...], Expression]:
-        """Return the elements that an initializer list names."""
-        found: dict[tuple[int, ...], Expression] = {}
-        is_inner = len(indices) + 1 == len(variable.extents)
-        for position, each in enumerate(children(cursor)):
-            at = (*indices, position)
-            is_list = kind_name(each) == "INIT_LIST_EXPR"
-            if is_list == is_inner:
-                raise UnsupportedConstruct(
-                    self._parsed.location_of(each),
-                    "the braces of this initializer list are not those of the array",
-                    "enclose each row in braces",
-                )  # fmt: skip
-            if is_list:
-                found |= self._list_elements(each, variable, at)
-            else:
-                found[at] = convert_to(self._expressions.read_value(each), variable.type)
-        return found
 
     def read_assignment(self, cursor: Cursor) -> Statement:
         """Read `a = b`; `a = b = c` becomes `b = c; a = b`."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from riselang.frontends.c.parse.c_types import LONG
+from riselang.frontends.c.parse.record_types import access_member, member_variable
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
@@ -22,14 +23,17 @@ from riselang.frontends.c.parse.syntax import (
     Fma,
     For,
     If,
+    Part,
+    RecordValue,
     Return,
     Statement,
     Unary,
     Variable,
     While,
 )
-from riselang.frontends.c.parse.typed_nodes import convert_to
+from riselang.frontends.c.parse.typed_nodes import convert_to, is_zero
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.support.errors import SourceLocation
 
 Substitution = Mapping[Variable, Expression]
 """The substitutes of variables: a value, another variable, or a part of an array."""
@@ -39,10 +43,12 @@ E = TypeVar("E", bound=Expression)
 def map_operands(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Rebuild an expression with changed operands."""
     match expression:
-        case Unary() | Convert():
+        case Unary() | Convert() | Part():
             return replace(expression, operand=change(expression.operand))
         case Binary():
             return replace(expression, left=change(expression.left), right=change(expression.right))
+        case RecordValue():
+            return replace(expression, values=tuple(map(change, expression.values)))
         case Conditional():
             return replace(
                 expression,
@@ -71,19 +77,56 @@ def map_operands(expression: Expression, change: Callable[[Expression], Expressi
 def substitute_expression(expression: Expression, values: Substitution) -> Expression:
     """Substitute values for variables in an expression."""
     substituted = map_operands(expression, lambda inner: substitute_expression(inner, values))
-    if not isinstance(substituted, Access | ArrayValue) or substituted.variable not in values:
+    if not isinstance(substituted, Access | ArrayValue):
         return substituted
-    value = values[substituted.variable]
+    value = _substitute_variable(substituted.variable, values, substituted.location)
+    if value is None:
+        return substituted
     if not substituted.variable.is_array:
+        if isinstance(substituted, ArrayValue) and isinstance(value, Access):
+            return replace(substituted, variable=value.variable, indices=value.indices)
         return convert_to(value, substituted.type)
     assert isinstance(value, ArrayValue)
     return _substitute_access(substituted, value)
+
+
+def _substitute_variable(
+    variable: Variable, values: Substitution, location: SourceLocation
+) -> Expression | None:
+    """Return the substitute of a variable, or of the record that it is a member of."""
+    if variable in values:
+        return values[variable]
+    if variable.member is None:
+        return None
+    record = _substitute_variable(variable.member.parent, values, location)
+    name = variable.member.name
+    match record:
+        case None:
+            return None
+        case Access():
+            # A record by value: a copy, or one that does not change.
+            member, indices = access_member(record.variable, record.indices, name, location)
+            if variable.is_array:
+                return ArrayValue(location, member.type, member, indices)
+            return Access(location, member.type, member, indices)
+        case ArrayValue():
+            member = member_variable(record.variable, name, location)
+            return replace(record, variable=member, type=member.type)
+        case _ if variable.is_array:
+            raise UnsupportedConstruct(
+                location, f"{name} is an array in a structure that is no variable",
+                "assign the structure to a variable first",
+            )  # fmt: skip
+        case _:
+            return Part(location, variable.type, record, name)
 
 
 def _substitute_access(access: Access | ArrayValue, array: ArrayValue) -> Expression:
     """Rewrite an access to a parameter as one to the array that was passed."""
     indices = list(access.indices)
     offset = access.offset if isinstance(access, ArrayValue) else None
+    if array.is_single:
+        return _substitute_single(access, array)
     if array.offset is not None:
         if indices:
             indices[0] = _add_indices(array.offset, indices[0])
@@ -93,6 +136,21 @@ def _substitute_access(access: Access | ArrayValue, array: ArrayValue) -> Expres
     if isinstance(access, Access):
         return Access(access.location, access.type, array.variable, all_indices)
     return ArrayValue(access.location, access.type, array.variable, all_indices, offset)
+
+
+def _substitute_single(access: Access | ArrayValue, array: ArrayValue) -> Expression:
+    """Rewrite an access through the address of one element."""
+    first, *rest = access.indices or (None,)
+    offset = access.offset if isinstance(access, ArrayValue) else None
+    if any(each is not None and not is_zero(each) for each in (first, offset)):
+        raise UnsupportedConstruct(
+            access.location, f"this accesses memory next to {array.variable.name}, of which only "
+            "the address of one element is passed", "pass an array",
+        )  # fmt: skip
+    if first is None:
+        return replace(array, location=access.location)
+    indices = (*array.indices, *rest)[: len(array.variable.extents)]
+    return replace(access, variable=array.variable, indices=indices)
 
 
 def _add_indices(left: Expression, right: Expression) -> Expression:

@@ -12,9 +12,22 @@ from dataclasses import dataclass, field
 
 from riselang.frontends.c.parse.c_types import CType
 from riselang.support.errors import SourceLocation
+from riselang.support.lazy import cached_property
 
 _OTHER_LETTER = re.compile("[^A-Za-z0-9_]")
 """Characters that C permits in names and isl does not: dollars, and non-ASCII letters."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemberOf:
+    """The position of a member in a record."""
+
+    parent: Variable
+    name: str
+    offset: int
+    """The distance from the start of the record, in bytes."""
+    is_pointer: bool = False
+    """Whether the member is a pointer to other memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +47,48 @@ class Variable:
     is_restrict: bool = False
     is_constant: bool = False
     """Whether it, or what it points to, is declared const."""
+    member: MemberOf | None = None
+    """The record that it is a member of."""
+    steps: tuple[int | None, ...] = ()
+    """The distances in bytes between elements along each dimension, where they are not those of a
+    contiguous array."""
+    row_pointers: tuple[int, ...] = ()
+    """The dimensions that begin in memory that a pointer in the previous dimension points to."""
+
+    singles: tuple[Variable, ...] = ()
+    """The pointers to single structures for which it has no dimensions (`single_records.py`)."""
+
+    @cached_property
+    def members(self) -> dict[str, Variable]:
+        """The members that were accessed, by name."""
+        return {}
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether its elements are separated by other members of a structure."""
+        return any(step is not None for step in self.steps)
+
+    @property
+    def root(self) -> Variable:
+        """The declared variable that it is a part of."""
+        return self if self.member is None else self.member.parent.root
+
+    @property
+    def symbol(self) -> str:
+        """The name of a global in object files."""
+        return self.name
+
+    @property
+    def is_pointer_member(self) -> bool:
+        return self.member is not None and self.member.is_pointer
+
+    @property
+    def storage(self) -> Variable:
+        """The variable, or the pointer member, that its memory belongs to; members of the same
+        storage share no memory."""
+        if self.member is None or self.is_pointer_member:
+            return self
+        return self.member.parent.storage
 
     @property
     def is_array(self) -> bool:
@@ -111,6 +166,25 @@ class ArrayValue(Expression):
     indices: tuple[Expression, ...]
     offset: Expression | None = None
     """The distance from the element at the indices to the start, as in `a + 3`."""
+    is_single: bool = False
+    """Whether it is the address of the one element at the indices, as in `&x`."""
+
+
+@dataclass(frozen=True)
+class RecordValue(Expression):
+    """A record with the values of some of its numbers, by their paths: names of members and
+    indices. All others are zero."""
+
+    paths: tuple[tuple[str | int, ...], ...]
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Part(Expression):
+    """A member of a record that is a value, as in `f(x).y` and `creal(z)`."""
+
+    operand: Expression
+    name: str
 
 
 @dataclass(frozen=True)
@@ -245,8 +319,10 @@ class Function:
 def direct_operands(expression: Expression) -> tuple[Expression, ...]:
     """Return the direct subexpressions of an expression."""
     match expression:
-        case Unary() | Convert():
+        case Unary() | Convert() | Part():
             return (expression.operand,)
+        case RecordValue():
+            return expression.values
         case Binary():
             return (expression.left, expression.right)
         case Conditional():

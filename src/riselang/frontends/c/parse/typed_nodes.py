@@ -19,6 +19,19 @@ def convert_to(expression: Expression, type: CType) -> Expression:
     return Convert(expression.location, type, expression)
 
 
+def is_zero(expression: Expression) -> bool:
+    """Whether an integer expression is zero, as written."""
+    match expression:
+        case Literal(value=value):
+            return value == 0
+        case Convert(operand=operand):
+            return is_zero(operand)
+        case Binary(operator="+", left=left, right=right):
+            return is_zero(left) and is_zero(right)
+        case _:
+            return False
+
+
 def truth_of(expression: Expression) -> Expression:
     """Return 1 if a value is not zero, else 0."""
     zero = convert_to(Literal(expression.location, INT, 0), expression.type)
@@ -29,8 +42,15 @@ def compound_assignment(
     location: SourceLocation, target: Access, operator: str, operand: Expression
 ) -> Assign:
     """Build `target operator= operand`, computed in the common type of both."""
+    if target.type.is_record:
+        value = Binary(location, target.type, operator, target, operand)
+        return Assign(location, target, value, is_compound=True)
     if operator in ("<<", ">>"):
         type = promote_type(target.type)
+    elif operand.type.is_record:
+        # The real part of a complex number.
+        value = Binary(location, operand.type, operator, target, operand)
+        return Assign(location, target, convert_to(value, target.type), is_compound=True)
     else:
         type = common_type(target.type, operand.type)
         operand = convert_to(operand, type)

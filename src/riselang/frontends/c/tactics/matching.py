@@ -149,6 +149,9 @@ def _split_update(statement: ModelStatement) -> tuple[Factor, Expression]:
         raise NoMatch("it is data-dependent")
     if statement.checked_accesses:
         raise NoMatch("its accesses are checked at run time")
+    strided = next((each for each in statement.access_relations if each.variable.is_strided), None)
+    if strided is not None:
+        raise NoMatch(f"{strided.variable.name} is not contiguous in memory")
     return read_factor(body.target, statement), added_value(body.value, body.target)
 
 

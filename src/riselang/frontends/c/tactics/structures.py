@@ -90,6 +90,9 @@ def read_structure(
         raise NotLifted("it is data-dependent")
     if statement.checked_accesses:
         raise NotLifted("its accesses are checked at run time")
+    strided = next((each for each in statement.access_relations if each.variable.is_strided), None)
+    if strided is not None:
+        raise NotLifted(f"{strided.variable.name} is not contiguous in memory")
     inner = [name for _, name in statement.iterators if name not in outer_loops]
     if not inner:
         raise NotLifted("all its loops remain sequential")
