@@ -113,7 +113,8 @@ def _same(left: Any, right: Any) -> bool:
     if array.dtype.names is not None:
         return all(_same(array[name], np.asarray(right)[name]) for name in array.dtype.names)
     if array.dtype.kind == "c":
-        return same_bits(array.view(array.real.dtype), np.asarray(right).view(array.real.dtype))
+        real = array.real.dtype
+        return same_bits(array.reshape(-1).view(real), np.asarray(right).reshape(-1).view(real))
     return same_bits(np.ascontiguousarray(array), np.ascontiguousarray(right))
 
 

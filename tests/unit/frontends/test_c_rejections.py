@@ -29,7 +29,7 @@ CASES = {
     "int c[3]; double *b = (void *)c; b[0] = 1; a[0] = b[0];": "this lvalue",
     "for (unsigned char i = 0; i < 300; i++) a[0] += i;": "may wrap around",
     "for (unsigned i = 5; i >= 0; i--) a[i] = 1;": "may wrap around",
-    "static double kept; kept += 1; a[0] = kept;": "kept is static",
+    'static char kept[4] = "abc"; a[0] = kept[1];': "kept is initialized with a string",
     "volatile double x = 1; a[0] = x;": "is volatile",
     "long double x = 1; a[0] = x;": "a value of type long double",
     'char b[4] = "abc"; a[0] = b[1];': "b is initialized with a string",

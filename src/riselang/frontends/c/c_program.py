@@ -14,7 +14,11 @@ from riselang.api.load import term_kernel
 from riselang.compiler.module_facts import collect_facts
 from riselang.dialects.module import module_text
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
-from riselang.frontends.c.emit.abi_entries import format_abi_entry, has_own_entry
+from riselang.frontends.c.emit.abi_entries import (
+    format_abi_entry,
+    format_globals,
+    has_own_entry,
+)
 from riselang.frontends.c.emit.bounds_checks import add_checks, report_function, runtime_checks
 from riselang.frontends.c.emit.c_entry_points import (
     INNER_PREFIX,
@@ -217,7 +221,7 @@ class CProgram:
     def _check_globals(self, scop: Scop) -> None:
         for variable in scop.inputs:
             is_parameter = variable.root in scop.function.parameters
-            if scop.is_whole and not is_parameter:
+            if scop.is_whole and not is_parameter and variable.root.definition is None:
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} is not a parameter of {scop.name}",
                     "add it as a parameter",
@@ -232,6 +236,8 @@ class CProgram:
             else format_llvm_entry(scop)
             for scop in self.scops
         )  # fmt: skip
+        if not is_checked:
+            entries += format_globals(self.scops)
         is_parallel = collect_facts(module).has_parallel_loops
         pipeline = pipelines.cpu_pipeline(threads=is_parallel, bf16=False)
         return self._make_job(module, pipeline, entries)

@@ -24,9 +24,8 @@ from riselang.frontends.c.fast_path import MISS, FastPath, make_fast_path
 from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
-from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import Literal, Variable
-from riselang.frontends.c.records import MemberArguments, byte_range, numpy_dtype
+from riselang.frontends.c.records import MemberArguments, byte_range
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
@@ -106,13 +105,29 @@ class CFunction(ABC):
             return scop.function.parameters
         return tuple(dict.fromkeys(variable.root for variable in scop.inputs))
 
+    @cached_property
+    def _globals(self) -> Mapping[Variable, Array]:
+        """The storage of the globals that the function uses."""
+        if not self._scop.is_whole:
+            return {}
+        roots = dict.fromkeys(each.root for each in self._scop.inputs)
+        return {each: _initial_value(each) for each in roots if each not in self._parameters}
+
+    @cached_property
+    def globals(self) -> Mapping[str, Array]:
+        """The globals and static variables of the function, which it has copies of, by name."""
+        return {
+            each.definition.symbol: array
+            for each, array in self._globals.items()
+            if each.definition is not None
+        }
+
     def dtype(self, parameter: str) -> np.dtype[Any]:
         """Return the NumPy dtype of a parameter; that of a structure has the layout that it has in
         C."""
         for variable in self._parameters:
             if variable.name == parameter:
-                type = variable.type
-                return numpy_dtype(type) if isinstance(type, RecordType) else type.dtype
+                return variable.type.dtype
         raise UserError(f"{self.__name__} has no parameter {parameter}")
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -130,7 +145,7 @@ class CFunction(ABC):
     @with_short_tracebacks
     def _call_with_checks(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         given = dict(zip(self._parameters, self._order_arguments(arguments, named), strict=True))
-        members = MemberArguments(self._scop, given)
+        members = MemberArguments(self._scop, {**given, **self._globals})
         passed: list[Any] = []
         values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
@@ -138,6 +153,8 @@ class CFunction(ABC):
             variable = each.variable
             if each.is_member:
                 argument = members.find(variable, is_buffer=each.is_buffer)
+            elif variable in self._globals:
+                argument = self._globals[variable]
             else:
                 argument = given[variable]
             if not each.is_buffer:
@@ -237,7 +254,11 @@ class CompiledCFunction(CFunction):
     def _make_fast_path(self, kinds: Sequence[Any]) -> FastPath | None:
         """Return the fast path of a function without a result."""
         name, guarded = self._scop.name, self._code.address(f"{GUARDED_PREFIX}{self._scop.name}")
-        if self._scop.result is not None or any(each.is_member for each in self._inputs):
+        if (
+            self._scop.result is not None
+            or self._globals
+            or any(each.is_member for each in self._inputs)
+        ):
             return None
         result = ctypes.c_int64 if guarded else None
         types = [None if each.is_buffer else each.variable.type for each in self._inputs]
@@ -257,6 +278,17 @@ class CompiledCFunction(CFunction):
         result = self._function(*passed, *sizes, address(failure))
         raise_failure(self._scop, failure.tolist())
         return result
+
+
+def _initial_value(variable: Variable) -> Array:
+    definition = variable.definition
+    if definition is None or definition.initial is None:
+        raise UserError(
+            f"{variable.name} is declared extern, and its definition is not in this file; define "
+            "it, or pass it as a parameter",
+            variable.location,
+        )
+    return definition.initial.copy()
 
 
 def _wrap_machine_code(

@@ -17,29 +17,6 @@ from riselang.runtime.arrays import Array, address
 from riselang.support.errors import UserError
 
 
-def numpy_dtype(type: RecordType) -> np.dtype[Any]:
-    """Return the dtype with the layout of a structure; pointers are integers."""
-    if type.is_complex:
-        return np.dtype(f"c{type.bits // 8}")
-    names: list[str] = []
-    formats: list[Any] = []
-    offsets: list[int] = []
-    for member in type.members:
-        if member.refusal:
-            continue
-        names.append(member.name)
-        offsets.append(member.offset)
-        if member.is_pointer:
-            formats.append(np.dtype(np.uintp))
-        else:
-            element = member.type
-            dtype = numpy_dtype(element) if isinstance(element, RecordType) else element.dtype
-            formats.append((dtype, member.lengths) if member.lengths else dtype)
-    return np.dtype(
-        {"names": names, "formats": formats, "offsets": offsets, "itemsize": type.bits // 8}
-    )
-
-
 @dataclass
 class MemberArguments:
     """The members of the structures of one call."""
@@ -109,7 +86,7 @@ class MemberArguments:
         type = variable.type
         assert isinstance(type, RecordType)
         if isinstance(value, ctypes.Structure | ctypes.Array):
-            value = np.frombuffer(memoryview(value).cast("B"), numpy_dtype(type))
+            value = np.frombuffer(memoryview(value).cast("B"), type.dtype)
         is_written = wanted in self.scop.written_variables and variable.is_array
         if isinstance(value, np.generic) and is_written:
             raise UserError(
@@ -133,9 +110,9 @@ class MemberArguments:
 def _member(value: Any, variable: Variable, parent: Variable) -> Any:
     assert variable.member is not None
     name = variable.member.name
-    if parent.type.is_complex:
-        return value.real if name == "re" else value.imag
     try:
+        if parent.type.is_complex:
+            return value.real if name == "re" else value.imag
         if isinstance(value, np.ndarray | Mapping):
             return value[name]
         return getattr(value, name)
@@ -147,7 +124,7 @@ def _member(value: Any, variable: Variable, parent: Variable) -> Any:
 
 
 def _check_layout(array: Array, type: RecordType, name: str) -> None:
-    expected = numpy_dtype(type)
+    expected = type.dtype
     if not _same_layout(array.dtype, expected):
         raise UserError(
             f"argument {name}: expected the dtype of {type}, {expected}, but found {array.dtype}"

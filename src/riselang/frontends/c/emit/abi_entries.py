@@ -6,6 +6,8 @@ point computes their addresses from those of the structures.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import MemRefType
 
 from riselang.frontends.c.emit.c_entry_points import (
@@ -18,19 +20,48 @@ from riselang.frontends.c.emit.record_arguments import RecordPassing, check_know
 from riselang.frontends.c.emit.region_functions import input_type
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 
 def has_own_entry(scop: Scop) -> bool:
     """Whether the inputs of a function are not its parameters."""
     return scop.is_whole and (
         any(each.type.is_record for each in scop.function.parameters)
-        or any(each.member is not None or each.is_global for each in scop.inputs)
+        or any(each.root not in scop.function.parameters for each in scop.inputs)
     )
 
 
 def format_abi_entry(scop: Scop) -> str:
     """Return LLVM IR of the function that C calls."""
     return _Entry(scop).format_text()
+
+
+def format_globals(scops: Sequence[Scop]) -> str:
+    """Return LLVM IR of the globals that functions use.
+
+    A definition is weak, since the file that declares it may also define it.
+    """
+    names = {scop.name for scop in scops}
+    roots = {each.root: None for scop in scops if has_own_entry(scop) for each in scop.inputs}
+    lines: list[str] = []
+    for variable in roots:
+        definition = variable.definition
+        if definition is None:
+            continue
+        symbol, initial = f'@"{definition.symbol}"', definition.initial
+        if initial is None:
+            lines.append(f"{symbol} = external global i8")
+            continue
+        other = sorted(definition.users - names)
+        if definition.is_static and not variable.is_constant and other:
+            raise UnsupportedConstruct(
+                variable.location, f"{variable.name} is static, and {other[0]}, which is not in "
+                "this object file, uses it, too", "remove static from its declaration",
+            )  # fmt: skip
+        linkage = "internal" if definition.is_static else "weak"
+        text = "".join(f"\\{byte:02X}" for byte in initial.tobytes())
+        lines.append(f'{symbol} = {linkage} global [{initial.nbytes} x i8] c"{text}", align 16')
+    return "\n".join(["", *lines, ""])
 
 
 class _Entry:
@@ -105,8 +136,8 @@ class _Entry:
         if variable in self._addresses:
             return self._addresses[variable]
         if variable.member is None:
-            assert variable.is_global
-            return f'@"{variable.symbol}"'
+            assert variable.definition is not None
+            return f'@"{variable.definition.symbol}"'
         parent, offset = self._address(variable.member.parent), variable.member.offset
         address = self._emit(f"getelementptr i8, ptr {parent}, i64 {offset}")
         if variable.is_pointer_member:

@@ -15,7 +15,7 @@ from typing import Any
 from riselang.frontends.c.model.isl_text import Names
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.record_types import RecordType
-from riselang.frontends.c.parse.syntax import Function, Variable
+from riselang.frontends.c.parse.syntax import Function, GlobalDefinition, Variable
 from riselang.support.errors import SourceLocation
 from riselang.support.recursion import with_deep_stack
 
@@ -46,7 +46,7 @@ class _Writer:
         match value:
             case None | bool() | int() | str() | float() | Enum():
                 return repr(value)
-            case SourceLocation() | Names():
+            case SourceLocation() | Names() | GlobalDefinition():
                 return ""
             case Variable():
                 return self._format_variable(value)

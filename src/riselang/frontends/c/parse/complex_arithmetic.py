@@ -54,14 +54,14 @@ class ComplexReader:
                 return self._read_function(expression, function.removesuffix("f"), argument)
             case Convert(operand=operand) if operand.type.is_complex:
                 if expression.type.is_bool:
-                    return self._is_nonzero(expression.location, operand)
+                    return self.is_nonzero(expression.location, operand)
                 return convert_to(self.select(operand, RE), expression.type)
             case Binary(operator="==" | "!=" as operator, left=left, right=right) if (
                 left.type.is_complex or right.type.is_complex
             ):
                 return self._compare(expression.location, operator, left, right)
             case Unary(operator="!", operand=operand) if operand.type.is_complex:
-                test = self._is_nonzero(expression.location, operand)
+                test = self.is_nonzero(expression.location, operand)
                 return Unary(expression.location, INT, "!", test)
             case _:
                 return None
@@ -143,7 +143,8 @@ class ComplexReader:
         tests = [Binary(location, INT, operator, a, b) for a, b in zip(first, second, strict=True)]
         return Binary(location, INT, "&&" if operator == "==" else "||", *tests)
 
-    def _is_nonzero(self, location: SourceLocation, operand: Expression) -> Expression:
+    def is_nonzero(self, location: SourceLocation, operand: Expression) -> Expression:
+        """Return whether a part of a number is not zero."""
         parts = [self.select(operand, name) for name in (RE, IM)]
         tests = [Binary(location, INT, "!=", part, _zero(part)) for part in parts]
         return Binary(location, INT, "||", *tests)

@@ -135,12 +135,6 @@ def make_variable(
             f"declare it as an array of arrays, {cursor.spelling}[n][m]",
         )
     element = value_type(type, location)
-    is_kept = cursor.storage_class.name == "STATIC" and not type.is_const_qualified()
-    if is_kept and not _is_global(cursor):
-        raise UnsupportedConstruct(
-            location, f"{cursor.spelling} is static, so its value persists between calls",
-            "pass it as a parameter",
-        )  # fmt: skip
     extents = _array_extents(cursor, levels, is_named, location, value)
     return Variable(
         cursor.spelling,
@@ -149,15 +143,25 @@ def make_variable(
         extents,
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
-        is_global=_is_global(cursor),
+        is_global=is_global(cursor),
         is_restrict=is_restrict,
         is_constant=type.is_const_qualified(),
         steps=(None,) * len(extents),
     )
 
 
-def _is_global(cursor: Cursor) -> bool:
-    return kind_name(cursor.semantic_parent) == "TRANSLATION_UNIT"
+def is_global(cursor: Cursor) -> bool:
+    """Whether a variable keeps its value between calls."""
+    if kind_name(cursor.semantic_parent) == "TRANSLATION_UNIT":
+        return True
+    is_static = kind_name(cursor) == "VAR_DECL" and cursor.storage_class.name == "STATIC"
+    return is_static and not _is_constant(cursor.type)
+
+
+def _is_constant(type: Any) -> bool:
+    while type.kind.name in _ARRAY_KINDS:
+        type = type.element_type
+    return bool(type.is_const_qualified())
 
 
 def _array_extents(

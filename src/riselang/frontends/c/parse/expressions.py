@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from riselang.frontends.c.parse.c_types import INT, LONG, CType
+from riselang.frontends.c.parse.c_types import INT, CType
 from riselang.frontends.c.parse.clang import (
     Cursor,
-    ParsedFile,
     binary_operator,
     children,
     evaluate_constant,
@@ -18,11 +16,23 @@ from riselang.frontends.c.parse.clang import (
     unary_operator,
 )
 from riselang.frontends.c.parse.declarations import make_variable, value_type
+from riselang.frontends.c.parse.globals import (
+    MAX_COPIED_ELEMENTS,
+    count_elements,
+    define_global,
+    referenced_definition,
+)
 from riselang.frontends.c.parse.initializers import InitializerReader
-from riselang.frontends.c.parse.record_types import access_member, own_rank
+from riselang.frontends.c.parse.lvalues import (
+    POINTERS,
+    WRAPPERS,
+    LvalueReader,
+    format_kind,
+    is_lvalue,
+)
+from riselang.frontends.c.parse.record_types import IM, RE
 from riselang.frontends.c.parse.syntax import (
     Access,
-    ArrayValue,
     Assign,
     Binary,
     Block,
@@ -43,7 +53,6 @@ from riselang.frontends.c.parse.syntax import (
 from riselang.frontends.c.parse.typed_nodes import (
     compound_assignment,
     convert_to,
-    is_zero,
     truth_of,
 )
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
@@ -52,20 +61,14 @@ from riselang.support.errors import SourceLocation
 ARITHMETIC = frozenset(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"])
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 LOGICAL = frozenset(("&&", "||"))
-_WRAPPERS = ("UNEXPOSED_EXPR", "PAREN_EXPR")
-_POINTERS = ("POINTER", "CONSTANTARRAY", "VARIABLEARRAY", "INCOMPLETEARRAY")
 
 
 @dataclass
-class ExpressionReader:
+class ExpressionReader(LvalueReader):
     """Reads the expressions of a file; variables are created at their first use."""
 
-    parsed: ParsedFile
     read_effect: Callable[[Cursor], Statement]
     """Reads an expression with side effects as a statement."""
-    variables: dict[Any, Variable] = field(default_factory=dict[Any, Variable])
-    pointers: dict[Variable, ArrayValue] = field(default_factory=dict[Variable, ArrayValue])
-    """The parts of arrays that local pointers point to; they are never changed."""
     tables: dict[Variable, Cursor] = field(default_factory=dict[Variable, Cursor])
     """The constant arrays of the file, with their declarations."""
     effects: list[Statement] = field(default_factory=list[Statement])
@@ -84,11 +87,9 @@ class ExpressionReader:
         finally:
             self.effects = outer
 
-    def location_of(self, cursor: Cursor) -> SourceLocation:
-        return self.parsed.location_of(cursor)
-
     def find_variable(self, cursor: Cursor) -> Variable:
         """Return the variable of a declaration."""
+        cursor = referenced_definition(cursor)
         position = cursor.location
         key = (
             cursor.spelling,
@@ -106,12 +107,22 @@ class ExpressionReader:
                     "compute the length before the declaration",
                 )  # fmt: skip
             variable = self.variables[key]
-            is_listed = any(kind_name(each) == "INIT_LIST_EXPR" for each in children(cursor))
-            if variable.is_global and variable.is_array and variable.is_constant and is_listed:
+            if variable.is_pointer:
+                pass
+            elif variable.is_global and not self._is_copied(cursor, variable):
+                definition = define_global(self.parsed, cursor, variable)
+                self.variables[key] = replace(variable, definition=definition)
+            elif variable.is_global:
                 # Each function that uses it has a copy.
                 variable = self.variables[key] = replace(variable, is_global=False)
                 self.tables[variable] = cursor
         return self.variables[key]
+
+    def _is_copied(self, cursor: Cursor, variable: Variable) -> bool:
+        """Whether a variable is a short constant table."""
+        is_listed = any(kind_name(each) == "INIT_LIST_EXPR" for each in children(cursor))
+        is_short = count_elements(variable) <= MAX_COPIED_ELEMENTS
+        return variable.is_array and variable.is_constant and is_listed and is_short
 
     def read_value(self, cursor: Cursor) -> Expression:
         """Read an rvalue."""
@@ -119,7 +130,7 @@ class ExpressionReader:
         if reader is None:
             raise UnsupportedConstruct(
                 self.location_of(cursor),
-                f"this kind of expression ({_format_kind(kind_name(cursor))}) cannot be modeled",
+                f"this kind of expression ({format_kind(kind_name(cursor))}) cannot be modeled",
                 "compute it outside the region",
             )
         return reader(self, cursor)
@@ -159,128 +170,21 @@ class ExpressionReader:
     def _constant_value(self, declared: Cursor) -> int | None:
         """Return the value of a constant such as `const int n = 10`."""
         type = declared.type
-        if not type.is_const_qualified() or type.get_canonical().kind.name in _POINTERS:
+        if not type.is_const_qualified() or type.get_canonical().kind.name in POINTERS:
             return None
         value = evaluate_constant(declared) if kind_name(declared) == "VAR_DECL" else None
         return value if isinstance(value, int) else None
 
-    # Array elements
-
-    def read_element(self, cursor: Cursor) -> Access:
-        part = self.read_lvalue(cursor)
-        return self._check_subscript_count(part, cursor)
-
-    def _check_subscript_count(self, part: ArrayValue, cursor: Cursor) -> Access:
-        variable = part.variable
-        is_address = part.offset is not None or part.is_single
-        if is_address or len(part.indices) != len(variable.extents):
-            raise UnsupportedConstruct(
-                self.location_of(cursor),
-                f"{variable.name} has {len(variable.extents)} dimensions, but "
-                f"{len(part.indices)} subscripts are given here",
-            )
-        return Access(part.location, variable.type, variable, part.indices)
-
-    def read_lvalue(self, cursor: Cursor) -> ArrayValue:
-        """Read an lvalue: an array, one of its rows, or one of its elements."""
-        location = self.location_of(cursor)
-        match kind_name(cursor):
-            case "UNEXPOSED_EXPR" | "PAREN_EXPR":
-                (inner,) = self._single_child(cursor)
-                return self.read_lvalue(inner)
-            case "DECL_REF_EXPR":
-                return self._read_array(cursor)
-            case "MEMBER_REF_EXPR":
-                return self._read_member(cursor)
-            case "ARRAY_SUBSCRIPT_EXPR":
-                return self._read_subscript(cursor)
-            case "UNARY_OPERATOR" if unary_operator(cursor) == "deref":
-                base = self.read_lvalue(children(cursor)[0])
-                return index_array(base, Literal(location, LONG, 0), location)
-            case "UNARY_OPERATOR" if unary_operator(cursor) == "address":
-                return self._read_address(cursor)
-            case "BINARY_OPERATOR" if binary_operator(cursor) in ("+", "-"):
-                return self._read_pointer_offset(cursor)
-            case _:
-                raise UnsupportedConstruct(
-                    location, f"this lvalue ({_format_kind(kind_name(cursor))}) cannot be modeled",
-                    "access arrays by their names and subscripts",
-                )  # fmt: skip
-
-    def _read_array(self, cursor: Cursor) -> ArrayValue:
-        declared = cursor.referenced
-        location = self.location_of(cursor)
-        if declared is None or kind_name(declared) not in ("VAR_DECL", "PARM_DECL"):
-            raise UnsupportedConstruct(location, f"{cursor.spelling} is not an array")
-        variable = self.find_variable(declared)
-        if variable in self.pointers:
-            return replace(self.pointers[variable], location=location)
-        if variable.is_pointer and not variable.is_parameter:
-            raise UnsupportedConstruct(
-                location, f"{variable.name} is a pointer that may point anywhere",
-                "use an array, or a parameter of the function",
-            )  # fmt: skip
-        return ArrayValue(location, variable.type, variable, ())
-
-    def _read_member(self, cursor: Cursor) -> ArrayValue:
-        """Read `s.x` or `p->x`."""
-        (inner,) = self._single_child(cursor)
-        location = self.location_of(cursor)
-        record = self.read_lvalue(inner)
-        if inner.type.get_canonical().kind.name in _POINTERS:
-            record = index_array(record, Literal(location, LONG, 0), location)
-        self._check_subscript_count(record, inner)
-        variable, indices = access_member(
-            record.variable, record.indices, cursor.spelling, location
-        )
-        return ArrayValue(location, variable.type, variable, indices)
-
     def read_member(self, cursor: Cursor) -> Expression:
         """Read a member as a value; that of a call is a part of its result."""
-        (inner,) = self._single_child(cursor)
+        (inner,) = self.single_child(cursor)
         kind = inner.type.get_canonical().kind.name
-        if kind in _POINTERS or is_lvalue(inner):
+        if kind in POINTERS or is_lvalue(inner):
             return self.read_element(cursor)
         return Part(
             self.location_of(cursor), self.read_type(cursor), self.read_value(inner),
             cursor.spelling,
         )  # fmt: skip
-
-    def _read_subscript(self, cursor: Cursor) -> ArrayValue:
-        base, index = children(cursor)
-        if base.type.get_canonical().kind.name not in _POINTERS:
-            base, index = index, base
-        return index_array(self.read_lvalue(base), self.read_value(index), self.location_of(cursor))
-
-    def _read_address(self, cursor: Cursor) -> ArrayValue:
-        """Read `&a[i]`, which is `a + i`."""
-        part = self.read_lvalue(children(cursor)[0])
-        rank = own_rank(part.variable)
-        if len(part.indices) == len(part.variable.extents) and not rank:
-            return replace(part, is_single=True)
-        if not part.indices or len(part.variable.extents) - len(part.indices) >= rank:
-            raise UnsupportedConstruct(
-                self.location_of(cursor), "the address of an array cannot be modeled"
-            )
-        *outer, last = part.indices
-        return ArrayValue(part.location, part.type, part.variable, tuple(outer), last)
-
-    def _read_pointer_offset(self, cursor: Cursor) -> ArrayValue:
-        left, right = children(cursor)
-        operator = binary_operator(cursor)
-        if operator == "+" and left.type.get_canonical().kind.name not in _POINTERS:
-            left, right = right, left
-        base, distance = self.read_lvalue(left), self.read_value(right)
-        if base.is_single:
-            raise UnsupportedConstruct(
-                self.location_of(cursor),
-                f"this computes an address next to {base.variable.name}",
-            )
-        if operator == "-":
-            distance = Unary(distance.location, distance.type, "-", distance)
-        return ArrayValue(
-            base.location, base.type, base.variable, base.indices, _add_offset(base, distance)
-        )
 
     # Structures
 
@@ -299,19 +203,10 @@ class ExpressionReader:
 
     def read_wrapped(self, cursor: Cursor) -> Expression:
         """Read an implicit conversion, or parentheses."""
-        (inner,) = self._single_child(cursor)
+        (inner,) = self.single_child(cursor)
         if kind_name(cursor) == "PAREN_EXPR" or cursor.type == inner.type:
             return self.read_value(inner)
         return convert_to(self.read_value(inner), self.read_type(cursor))
-
-    def _single_child(self, cursor: Cursor) -> list[Cursor]:
-        expressions = [child for child in children(cursor) if child.kind.is_expression()]
-        if len(expressions) != 1:
-            raise UnsupportedConstruct(
-                self.location_of(cursor), "this kind of expression cannot be modeled",
-                "compute it outside the region",
-            )  # fmt: skip
-        return expressions
 
     def read_cast(self, cursor: Cursor) -> Expression:
         inner = children(cursor)[-1]
@@ -344,6 +239,8 @@ class ExpressionReader:
                 return self.read_value(child)
             case "-" | "~" | "!":
                 return Unary(location, self.read_type(cursor), operator, self.read_value(child))
+            case "real" | "imag":
+                return self._read_complex_part(cursor, operator)
             case "pre++" | "pre--":
                 return self.read_assigned(cursor)
             case "post++" | "post--":
@@ -352,6 +249,20 @@ class ExpressionReader:
                 raise UnsupportedConstruct(
                     location, "this operator on an address cannot be modeled"
                 )
+
+    def _read_complex_part(self, cursor: Cursor, operator: str) -> Expression:
+        """Read `__real__ z` or `__imag__ z`."""
+        (child,) = children(cursor)
+        name = RE if operator == "real" else IM
+        if is_lvalue(child):
+            return self.read_element(cursor)
+        return Part(self.location_of(cursor), self.read_type(cursor), self.read_value(child), name)
+
+    def read_imaginary(self, cursor: Cursor) -> Expression:
+        """Read a literal such as `2.0i`."""
+        location, (number,) = self.location_of(cursor), children(cursor)
+        value = self.read_value(number)
+        return RecordValue(location, self.read_type(cursor), ((IM,),), (value,))
 
     def _read_logical(self, cursor: Cursor, operator: str) -> Expression:
         """Read `&&` or `||`, whose right operand may have side effects if it is evaluated."""
@@ -470,8 +381,8 @@ class ExpressionReader:
     def read_call(self, cursor: Cursor) -> Call:
         location = self.location_of(cursor)
         callee, *given = children(cursor)
-        while kind_name(callee) in _WRAPPERS:
-            (callee,) = self._single_child(callee)
+        while kind_name(callee) in WRAPPERS:
+            (callee,) = self.single_child(callee)
         if kind_name(callee) != "DECL_REF_EXPR" or kind_name(callee.referenced) != "FUNCTION_DECL":
             raise UnsupportedConstruct(
                 location, "this call is through a function pointer", "call it by its name"
@@ -484,48 +395,15 @@ class ExpressionReader:
         return Call(location, type, callee.spelling, arguments)
 
     def _read_argument(self, cursor: Cursor) -> Expression:
-        if cursor.type.get_canonical().kind.name in _POINTERS:
+        if cursor.type.get_canonical().kind.name in POINTERS:
             return self.read_lvalue(cursor)
         return self.read_value(cursor)
-
-
-def is_lvalue(cursor: Cursor) -> bool:
-    """Whether an expression denotes an element in memory."""
-    while kind_name(cursor) in (*_WRAPPERS, "MEMBER_REF_EXPR"):
-        cursor = children(cursor)[-1]
-        if cursor.type.get_canonical().kind.name in _POINTERS:
-            return True
-    is_deref = kind_name(cursor) == "UNARY_OPERATOR" and unary_operator(cursor) == "deref"
-    return is_deref or kind_name(cursor) in ("DECL_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR")
-
-
-def index_array(base: ArrayValue, index: Expression, location: SourceLocation) -> ArrayValue:
-    if base.is_single:
-        if not is_zero(index):
-            raise UnsupportedConstruct(
-                location, f"this accesses memory next to {base.variable.name}"
-            )
-        return replace(base, location=location, is_single=False)
-    if base.offset is not None:
-        index = _add_offset(base, index)
-    return ArrayValue(location, base.type, base.variable, (*base.indices, index))
-
-
-def _add_offset(base: ArrayValue, distance: Expression) -> Expression:
-    """Return the offset that is added to a pointer, as a ptrdiff_t."""
-    distance = convert_to(distance, LONG)
-    if base.offset is None:
-        return distance
-    return Binary(distance.location, LONG, "+", convert_to(base.offset, LONG), distance)
-
-
-def _format_kind(name: str) -> str:
-    return name.lower().replace("_", " ")
 
 
 _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "INTEGER_LITERAL": ExpressionReader.read_number,
     "FLOATING_LITERAL": ExpressionReader.read_number,
+    "IMAGINARY_LITERAL": ExpressionReader.read_imaginary,
     "CHARACTER_LITERAL": ExpressionReader.read_number,
     "CXX_BOOL_LITERAL_EXPR": ExpressionReader.read_number,
     "CXX_UNARY_EXPR": ExpressionReader.read_number,

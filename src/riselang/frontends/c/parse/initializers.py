@@ -107,7 +107,8 @@ class InitializerReader:
             found = self.read_list(cursor, type, inner)
             return {(*path, *rest): value for rest, value in found.items()}
         value = self._read_value(cursor)
-        if inner or (type.is_record and not value.type.is_record):
+        is_number = value.type.is_record or type.is_complex
+        if inner or (type.is_record and not is_number):
             if is_zero(value):
                 return {}
             raise self._wrong_braces(cursor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from riselang.frontends.c.parse.c_types import INT, CType
@@ -33,6 +33,8 @@ from riselang.frontends.c.parse.syntax import (
     Unary,
     Variable,
     While,
+    direct_expressions,
+    walk_expression,
     walk_statement,
     walk_statements,
 )
@@ -54,6 +56,8 @@ class Inliner:
     _preceding: list[Statement] = field(default_factory=list[Statement])
     """The statements that have to run before the current one."""
     _count: int = 0
+    _current: Statement | None = None
+    """The statement whose calls are inlined."""
 
     def inline_statements(self, statements: Sequence[Statement]) -> tuple[Statement, ...]:
         return tuple(
@@ -63,11 +67,12 @@ class Inliner:
     def inline_statement(self, statement: Statement) -> list[Statement]:
         """Return the statements that replace a statement: its inlined calls, then itself."""
         outer, self._preceding = self._preceding, []
+        outer_statement, self._current = self._current, statement
         try:
             rewritten = self._rewrite_statement(statement)
             return [*self._preceding, *([rewritten] if rewritten is not None else [])]
         finally:
-            self._preceding = outer
+            self._preceding, self._current = outer, outer_statement
 
     def _rewrite_statement(self, statement: Statement) -> Statement | None:
         match statement:
@@ -199,7 +204,7 @@ class Inliner:
             value = self.inline_value(result)
             self._active.pop()
             return convert_to(value, call.type)
-        _check_no_effects(call, function)
+        self._check_effects(call, _effects(function, values))
         self._active.pop()
         returned = self._insert_body(call)
         if returned is None:
@@ -207,6 +212,25 @@ class Inliner:
                 call.location, f"{call.function} does not end by returning a value"
             )
         return convert_to(returned, call.type)
+
+    def _check_effects(self, call: Call, effects: set[Variable] | None) -> None:
+        """Check that nothing else in the statement depends on the effects of a call: C leaves the
+        order open."""
+        if effects is not None and not effects:
+            return
+        parts = [] if self._current is None else list(_evaluated_parts(self._current))
+        calls = [e for e in parts if isinstance(e, Call) and e.function in self.functions]
+        inside = {id(part) for part in walk_expression(call)}
+        others = {
+            part.variable.root for part in parts
+            if isinstance(part, Access | ArrayValue) and id(part) not in inside
+        }  # fmt: skip
+        if effects is None or len(calls) != 1 or others & effects:
+            raise UnsupportedConstruct(
+                call.location,
+                f"{call.function} is called for its value, but also has side effects",
+                "call it in a statement of its own",
+            )
 
     def _enter_function(self, call: Call) -> Function:
         function = self.functions[call.function]
@@ -306,6 +330,15 @@ class Inliner:
             )
 
 
+def _evaluated_parts(statement: Statement) -> Iterator[Expression]:
+    """Yield the expressions that a statement evaluates before it has an effect itself."""
+    roots = direct_expressions(statement)
+    if isinstance(statement, Assign):
+        roots = (*statement.target.indices, statement.value)
+    for root in roots:
+        yield from walk_expression(root)
+
+
 def _copy_variable(variable: Variable, values: Mapping[Variable, Expression]) -> Expression:
     """Return a fresh copy of a function's variable for one of its calls."""
     extents = tuple(
@@ -374,19 +407,18 @@ def _is_assigned(variable: Variable, statements: Sequence[Statement]) -> bool:
     )
 
 
-def _check_no_effects(call: Call, function: Function) -> None:
-    """Check that a function called for its value has no side effects: C leaves the order open."""
+def _effects(function: Function, values: Mapping[Variable, Expression]) -> set[Variable] | None:
+    """Return the variables of the caller that a function changes; None if they are not known."""
     own = set(function.parameters) - {v for v in function.parameters if v.is_array}
     for statement in walk_statement(function.body):
-        if isinstance(statement, Declare):
+        if isinstance(statement, Declare | For):
             own.add(statement.variable)
-        if isinstance(statement, For):
-            own.add(statement.variable)
+    changed: set[Variable] = set()
     for statement in walk_statement(function.body):
-        is_effect = isinstance(statement, Assign) and statement.target.variable.root not in own
-        if is_effect or isinstance(statement, Evaluate):
-            raise UnsupportedConstruct(
-                call.location,
-                f"{call.function} is called for its value, but also has side effects",
-                "let it return void, or remove its side effects",
-            )  # fmt: skip
+        if isinstance(statement, Evaluate):
+            return None
+        if isinstance(statement, Assign) and statement.target.variable.root not in own:
+            root = statement.target.variable.root
+            argument = values.get(root)
+            changed.add(argument.variable.root if isinstance(argument, ArrayValue) else root)
+    return changed

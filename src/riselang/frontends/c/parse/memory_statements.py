@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from riselang.frontends.c.parse.c_types import INT, LONG, CType
-from riselang.frontends.c.parse.expressions import index_array
 from riselang.frontends.c.parse.initializers import Path
+from riselang.frontends.c.parse.lvalues import index_array
 from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,

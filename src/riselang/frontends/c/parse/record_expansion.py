@@ -149,8 +149,9 @@ class _RecordExpander:
         match expression:
             case Part(operand=operand, name=name):
                 return self.select(operand, (name,))
-            case _ if expression.type.is_record:
-                return map_operands(expression, self.expand)
+            case _ if expression.type.is_complex:
+                # It is a condition.
+                return self._complex.is_nonzero(expression.location, expression)
             case _:
                 found = self._complex.read_number(expression)
                 return found if found is not None else map_operands(expression, self.expand)

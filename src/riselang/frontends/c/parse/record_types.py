@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from riselang.frontends.c.parse.c_types import DOUBLE, FLOAT, LONG, CType
 from riselang.frontends.c.parse.syntax import Expression, Literal, MemberOf, Variable
@@ -57,6 +60,21 @@ class RecordType(CType):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         return self.read_members()
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype with the layout that it has in C; pointers are integers."""
+        if self.is_complex:
+            return np.dtype(f"c{self.bits // 8}")
+        known = [each for each in self.members if not each.refusal]
+        return np.dtype({
+            "names": [each.name for each in known], "offsets": [each.offset for each in known],
+            "formats": [
+                np.dtype(np.uintp) if each.is_pointer else (each.type.dtype, each.lengths)
+                for each in known
+            ],
+            "itemsize": self.bits // 8,
+        })  # fmt: skip
 
     def find_member(self, name: str) -> Member:
         return next(each for each in self.members if each.name == name)

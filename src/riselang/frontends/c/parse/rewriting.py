@@ -25,7 +25,7 @@ Replace = Callable[[Statement], "list[Statement] | None"]
 
 
 def rewrite_statement(statement: Statement, change: Change, replaced: Replace) -> list[Statement]:
-    """Return the statements that take the place of a statement: those of `replaced`, or else the
+    """Return the statements that replace a statement: those of `replaced`, or else the
     statement with changed expressions and nested statements."""
     found = replaced(statement)
     if found is not None:

@@ -6,7 +6,7 @@ the region that contains it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from riselang.frontends.c.parse.c_types import INT, CType
@@ -22,6 +22,7 @@ from riselang.frontends.c.parse.clang import (
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.declarations import value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
+from riselang.frontends.c.parse.globals import mark_users
 from riselang.frontends.c.parse.memory_statements import (
     MEMORY_FUNCTIONS,
     expand_memory_call,
@@ -107,19 +108,15 @@ class StatementReader:
         if tables := self._tables_used_in(statement):
             statement = replace(statement, statements=(*tables, *statement.statements))
         is_static = cursor.storage_class.name == "STATIC"
+        if not is_static:
+            mark_users(cursor.spelling, list(_used_variables(statement)))
         return Function(
             cursor.spelling, location, result, tuple(parameters), statement, is_static, refused
         )
 
     def _tables_used_in(self, body: Block) -> list[Statement]:
         """Return declarations of the constant tables of the file that a function uses."""
-        used = {
-            part.variable: None
-            for inner in walk_statement(body)
-            for expression in direct_expressions(inner)
-            for part in walk_expression(expression)
-            if isinstance(part, Access | ArrayValue)
-        }
+        used = dict.fromkeys(_used_variables(body))
         tables = self._expressions.tables
         return [self._read_declaration(tables[each]) for each in used if each in tables]
 
@@ -186,6 +183,8 @@ class StatementReader:
         location = self._parsed.location_of(cursor)
         try:
             variable = self._expressions.find_variable(cursor)
+            if variable.is_global:
+                return Block(location, ())
             expressions = [child for child in children(cursor) if child.kind.is_expression()]
             if variable.is_pointer and expressions:
                 self._expressions.define_pointer(variable, expressions[-1])
@@ -373,6 +372,14 @@ class StatementReader:
             begin = part.extent.start.offset
             found[sum(begin > end for end in ends)] = part
         return found[0], found[1], found[2], body
+
+
+def _used_variables(body: Statement) -> Iterator[Variable]:
+    for inner in walk_statement(body):
+        for expression in direct_expressions(inner):
+            for part in walk_expression(expression):
+                if isinstance(part, Access | ArrayValue):
+                    yield part.variable
 
 
 def _semicolons(cursor: Cursor) -> list[int]:

@@ -114,7 +114,7 @@ def _substitute_variable(
             return replace(record, variable=member, type=member.type)
         case _ if variable.is_array:
             raise UnsupportedConstruct(
-                location, f"{name} is an array in a structure that is no variable",
+                location, f"{name} is an array in a structure that is not a variable",
                 "assign the structure to a variable first",
             )  # fmt: skip
         case _:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from riselang.frontends.c.parse.c_types import CType
 from riselang.support.errors import SourceLocation
@@ -28,6 +31,18 @@ class MemberOf:
     """The distance from the start of the record, in bytes."""
     is_pointer: bool = False
     """Whether the member is a pointer to other memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalDefinition:
+    """Where a global, or a static variable of a function, is stored."""
+
+    symbol: str
+    is_static: bool
+    initial: np.ndarray[Any, Any] | None
+    """Its initial value; None if another file defines it."""
+    users: set[str] = field(default_factory=set[str])
+    """The functions that other files may call and that use it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +70,8 @@ class Variable:
     row_pointers: tuple[int, ...] = ()
     """The dimensions that begin in memory that a pointer in the previous dimension points to."""
 
+    definition: GlobalDefinition | None = None
+    """The definition of a global."""
     singles: tuple[Variable, ...] = ()
     """The pointers to single structures for which it has no dimensions (`single_records.py`)."""
 
@@ -72,11 +89,6 @@ class Variable:
     def root(self) -> Variable:
         """The declared variable that it is a part of."""
         return self if self.member is None else self.member.parent.root
-
-    @property
-    def symbol(self) -> str:
-        """The name of a global in object files."""
-        return self.name
 
     @property
     def is_pointer_member(self) -> bool:
