@@ -20,7 +20,7 @@ CASES = {
     "for (int i = 0; i < n; i++) a[i] = g(i);": "g is neither defined in this file",
     "for (int i = 0; i < n; i++) g(i);": "g is neither defined in this file",
     "for (int i = 0; i < n; i++) a[i] = ({ i; });": "this kind of expression",
-    "for (int i = 0; i < n; i++) a[i] = p[i][0];": "p is an array of pointers",
+    "for (int i = 0; i < n; i++) a[i] = p[i][0][0];": "p is an array of pointers",
     "for (int i = 0; i < n; i++) a[i] = where[i];": "where is a pointer that may point anywhere",
     "double *b; b = a; b[0] = 1;": "b is a pointer that may point anywhere",
     "double *b = a; b++; b[0] = 1;": "the address of b is used as a value",
@@ -50,7 +50,7 @@ CASES = {
 def test_a_rejection_reports_location_and_reason(body: str) -> None:
     parameters = (
         "int n, double *a"
-        + (", double **p" if "p[" in body else "")
+        + (", double ***p" if "p[" in body else "")
         + (", struct s *q" if "q->" in body else "")
     )
     text = f"{HEAD}void f({parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"

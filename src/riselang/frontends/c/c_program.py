@@ -351,4 +351,7 @@ def make_program(
     checks: bool = True,
     threads: bool = False,
 ) -> CProgram:
+    if any(variable.row_pointers for scop in scops for variable in scop.inputs):
+        # Rows may overlap, so nothing is reordered.
+        schedule, options, threads = "source", options.with_changes(library="none"), False
     return CProgram(tuple(scops), options, schedule, checks, threads)

@@ -20,12 +20,14 @@ from riselang.frontends.c.emit.bounds_checks import (
     runtime_checks,
 )
 from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.emit.row_pointers import pack_lengths
 from riselang.frontends.c.fast_path import MISS, FastPath, make_fast_path
 from riselang.frontends.c.model.footprints import Footprints
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import Literal, Variable
 from riselang.frontends.c.records import MemberArguments, byte_range
+from riselang.frontends.c.row_arguments import RowArgument, read_rows
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.native.llvm.guard import raise_call_error
 from riselang.runtime.arrays import Array, address, as_array, check_layout, refuse_masked
@@ -149,6 +151,7 @@ class CFunction(ABC):
         passed: list[Any] = []
         values: dict[Variable, Any] = {}
         arrays: dict[Variable, Array] = {}
+        rows: dict[Variable, RowArgument] = {}
         for each in self._inputs:
             variable = each.variable
             if each.is_member:
@@ -162,12 +165,18 @@ class CFunction(ABC):
                 passed.append(value)
                 values[variable] = value
                 continue
+            if variable.row_pointers:
+                found = read_rows(argument, variable, is_written=each.is_written)
+                rows[variable] = found
+                arrays[variable] = found.matrix
+                passed.append(address(found.table))
+                continue
             array = _check_array(argument, each)
             arrays[variable] = array
             passed.append(address(array))
         scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
         unproven = self._footprints.find_unproven_accesses(scalars, arrays)
-        self._check_overlap(tuple(arrays.values()))
+        self._check_overlap(tuple(arrays.values()), rows)
         if unproven and self._scop.is_checked:
             result = self._checked_version(unproven).run(passed, arrays, values)
             members.finish()
@@ -208,13 +217,16 @@ class CFunction(ABC):
             )
         return [*arguments, *(named[name] for name in names[len(arguments) :])]
 
-    def _check_overlap(self, arrays: Sequence[Array]) -> None:
+    def _check_overlap(
+        self, arrays: Sequence[Array], rows: Mapping[Variable, RowArgument] | None = None
+    ) -> None:
         """Check that an array that is written does not share memory with any other."""
         variables = [each.variable for each in self._inputs if each.is_buffer]
         spans = [
-            (*byte_range(array), variable)
+            (*byte_range(part), variable)
             for variable, array in zip(variables, arrays, strict=True)
-            if array.nbytes
+            for part in (rows[variable].rows if rows and variable in rows else (array,))
+            if part.nbytes
         ]
         for start, end, variable in spans:
             if variable not in self._scop.written_variables:
@@ -257,7 +269,7 @@ class CompiledCFunction(CFunction):
         if (
             self._scop.result is not None
             or self._globals
-            or any(each.is_member for each in self._inputs)
+            or any(each.is_member or each.variable.row_pointers for each in self._inputs)
         ):
             return None
         result = ctypes.c_int64 if guarded else None
@@ -274,10 +286,14 @@ class CompiledCFunction(CFunction):
         if not self._has_checks:
             return self._function(*passed)
         failure = np.zeros(FAILURE_RECORD_SIZE.get_shape(), np.int64)
-        sizes = [arrays[variable].size for variable in self._open]
+        sizes = [_passed_size(variable, arrays[variable]) for variable in self._open]
         result = self._function(*passed, *sizes, address(failure))
         raise_failure(self._scop, failure.tolist())
         return result
+
+
+def _passed_size(variable: Variable, array: Array) -> int:
+    return pack_lengths(*array.shape) if variable.row_pointers else array.size
 
 
 def _initial_value(variable: Variable) -> Array:

@@ -25,6 +25,7 @@ from riselang.frontends.c.emit.bounds_checks import (
 from riselang.frontends.c.emit.expression_emitter import ExpressionEmitter
 from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.emit.region_functions import array_type, input_type
+from riselang.frontends.c.emit.row_pointers import emit_lengths, emit_table_strides
 from riselang.frontends.c.emit.strided_arrays import emit_strides
 from riselang.frontends.c.model.aliasing import emit_overlap_check
 from riselang.frontends.c.model.linear import Linear
@@ -137,17 +138,21 @@ def _make_buffer(
     extents = view.extents if view is not None else variable.extents
     lengths = [_extent_value(emitter, extent) for extent in extents]
     strides = emit_strides(emitter, variable, lengths)
-    if size is not None:
+    if variable.row_pointers:
+        strides = emit_table_strides(emitter)
+        lengths = lengths if size is None else emit_lengths(emitter, size)
+    elif size is not None:
         row = emitter.indices.emit_constant(1)
         for length in lengths[1:]:
             row = emitter.add(arith.MuliOp(row, length))
         row = emitter.add(arith.MaxSIOp(row, emitter.indices.emit_constant(1)))
         lengths[0] = emitter.add(arith.DivSIOp(size, row))
     rank = len(extents)
-    layout = StridedLayoutAttr([None] * (rank - 1) + [1], 0)
+    last = 0 if variable.row_pointers else 1
+    layout = StridedLayoutAttr([None] * (rank - 1) + [last], 0)
     cast = memref.ReinterpretCastOp(
         argument, [], lengths, strides[:-1],
-        [0], [DYNAMIC_INDEX] * rank, [*([DYNAMIC_INDEX] * (rank - 1)), 1],
+        [0], [DYNAMIC_INDEX] * rank, [*([DYNAMIC_INDEX] * (rank - 1)), last],
         MemRefType(type.element_type, [DYNAMIC_INDEX] * rank, layout),
     )  # fmt: skip
     return emitter.add(memref.CastOp.get(emitter.add(cast), type))

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from riselang.frontends.c.emit.bounds_checks import MAX_DIMENSIONS, REPORT_FUNCTION, check_numbers
 from riselang.frontends.c.emit.output import OpInserter
+from riselang.frontends.c.emit.row_pointers import emit_element_load, emit_element_store
 from riselang.frontends.c.parse.c_types import CType
 from riselang.frontends.c.parse.syntax import Access, Binary, Expression, Literal
 
@@ -33,8 +34,9 @@ class CheckEmitter:
 
         is_inside = self._emit_in_bounds(buffer, indices)
         return out.emit_choice(
-            is_inside, type, lambda: out.add(memref.LoadOp.get(buffer, indices)), report_and_zero
-        )
+            is_inside, type, lambda: emit_element_load(out, access, buffer, indices),
+            report_and_zero,
+        )  # fmt: skip
 
     def store(
         self, value: SSAValue, access: Access, buffer: SSAValue, indices: Sequence[SSAValue]
@@ -43,7 +45,7 @@ class CheckEmitter:
         is_inside = self._emit_in_bounds(buffer, indices)
         then_block, else_block = Block(), Block()
         with out.inside_block(then_block):
-            out.insert(memref.StoreOp.get(value, buffer, indices))
+            emit_element_store(out, value, access, buffer, indices)
             out.insert(scf.YieldOp())
         with out.inside_block(else_block):
             self._report_indices(access, buffer, indices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from xdsl.dialects import affine, arith, func, math, memref
+from xdsl.dialects import affine, arith, func, math
 from xdsl.dialects.builtin import FloatAttr, IntegerType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -12,6 +12,7 @@ from riselang.frontends.c.emit.bounds_checks import is_trapping
 from riselang.frontends.c.emit.check_emitter import CheckEmitter
 from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.emit.output import OpInserter
+from riselang.frontends.c.emit.row_pointers import emit_element_load, emit_element_store
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.parse.c_types import BOOL, CType
@@ -89,7 +90,7 @@ class ExpressionEmitter(OpInserter):
             map, operands = self.indices.access_map(affine_indices)
             value = self.add(affine.LoadOp(buffer, operands, map))
         else:
-            value = self.add(memref.LoadOp.get(buffer, self._emit_indices(access)))
+            value = emit_element_load(self, access, buffer, self._emit_indices(access))
         return self._convert_loaded(value, access.type)
 
     def emit_store(self, value: SSAValue, access: Access) -> None:
@@ -108,7 +109,7 @@ class ExpressionEmitter(OpInserter):
             map, operands = self.indices.access_map(affine_indices)
             self.insert(affine.StoreOp(value, buffer, operands, map))
         else:
-            self.insert(memref.StoreOp.get(value, buffer, self._emit_indices(access)))
+            emit_element_store(self, value, access, buffer, self._emit_indices(access))
 
     def _is_checked(self, access: Access) -> bool:
         return self.statement is not None and access in self.statement.checked_accesses
@@ -133,6 +134,8 @@ class ExpressionEmitter(OpInserter):
 
     def _affine_indices(self, access: Access) -> list[Linear] | None:
         """Return the indices of an access in terms of the emitted loops, if they are affine."""
+        if access.variable.row_pointers:
+            return None
         if self.statement is None or access not in self.statement.access_relations:
             return [] if not access.indices else None
         indices = self.statement.access_relations[access].indices

@@ -13,6 +13,7 @@ from riselang.dialects.location_attributes import file_location
 from riselang.frontends.c.emit.bounds_checks import FAILURE_RECORD_SIZE, runtime_checks
 from riselang.frontends.c.emit.expression_emitter import CalledFunctions, ExpressionEmitter
 from riselang.frontends.c.emit.loop_emitter import LoopEmitter
+from riselang.frontends.c.emit.row_pointers import table_type
 from riselang.frontends.c.emit.strided_arrays import with_layout
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop, View
@@ -89,6 +90,8 @@ def input_type(scop: Scop, variable: Variable) -> Attribute:
 
 
 def array_type(variable: Variable, view: View | None) -> MemRefType[Attribute]:
+    if variable.row_pointers:
+        return table_type()
     extents = view.extents if view is not None else variable.extents
     shape = [_static_extent(extent) for extent in extents]
     return with_layout(variable, variable.type.stored_type, shape)

@@ -405,7 +405,7 @@ class Extraction:
     def _check_pointers(self) -> None:
         """Check that the address of each array is known when the function begins."""
         for variable in dict.fromkeys(used_variables(self.region.statements, self.result)):
-            if variable.row_pointers:
+            if variable.row_pointers and (variable.member is not None or variable.type.is_record):
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} is reached through pointers in an array, "
                     "so it may be anywhere in memory", "use one structure, or an array of arrays",

@@ -122,6 +122,9 @@ def make_variable(
         if type.kind.name in _ARRAY_KINDS:
             levels.append(type)
             type = type.element_type
+        elif type.kind.name == "POINTER" and is_parameter and len(levels) == 1:
+            levels.append(type)
+            type = type.get_pointee()
         elif type.kind.name == "POINTER" and not levels:
             is_pointer, is_restrict = True, type.is_restrict_qualified()
             levels.append(type)
@@ -147,6 +150,7 @@ def make_variable(
         is_restrict=is_restrict,
         is_constant=type.is_const_qualified(),
         steps=(None,) * len(extents),
+        row_pointers=(1,) if [each.kind.name for each in levels][1:] == ["POINTER"] else (),
     )
 
 

@@ -312,6 +312,9 @@ class Inliner:
             is_same = len(ours) == len(theirs) and all(
                 _is_same_length(a, b, scalars) for a, b in zip(ours[1:], theirs[1:], strict=True)
             )
+            if parameter.row_pointers:
+                is_whole = not argument.indices and argument.offset is None
+                is_same = is_whole and argument.variable.row_pointers == parameter.row_pointers
             if not is_same or argument.variable.type != parameter.type:
                 raise UnsupportedConstruct(
                     argument.location,

@@ -82,8 +82,9 @@ class Variable:
 
     @property
     def is_strided(self) -> bool:
-        """Whether its elements are separated by other members of a structure."""
-        return any(step is not None for step in self.steps)
+        """Whether its elements are separated by other members of a structure, or its rows may be
+        anywhere."""
+        return bool(self.row_pointers) or any(step is not None for step in self.steps)
 
     @property
     def root(self) -> Variable:
