@@ -36,7 +36,7 @@ CASES = {
     "double b[4] = {[1 ... 2] = 5}; a[0] = b[1];": "this designator is not a single index",
     "double b[2][2] = {1, 2}; a[0] = b[1][0];": "the braces of this initializer list",
     "__builtin_memset(a, 1, n); a[0] = 1;": "neither defined in this file",
-    "goto end; end: a[0] = 1;": "goto is not structured",
+    "again: a[0] = 1; goto again;": "goto is not structured",
     "switch (n) { a[1] = 2; case 1: a[0] = 1; }": "statements before its cases",
     "switch (n) { case 1 ... 3: a[0] = 1; }": "this label is not a single integer",
     "switch (n) { case 1: if (n) { case 2: a[0] = 1; } }": "inside of another statement",

@@ -16,6 +16,7 @@ from riselang.frontends.c.model.iteration_sets import (
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.model.scop_parameters import LoopNest, Parameters
+from riselang.frontends.c.parse.c_types import FUNCTION
 from riselang.frontends.c.parse.regions import Region
 from riselang.frontends.c.parse.syntax import (
     Access,
@@ -103,6 +104,7 @@ class Extraction:
         """Build the model; raises an error if something cannot be modeled."""
         if self.region.is_whole and self.region.function.unsupported is not None:
             raise UnsupportedConstruct(*self.region.function.unsupported)
+        self._check_function_pointers()
         self._check_depth()
         self._check_extents()
         self._check_pointers()
@@ -401,6 +403,14 @@ class Extraction:
                         f"operations nest deeper than the limit of {MAX_NESTING_DEPTH}",
                         "compute parts of the expression in separate statements",
                     )
+
+    def _check_function_pointers(self) -> None:
+        for variable in self.region.function.parameters if self.region.is_whole else ():
+            if variable.type is FUNCTION:
+                raise UnsupportedConstruct(
+                    variable.location, f"{variable.name} is a function that callers choose",
+                    "call a function of the file by its name",
+                )  # fmt: skip
 
     def _check_pointers(self) -> None:
         """Check that the address of each array is known when the function begins."""

@@ -83,6 +83,7 @@ BOOL = CType("_Bool", 8, is_signed=False, rank=1)
 INT = CType("int", 32, rank=4)
 UNSIGNED = CType("unsigned int", 32, is_signed=False, rank=4)
 LONG = CType("long", 64, rank=5)
+FUNCTION = CType("function pointer", 64, rank=0)
 FLOAT = CType("float", 32, is_float=True, rank=8)
 DOUBLE = CType("double", 64, is_float=True, rank=9)
 

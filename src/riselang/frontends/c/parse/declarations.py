@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from riselang.frontends.c.parse.c_types import INT, LONG, CType, types_by_kind
+from riselang.frontends.c.parse.c_types import FUNCTION, INT, LONG, CType, types_by_kind
 from riselang.frontends.c.parse.clang import Cursor, children, kind_name
 from riselang.frontends.c.parse.record_types import (
     COMPLEX_DOUBLE,
@@ -111,6 +111,8 @@ def make_variable(
 ) -> Variable:
     """Create the variable of a declaration; `value` reads the lengths of arrays."""
     type, levels = cursor.type, list[Any]()
+    if is_function_pointer(type):
+        return Variable(cursor.spelling, FUNCTION, location, is_parameter=True)
     is_parameter = kind_name(cursor) == "PARM_DECL"
     is_pointer = is_restrict = is_named = False
     while True:
@@ -131,6 +133,11 @@ def make_variable(
             type = type.get_pointee()
         else:
             break
+    if is_function_pointer(type):
+        raise UnsupportedConstruct(
+            location, f"{cursor.spelling} is an array of function pointers",
+            "call functions by their names, and choose them by if or switch",
+        )  # fmt: skip
     if type.kind.name == "POINTER":
         raise UnsupportedConstruct(
             location,
@@ -152,6 +159,13 @@ def make_variable(
         steps=(None,) * len(extents),
         row_pointers=(1,) if [each.kind.name for each in levels][1:] == ["POINTER"] else (),
     )
+
+
+def is_function_pointer(type: Any) -> bool:
+    canonical = type.get_canonical()
+    kinds = ("FUNCTIONPROTO", "FUNCTIONNOPROTO")
+    pointee = canonical.get_pointee() if canonical.kind.name == "POINTER" else canonical
+    return pointee.get_canonical().kind.name in kinds
 
 
 def is_global(cursor: Cursor) -> bool:

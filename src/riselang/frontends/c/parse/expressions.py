@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from riselang.frontends.c.parse.c_types import INT, CType
+from riselang.frontends.c.parse.c_types import FUNCTION, INT, CType
 from riselang.frontends.c.parse.clang import (
     Cursor,
     binary_operator,
@@ -15,7 +15,7 @@ from riselang.frontends.c.parse.clang import (
     kind_name,
     unary_operator,
 )
-from riselang.frontends.c.parse.declarations import make_variable, value_type
+from riselang.frontends.c.parse.declarations import is_function_pointer, make_variable, value_type
 from riselang.frontends.c.parse.globals import (
     MAX_COPIED_ELEMENTS,
     count_elements,
@@ -32,6 +32,7 @@ from riselang.frontends.c.parse.lvalues import (
 )
 from riselang.frontends.c.parse.record_types import IM, RE
 from riselang.frontends.c.parse.syntax import (
+    CALL_THROUGH,
     Access,
     Assign,
     Binary,
@@ -40,6 +41,7 @@ from riselang.frontends.c.parse.syntax import (
     Conditional,
     Declare,
     Expression,
+    FunctionName,
     If,
     Literal,
     Part,
@@ -69,6 +71,8 @@ class ExpressionReader(LvalueReader):
 
     read_effect: Callable[[Cursor], Statement]
     """Reads an expression with side effects as a statement."""
+    functions: dict[Variable, Expression] = field(default_factory=dict[Variable, Expression])
+    """The functions that local pointers point to; they are never changed."""
     tables: dict[Variable, Cursor] = field(default_factory=dict[Variable, Cursor])
     """The constant arrays of the file, with their declarations."""
     effects: list[Statement] = field(default_factory=list[Statement])
@@ -160,7 +164,7 @@ class ExpressionReader(LvalueReader):
         if constant is not None:
             return Literal(location, self.read_type(cursor), constant)
         variable = self.find_variable(declared)
-        if variable.is_array or variable in self.pointers:
+        if variable.is_array or variable in self.pointers or variable.type is FUNCTION:
             raise UnsupportedConstruct(
                 location, f"the address of {variable.name} is used as a value",
                 "access its elements by subscripts",
@@ -381,23 +385,47 @@ class ExpressionReader(LvalueReader):
     def read_call(self, cursor: Cursor) -> Call:
         location = self.location_of(cursor)
         callee, *given = children(cursor)
-        while kind_name(callee) in WRAPPERS:
-            (callee,) = self.single_child(callee)
-        if kind_name(callee) != "DECL_REF_EXPR" or kind_name(callee.referenced) != "FUNCTION_DECL":
-            raise UnsupportedConstruct(
-                location, "this call is through a function pointer", "call it by its name"
-            )
         arguments = tuple(self._read_argument(each) for each in given)
+        called = self._read_function(callee)
+        if isinstance(called, FunctionName):
+            name = called.name
+        else:
+            name, arguments = CALL_THROUGH, (called, *arguments)
         result = cursor.type.get_canonical()
         # The value of a function such as memset, a pointer, is not used.
         has_value = result.kind.name not in ("VOID", "POINTER")
         type = value_type(result, location) if has_value else INT
-        return Call(location, type, callee.spelling, arguments)
+        return Call(location, type, name, arguments)
+
+    def _read_function(self, cursor: Cursor) -> Expression:
+        """Read a function, or a pointer to one."""
+        location = self.location_of(cursor)
+        is_address = kind_name(cursor) == "UNARY_OPERATOR" and unary_operator(cursor) in (
+            "address", "deref",
+        )  # fmt: skip
+        if kind_name(cursor) in WRAPPERS or is_address:
+            return self._read_function(children(cursor)[-1])
+        declared = cursor.referenced if kind_name(cursor) == "DECL_REF_EXPR" else None
+        if declared is not None and kind_name(declared) == "FUNCTION_DECL":
+            return FunctionName(location, FUNCTION, declared.spelling)
+        if declared is None or kind_name(declared) not in ("PARM_DECL", "VAR_DECL"):
+            raise UnsupportedConstruct(
+                location, "this call is through a function pointer that is not known",
+                "call the function by its name, or choose it by if or switch",
+            )  # fmt: skip
+        variable = self.find_variable(declared)
+        return self.functions.get(variable) or Access(location, FUNCTION, variable, ())
 
     def _read_argument(self, cursor: Cursor) -> Expression:
+        if is_function_pointer(cursor.type):
+            return self._read_function(cursor)
         if cursor.type.get_canonical().kind.name in POINTERS:
             return self.read_lvalue(cursor)
         return self.read_value(cursor)
+
+    def define_function_pointer(self, variable: Variable, cursor: Cursor) -> None:
+        """Let a local pointer stand for the function that it is initialized with."""
+        self.functions[variable] = self._read_function(cursor)
 
 
 _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {

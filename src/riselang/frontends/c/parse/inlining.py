@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from riselang.frontends.c.parse.c_types import INT, CType
+from riselang.frontends.c.parse.c_types import FUNCTION, INT, CType
 from riselang.frontends.c.parse.jump_removal import remove_returns
 from riselang.frontends.c.parse.substitution import (
     map_operands,
@@ -13,6 +13,7 @@ from riselang.frontends.c.parse.substitution import (
     substitute_statement,
 )
 from riselang.frontends.c.parse.syntax import (
+    CALL_THROUGH,
     Access,
     ArrayValue,
     Assign,
@@ -26,6 +27,7 @@ from riselang.frontends.c.parse.syntax import (
     Expression,
     For,
     Function,
+    FunctionName,
     If,
     Literal,
     Return,
@@ -98,6 +100,8 @@ class Inliner:
                 return replace(statement, value=self.inline_value(value))
             case Return(value=Expression() as value):
                 return replace(statement, value=self.inline_value(value))
+            case Evaluate(call=call) if call.function == CALL_THROUGH:
+                return self._rewrite_statement(replace(statement, call=_direct_call(call)))
             case Evaluate() if statement.call.function in self.functions:
                 self._insert_body(statement.call)
                 return None
@@ -146,6 +150,8 @@ class Inliner:
                 return self._inline_conditional(expression)
             case Binary(operator="&&" | "||"):
                 return self._inline_logical(expression)
+            case Call() if expression.function == CALL_THROUGH:
+                return self.inline_value(_direct_call(expression))
             case Call() if expression.function in self.functions:
                 return self._inline_call(expression)
             case _:
@@ -262,7 +268,7 @@ class Inliner:
         function = self._enter_function(call)
         values: dict[Variable, Expression] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
-            if parameter.is_array:
+            if parameter.is_array or parameter.type is FUNCTION:
                 values[parameter] = argument
                 continue
             local = replace(parameter, is_parameter=False)
@@ -331,6 +337,22 @@ class Inliner:
                 f"{parameter.name} of {call.function} does not point to {argument.type}",
                 "declare the parameter as a pointer to this type",
             )
+
+
+def _direct_call(call: Call) -> Call:
+    """Return a call through a pointer as one of the function that the pointer points to."""
+    pointer, *arguments = call.arguments
+    if isinstance(pointer, Access):
+        raise UnsupportedConstruct(
+            call.location, f"{pointer.variable.name} is a function that callers choose",
+            "call a function of the file by its name",
+        )  # fmt: skip
+    if not isinstance(pointer, FunctionName):
+        raise UnsupportedConstruct(
+            call.location, "this call is through a function pointer that is not known",
+            "call the function by its name, or choose it by if or switch",
+        )  # fmt: skip
+    return replace(call, function=pointer.name, arguments=tuple(arguments))
 
 
 def _evaluated_parts(statement: Statement) -> Iterator[Expression]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from riselang.frontends.c.parse.c_types import INT, CType
+from riselang.frontends.c.parse.c_types import FUNCTION, INT, CType
 from riselang.frontends.c.parse.clang import (
     Cursor,
     ParsedFile,
@@ -22,6 +22,7 @@ from riselang.frontends.c.parse.clang import (
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
 from riselang.frontends.c.parse.declarations import value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
+from riselang.frontends.c.parse.forward_gotos import GOTO, refuse_gotos, remove_forward_gotos
 from riselang.frontends.c.parse.globals import mark_users
 from riselang.frontends.c.parse.memory_statements import (
     MEMORY_FUNCTIONS,
@@ -40,6 +41,7 @@ from riselang.frontends.c.parse.syntax import (
     Function,
     If,
     Jump,
+    Label,
     Literal,
     Return,
     Statement,
@@ -56,7 +58,6 @@ from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruc
 from riselang.support.errors import SourceLocation
 
 _UNSUPPORTED_KINDS = {
-    "GOTO_STMT": ("goto", "use loops and if"),
     "INDIRECT_GOTO_STMT": ("goto", "use loops and if"),
     "ASM_STMT": ("assembly", "move it out of the region"),
 }
@@ -103,7 +104,7 @@ class StatementReader:
             result = None if returned.kind.name == "VOID" else value_type(returned, location)
         except UnsupportedConstruct as refusal:
             refused = (refusal.location, refusal.message, refusal.help)
-        statement = self.read_statement(body)
+        statement = refuse_gotos(self.read_statement(body))
         assert isinstance(statement, Block)
         if tables := self._tables_used_in(statement):
             statement = replace(statement, statements=(*tables, *statement.statements))
@@ -141,11 +142,16 @@ class StatementReader:
 
     def read_block(self, cursor: Cursor) -> Statement:
         location = self._parsed.location_of(cursor)
-        return Block(location, tuple(self.read_statement(each) for each in children(cursor)))
+        statements = [self.read_statement(each) for each in children(cursor)]
+        return Block(location, tuple(remove_forward_gotos(statements)))
 
     def read_labeled(self, cursor: Cursor) -> Statement:
-        """Read a labeled statement: the label itself does nothing, and a goto to it is rejected."""
-        return self.read_statement(children(cursor)[-1])
+        body = self.read_statement(children(cursor)[-1])
+        return Label(self._parsed.location_of(cursor), cursor.spelling, body)
+
+    def read_goto(self, cursor: Cursor) -> Statement:
+        (label,) = children(cursor)
+        return Jump(self._parsed.location_of(cursor), f"{GOTO}{label.spelling}")
 
     def read_empty(self, cursor: Cursor) -> Statement:
         return Block(self._parsed.location_of(cursor), ())
@@ -186,6 +192,9 @@ class StatementReader:
             if variable.is_global:
                 return Block(location, ())
             expressions = [child for child in children(cursor) if child.kind.is_expression()]
+            if variable.type is FUNCTION and expressions:
+                self._expressions.define_function_pointer(variable, expressions[-1])
+                return Block(location, ())
             if variable.is_pointer and expressions:
                 self._expressions.define_pointer(variable, expressions[-1])
                 return Block(location, ())
@@ -428,6 +437,7 @@ def _make_foreign(
 _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
     "COMPOUND_STMT": StatementReader.read_block,
     "LABEL_STMT": StatementReader.read_labeled,
+    "GOTO_STMT": StatementReader.read_goto,
     "NULL_STMT": StatementReader.read_empty,
     "IF_STMT": StatementReader.read_if,
     "FOR_STMT": StatementReader.read_for,

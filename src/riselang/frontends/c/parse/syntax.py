@@ -172,6 +172,17 @@ class Call(Expression):
 
 
 @dataclass(frozen=True)
+class FunctionName(Expression):
+    """A function of the file, or of the math library, as the value of a pointer."""
+
+    name: str
+
+
+CALL_THROUGH = "*"
+"""The function of a call through a pointer, which is the first argument."""
+
+
+@dataclass(frozen=True)
 class ArrayValue(Expression):
     """An array, or a part of one, as a call argument; its type is the element type."""
 
@@ -274,6 +285,14 @@ class Jump(Statement):
     """`break` or `continue`; the model has none of them (`jump_removal.py`)."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class Label(Statement):
+    """A labeled statement; the model has none (`forward_gotos.py`)."""
+
+    name: str
+    body: Statement
 
 
 @dataclass(frozen=True)
@@ -393,7 +412,7 @@ def child_statements(statement: Statement) -> tuple[Statement, ...]:
         case If():
             else_branch = () if statement.otherwise is None else (statement.otherwise,)
             return (statement.then, *else_branch)
-        case For():
+        case For() | Label():
             return (statement.body,)
         case While(prelude=prelude, body=body, update=update):
             return (body, update, prelude) if statement.tests_last else (prelude, body, update)

@@ -1,0 +1,87 @@
+"""Function pointers to known functions, effects of functions that are called for their values, and
+gotos that leave statements forward."""
+
+from __future__ import annotations
+
+import pytest
+
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from support.c_programs import check_same, model
+
+FUNCTIONS = """\
+#include <math.h>
+static double square(double x) { return x * x; }
+static double next(double *x) { *x = *x * 0.5 + 1; return *x; }
+static void map(int n, double *a, double (*f)(double)) {
+  for (int i = 0; i < n; i++) a[i] = f(a[i]);
+}
+typedef double (*binary)(double, double);
+static double fold(binary f, int n, const double *a) {
+  double r = a[0];
+  for (int i = 1; i < n; i++) r = (*f)(r, a[i]);
+  return r;
+}
+static double add(double x, double y) { return x + y; }
+static double twice(double (*f)(double), double x) { return f(f(x)); }
+"""
+BODIES = {
+    "an argument": "map(n, a, square);",
+    "a function of the library": "map(n, a, fabs); map(n - 1, a + 1, &sqrt);",
+    "a result": "a[0] = fold(add, n, a) + fold(fmax, n, a);",
+    "passed on": "a[1] = twice(square, a[0]);",
+    "a local pointer": "double (*f)(double) = square; binary g = add; a[0] = g(f(a[1]), a[2]);",
+    "an effect": "double s = a[0]; for (int i = 0; i < n; i++) { a[i] = next(&s);"
+        " if (next(&s) > 1.5) a[i] += 1; double t = next(&s) * 2; a[i] -= t; }",
+    "a goto in a loop": "for (int i = 0; i < n; i++) { if (a[i] > 1) goto next; a[i] = i;"
+        " if (i > 3) goto next; a[i] += 2; next: a[i] += 1; }",
+    "a goto out of loops": "int i, j; for (i = 0; i < n; i++) for (j = 0; j < n; j++)"
+        " if (a[i] < a[j] - 0.3) goto found; a[0] = 9; found: a[1] = i + j;",
+    "a goto to the end": "if (n < 3) goto end; for (int i = 0; i < n; i++) { switch (i) {"
+        " case 2: a[i] = 3; break; case 4: goto end; default: a[i] = 4; } } a[0] = 7; end: ;",
+    "two gotos": "if (a[0] > 1) goto first; if (a[1] > 1) goto second; a[2] = 1;"
+        " first: a[3] = 2; second: a[4] = 3;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("schedule", ["source", "isl"])
+def test_results_are_those_of_the_c_compiler(name: str, schedule: str) -> None:
+    text = f"{FUNCTIONS}void f(int n, double a[n]) {{ {BODIES[name]} }}"
+    for seed in range(3):
+        check_same(text, "f", {"n": 7}, seed, schedule, is_changed=False)
+
+
+REFUSED = {
+    "a[0] = add(next(&a[1]), a[1]);": "next is called for its value, but also has side effects",
+    "a[0] = next(&a[1]) + next(&a[2]);": "next is called for its value, but also has side effects",
+    "double (*f)(double) = n > 1 ? square : fabs; a[0] = f(1);": "function pointer that is not",
+    "double (*f)(double) = square; f = fabs; a[0] = f(1);": "the address of f is used as a value",
+    "double (*f[2])(double) = {square, fabs}; a[0] = f[n](1);": "f is an array of function",
+    "again: a[0] += 1; if (a[0] < n) goto again;": "goto is not structured control flow",
+    "if (n) goto inside; for (int i = 0; i < n; i++) { inside: a[i] = 1; }": "goto is not",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_is_refused(body: str) -> None:
+    with pytest.raises(UnsupportedConstruct, match=REFUSED[body]) as caught:
+        model(f"{FUNCTIONS}void f(int n, double a[n]) {{\n{body} }}", "f")
+    assert caught.value.location is not None
+    assert caught.value.location.line == FUNCTIONS.count("\n") + 2
+
+
+def test_callers_cannot_choose_a_function() -> None:
+    with pytest.raises(UnsupportedConstruct, match="g is a function that callers choose"):
+        model("double f(double (*g)(double), double x) { return g(x); }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["int f(int n) { return n ? f(n - 1) : 1; }",
+     "int g(int); int f(int n) { return n ? g(n - 1) : 1; } int g(int n) { return f(n); }",
+     "static int a(int n, int (*f)(int)) { return f(n); } int f(int n) { return a(n, f); }"],
+)  # fmt: skip
+def test_recursion_is_refused(text: str) -> None:
+    with pytest.raises(UnsupportedConstruct, match="f calls itself") as caught:
+        model(text, "f")
+    assert caught.value.location is not None
