@@ -50,6 +50,16 @@ def length_of(node: Node) -> Nat:
     return node.type.length
 
 
+def shape_of(node: Node) -> list[int]:
+    """Return the known lengths of an array."""
+    lengths: list[int] = []
+    type = node.type
+    while isinstance(type, ArrayType):
+        lengths.append(type.length.constant)
+        type = type.element
+    return lengths
+
+
 class Builder:
     """Creates nodes in the current scope, at the current location."""
 

@@ -30,6 +30,7 @@ from riselang.frontends.stablehlo.ops import (
 )
 from riselang.frontends.stablehlo.registry import (
     ELEMENTWISE_LOWERINGS,
+    ORDER_KEEPING_OPS,
     STRUCTURAL_OPS,
     TENSOR_LOWERINGS,
     TypedOp,
@@ -39,6 +40,7 @@ from riselang.frontends.stablehlo.registry import (
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
     array_type,
+    in_order,
     map_elements,
     materialize,
     whole_tensor,
@@ -207,7 +209,8 @@ class FunctionLowering:
                 self._waiting[op.results[0]] = op
                 continue
             self._lower_op(op)
-        return [self._values[each] for each in region.operations[-1].operands]
+        results = [self._values[each] for each in region.operations[-1].operands]
+        return [in_order(self.builder, each) for each in results]
 
     def _lower_op(self, op: GraphOp) -> None:
         outer_location, self.builder.location = self.builder.location, op.location
@@ -236,9 +239,10 @@ class FunctionLowering:
             return [self._empty_tensor(each) for each in typed_op.results]
         if typed_op.name in ELEMENTWISE_LOWERINGS:
             return [self._lower_cluster(op, typed_op)]
-        lowered = TENSOR_LOWERINGS[typed_op.name](
-            self, typed_op, [self._values[each] for each in op.operands]
-        )
+        operands = [self._values[each] for each in op.operands]
+        if typed_op.name not in ORDER_KEEPING_OPS:
+            operands = [in_order(self.builder, each) for each in operands]
+        lowered = TENSOR_LOWERINGS[typed_op.name](self, typed_op, operands)
         return lowered if isinstance(lowered, list) else [lowered]
 
     def _empty_tensor(self, type: TensorType) -> Tensor:

@@ -98,6 +98,8 @@ class SupportedOp:
 ELEMENTWISE_LOWERINGS: dict[str, ScalarLowering] = {}
 TENSOR_LOWERINGS: dict[str, TensorLowering] = {}
 SUPPORTED_OPS: dict[str, SupportedOp] = {}
+ORDER_KEEPING_OPS: set[str] = set()
+"""Ops whose operands may have their dimensions in any order; those of others ascend."""
 
 
 def _register(name: str, summary: str, function: Callable[..., Any]) -> None:
@@ -134,6 +136,17 @@ def lowers_op(*names: str, summary: str) -> Callable[[TensorLowering], TensorLow
         return function
 
     return register
+
+
+def keeps_order(*names: str) -> Callable[[TensorLowering], TensorLowering]:
+    """Mark lowerings of ops whose operands and results may be arrays with dimensions in any
+    order."""
+
+    def mark(function: TensorLowering) -> TensorLowering:
+        ORDER_KEEPING_OPS.update(names)
+        return function
+
+    return mark
 
 
 def supported_op_names() -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import LiteralAttr
 from riselang.dialects.rise.types import i1, i64
-from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.dynamic_indexing import convert_to_i64
 from riselang.frontends.stablehlo.ops.elementwise import compare_elements
 from riselang.frontends.stablehlo.ops.reduction import scalar_tensors, unzip_tensors, zip_arrays
@@ -21,6 +20,7 @@ from riselang.frontends.stablehlo.tensors import (
     iota_tensor,
     map_elements,
     materialize,
+    permute_dimensions,
     whole_tensor,
     zero_tensor,
 )

@@ -15,9 +15,11 @@ from math import prod
 
 from riselang.dialects.rise.attributes import literal
 from riselang.dialects.rise.types import ScalarType
-from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.ops.window_views import WindowMove
-from riselang.frontends.stablehlo.tensors import fill_array
+from riselang.frontends.stablehlo.tensors import (
+    fill_array,
+    permute_dimensions,
+)
 from riselang.frontends.term_builder import BinaryFunction, Builder
 from riselang.interpreter.evaluate import run_term
 from riselang.native.mlir.stablehlo_graph import GraphBlock

@@ -8,32 +8,23 @@ from typing import Any
 import numpy as np
 
 from riselang.dialects.rise.attributes import MAX_LITERAL_ELEMENTS
-from riselang.dialects.rise.types import ArrayType, element_of
 from riselang.frontends.stablehlo.elements import ElementType
-from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, keeps_order, lowers_op
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
     array_type,
     broadcast_tensor,
+    broadcast_unit_dimensions,
     constant_tensor,
     fill_array,
     iota_tensor,
     materialize,
+    permute_dimensions,
     whole_tensor,
     zero_tensor,
 )
-from riselang.frontends.term_builder import Builder, length_of
+from riselang.frontends.term_builder import Builder, length_of, shape_of
 from riselang.term.build import Node
-
-
-def permute_dimensions(builder: Builder, node: Node, order: Sequence[int]) -> Node:
-    """Permute the dimensions of an array: dimension k becomes dimension `order[k]` of the node."""
-    current = list(range(len(order)))
-    for target, wanted in enumerate(order):
-        for depth in range(current.index(wanted), target, -1):
-            node = builder.map_at(depth - 1, builder.transpose, node)
-            current[depth - 1], current[depth] = current[depth], current[depth - 1]
-    return node
 
 
 @lowers_op(
@@ -73,6 +64,7 @@ def _iota(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> T
     )
 
 
+@keeps_order("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 @lowers_op(
     "stablehlo.broadcast_in_dim",
     "stablehlo.dynamic_broadcast_in_dim",
@@ -97,9 +89,9 @@ def broadcast(
 ) -> Tensor:
     grown = [k for k, dimension in enumerate(dimensions) if tensor.shape[k] != shape[dimension]]
     tensor = broadcast_unit_dimensions(builder, tensor, grown)
-    kept = [k for k in range(tensor.rank) if k in tensor.varying]
+    kept = tensor.varying
     ordered = sorted(kept, key=lambda k: dimensions[k])
-    if ordered != kept:
+    if tensor.is_ordered and ordered != list(kept):
         order = [kept.index(k) for k in ordered]
         node = permute_dimensions(builder, tensor.make(), order)
         varying = tuple(dimensions[k] for k in ordered)
@@ -107,23 +99,11 @@ def broadcast(
     return broadcast_tensor(tensor, shape, dimensions)
 
 
-def broadcast_unit_dimensions(
-    builder: Builder, tensor: Tensor, dimensions: Sequence[int]
-) -> Tensor:
-    """Turn dimensions of length 1 into broadcast ones."""
-    for dimension in dimensions:
-        if dimension in tensor.varying:
-            depth = tensor.varying.index(dimension)
-            node = builder.map_at(depth, builder.first, tensor.make())
-            varying = tuple(each for each in tensor.varying if each != dimension)
-            tensor = _replace_node(tensor, varying, node)
-    return tensor
-
-
 def _replace_node(tensor: Tensor, varying: tuple[int, ...], node: Node) -> Tensor:
     return Tensor(tensor.element, tensor.shape, varying, lambda: node)
 
 
+@keeps_order("stablehlo.transpose")
 @lowers_op("stablehlo.transpose", summary="`transpose`, inside `map`s for inner dimensions")
 def _transpose(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> Tensor:
     (tensor,) = operands
@@ -156,6 +136,18 @@ def reshape_tensor(builder: Builder, tensor: Tensor, shape: Sequence[int]) -> Te
         tensor = whole_tensor(tensor.element, lengths, node)
     dimensions = [k for k, length in enumerate(shape) if length != 1]
     return broadcast_tensor(tensor, shape, dimensions)
+
+
+def regroup_array(
+    builder: Builder, node: Node, shape: Sequence[int], lengths: Sequence[int]
+) -> Node:
+    """Reshape an array by `join`s and `split`s of all dimensions, without maps: matrices that it
+    becomes are packed like others."""
+    if list(shape) == list(lengths):
+        return node
+    for _ in shape[1:]:
+        node = builder.join(node)
+    return _split_dimensions(builder, node, lengths)
 
 
 def _drop_unit_dimensions(builder: Builder, tensor: Tensor) -> Tensor:
@@ -293,12 +285,8 @@ def pad_array(
             continue
 
         def pad_one(xs: Node, padding: tuple[int, int, int] = padding) -> Node:
-            shape: list[int] = []
-            inner = element_of(xs.type)
-            while isinstance(inner, ArrayType):
-                shape.append(inner.length.constant)
-                inner = inner.element
-            return _pad_dimension(builder, xs, fill_array(builder, value, shape), padding)
+            border = fill_array(builder, value, shape_of(xs)[1:])
+            return _pad_dimension(builder, xs, border, padding)
 
         node = builder.map_at(depth, pad_one, node)
     return node

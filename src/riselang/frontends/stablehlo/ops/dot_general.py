@@ -9,13 +9,21 @@ order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from riselang.dialects.rise.types import ArrayType
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
-from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
-from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
+from riselang.frontends.stablehlo.tensors import (
+    Tensor,
+    broadcast_tensor,
+    broadcast_unit_dimensions,
+    materialize,
+    permute_dimensions,
+    whole_tensor,
+    without_dimensions,
+    zero_literal,
+)
 from riselang.frontends.term_builder import Builder, drop_widening, length_of, scalar_of
 from riselang.term.build import Node
 
@@ -98,13 +106,6 @@ def _dot_general(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor
     )  # fmt: skip
 
 
-def _without_dimensions(tensor: Tensor, dropped: Sequence[int]) -> Tensor:
-    """Drop dimensions along which a tensor is broadcast."""
-    kept = [k for k in range(tensor.rank) if k not in dropped]
-    varying = tuple(kept.index(k) for k in tensor.varying)
-    return Tensor(tensor.element, tuple(tensor.shape[k] for k in kept), varying, tensor.make)
-
-
 def _as_halves(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     """Drop the last conversion of both operands, if it is from halves to f32: products are added
     as f32 anyway."""
@@ -122,6 +123,33 @@ def _as_halves(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     return with_source(left, sources[0]), with_source(right, sources[1])
 
 
+@dataclass(frozen=True)
+class _Operand:
+    """A tensor, and the roles of its dimensions."""
+
+    tensor: Tensor
+    batch: Sequence[int]
+    kept: Sequence[int]
+    contracted: Sequence[int]
+
+    @property
+    def result_dimensions(self) -> Sequence[int]:
+        return [*self.batch, *self.kept]
+
+    def without(self, dropped: Sequence[int]) -> _Operand:
+        """Drop dimensions along which it is broadcast."""
+        rest = [k for k in range(self.tensor.rank) if k not in dropped]
+        batch, kept, contracted = (
+            [rest.index(k) for k in each if k in rest]
+            for each in (self.batch, self.kept, self.contracted)
+        )
+        return _Operand(without_dimensions(self.tensor, dropped), batch, kept, contracted)
+
+    def array(self, builder: Builder) -> Node:
+        order = [*self.batch, *self.kept, *self.contracted]
+        return permute_dimensions(builder, store_if_computed(builder, self.tensor), order)
+
+
 def _lower_contraction(
     regions: RegionLowering,
     op: TypedOp,
@@ -131,56 +159,100 @@ def _lower_contraction(
     left_contracted: Sequence[int],
     right_contracted: Sequence[int],
 ) -> Tensor:
-    builder = regions.builder
-    left, right = _as_halves(*operands)
-    left_kept = [k for k in range(left.rank) if k not in (*left_batch, *left_contracted)]
-    right_kept = [k for k in range(right.rank) if k not in (*right_batch, *right_contracted)]
-    if left_batch and not any(k in right.varying for k in right_batch):
+    left, right = (
+        _Operand(
+            tensor, batch, [k for k in range(tensor.rank) if k not in (*batch, *contracted)],
+            contracted,
+        )
+        for tensor, batch, contracted in zip(
+            _as_halves(*operands), (left_batch, right_batch), (left_contracted, right_contracted),
+            strict=True,
+        )
+    )  # fmt: skip
+    if left.batch and not any(k in right.tensor.varying for k in right.batch):
         # All matrices of the batch are multiplied by the same one: their rows are those of one.
-        left_kept, left_batch = [*left_batch, *left_kept], ()
-        kept = [k for k in range(right.rank) if k not in right_batch]
-        right = _without_dimensions(right, right_batch)
-        right_kept = [kept.index(k) for k in right_kept]
-        right_contracted = [kept.index(k) for k in right_contracted]
-        right_batch = ()
-    lefts = permute_dimensions(
-        builder, store_if_computed(builder, left), [*left_batch, *left_kept, *left_contracted]
-    )
-    rights = permute_dimensions(
-        builder, store_if_computed(builder, right), [*right_batch, *right_kept, *right_contracted]
-    )
-    sum = Accumulation(builder, op.result.element)
+        left = replace(left, batch=(), kept=[*left.batch, *left.kept])
+        right = right.without(right.batch)
+    builder = regions.builder
+    left, right, computed = _without_broadcasts(builder, left, right)
+    node = _contract(builder, left, right, Accumulation(builder, op.result.element))
+    shape = [op.result.shape[k] for k in computed]
+    return broadcast_tensor(whole_tensor(op.result.element, shape, node), op.result.shape, computed)
 
-    def map_batch(depth: int, left: Node, right: Node) -> Node:
+
+def _without_broadcasts(
+    builder: Builder, left: _Operand, right: _Operand
+) -> tuple[_Operand, _Operand, list[int]]:
+    """Drop the dimensions along which the result is broadcast; return the others of the result."""
+    units = [
+        (a, b)
+        for a, b in zip(left.batch, right.batch, strict=True)
+        if left.tensor.shape[a] == 1
+        and not (a in left.tensor.varying and b in right.tensor.varying)
+    ]
+    left, right = (
+        replace(
+            each,
+            tensor=broadcast_unit_dimensions(builder, each.tensor, [pair[n] for pair in units]),
+        )
+        for n, each in enumerate((left, right))
+    )
+    constant_batch = [
+        (a, b)
+        for a, b in zip(left.batch, right.batch, strict=True)
+        if a not in left.tensor.varying and b not in right.tensor.varying
+    ]
+    constant = [
+        [*(pair[n] for pair in constant_batch), *_constant_rows(each)]
+        for n, each in enumerate((left, right))
+    ]
+    is_computed = [
+        *(k not in constant[0] for k in left.result_dimensions),
+        *(k not in constant[1] for k in right.kept),
+    ]
+    computed = [k for k, each in enumerate(is_computed) if each]
+    return left.without(constant[0]), right.without(constant[1]), computed
+
+
+def _constant_rows(operand: _Operand) -> Sequence[int]:
+    """The kept dimensions along which an operand is broadcast. One of length 1 stays if there is no
+    other: schedules of matrix multiplications also suit those of one row."""
+    constant = [k for k in operand.kept if k not in operand.tensor.varying]
+    is_one_row = len(constant) == len(operand.kept) and constant
+    return constant[:-1] if is_one_row else constant
+
+
+def _contract(builder: Builder, left: _Operand, right: _Operand, sum: Accumulation) -> Node:
+    def map_batch(depth: int, left_array: Node, right_array: Node) -> Node:
         if depth == 0:
-            return map_rows(len(left_kept), left, right)
+            return map_rows(len(left.kept), left_array, right_array)
 
         def body(pair: Node) -> Node:
             return map_batch(depth - 1, *builder.unpack_tuple(pair, 2))
 
-        return builder.map(body, builder.zip(left, right))
+        return builder.map(body, builder.zip(left_array, right_array))
 
-    def map_rows(depth: int, left: Node, right: Node) -> Node:
+    def map_rows(depth: int, rows: Node, right_array: Node) -> Node:
         # Rows may have any number of dimensions.
         for _ in range(depth - 1):
-            left = builder.join(left)
+            rows = builder.join(rows)
+        columns = len(right.kept)
         if depth:
-            return builder.map(lambda row: map_columns(len(right_kept), row, right), left, "row")
-        return map_columns(len(right_kept), left, right)
+            return builder.map(lambda row: map_columns(columns, row, right_array), rows, "row")
+        return map_columns(columns, rows, right_array)
 
     def split_rows(rows: Node) -> Node:
-        for k in reversed(left_kept[1:]):
-            length = left.shape[k]
+        for k in reversed(left.kept[1:]):
+            length = left.tensor.shape[k]
             rows = builder.split(length, length_of(rows) // length, rows)
         return rows
 
-    def map_columns(depth: int, row: Node, right: Node) -> Node:
+    def map_columns(depth: int, row: Node, columns: Node) -> Node:
         if depth:
-            return builder.map(lambda column: map_columns(depth - 1, row, column), right, "column")
-        return contract_arrays(builder, len(left_contracted), row, right, sum)
+            return builder.map(lambda each: map_columns(depth - 1, row, each), columns, "column")
+        return contract_arrays(builder, len(left.contracted), row, columns, sum)
 
-    node = map_batch(len(left_batch), lefts, rights)
-    if isinstance(node.type, ArrayType) and left_contracted:
+    node = map_batch(len(left.batch), left.array(builder), right.array(builder))
+    if isinstance(node.type, ArrayType) and left.contracted:
         node = builder.to_mem(node)
-    node = builder.map_at(len(left_batch), split_rows, node)
-    return whole_tensor(op.result.element, op.result.shape, node)
+    return builder.map_at(len(left.batch), split_rows, node)

@@ -7,10 +7,16 @@ from typing import Any
 
 from riselang.dialects.rise.types import i1, i64, index, u64
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
-from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
+from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
 from riselang.frontends.stablehlo.ops.reduction import reduction_step, unzip_tensors, zip_arrays
 from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
-from riselang.frontends.stablehlo.tensors import Tensor, materialize, whole_tensor, zero_literal
+from riselang.frontends.stablehlo.tensors import (
+    Tensor,
+    materialize,
+    permute_dimensions,
+    whole_tensor,
+    zero_literal,
+)
 from riselang.frontends.term_builder import Builder, length_of
 from riselang.term.build import Node
 

@@ -11,7 +11,7 @@ from riselang.frontends.stablehlo.ops.cumulative_windows import (
     cumulative_window,
     ignores_padding,
 )
-from riselang.frontends.stablehlo.ops.data_movement import permute_dimensions, reshape_tensor
+from riselang.frontends.stablehlo.ops.data_movement import reshape_tensor
 from riselang.frontends.stablehlo.ops.elementwise import ARITHMETIC_OPS
 from riselang.frontends.stablehlo.ops.window_views import (
     Role,
@@ -19,12 +19,17 @@ from riselang.frontends.stablehlo.ops.window_views import (
     pad_for_windows,
     window_views,
 )
-from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, lowers_op
+from riselang.frontends.stablehlo.registry import RegionLowering, TypedOp, keeps_order, lowers_op
 from riselang.frontends.stablehlo.tensors import (
     Tensor,
+    broadcast_tensor,
     fill_array,
+    in_order,
     materialize,
+    permute_dimensions,
     whole_tensor,
+    with_common_dimensions,
+    without_dimensions,
     zero_literal,
 )
 from riselang.frontends.term_builder import Builder
@@ -131,22 +136,29 @@ def result_types(op: TypedOp) -> list[tuple[ElementType, tuple[int, ...]]]:
 )
 def _reduce(regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
-    arrays, starts = operands[:count], operands[count:]
+    starts = operands[count:]
+    arrays = with_common_dimensions(builder, operands[:count])
     gone = op.integer_list("dimensions")
-    kept = [k for k in range(arrays[0].rank) if k not in gone]
-    elements = [each.element for each in arrays]
+    results = [k for k in range(arrays[0].rank) if k not in gone]
+    constant = [k for k in results if not any(k in each.varying for each in arrays)]
+    kept = [k for k in results if k not in constant]
+    rest = [k for k in range(arrays[0].rank) if k not in constant]
+    order = [rest.index(k) for k in (*kept, *gone)]
     nodes = [
-        permute_dimensions(builder, materialize(builder, each), [*kept, *gone]) for each in arrays
+        permute_dimensions(builder, materialize(builder, without_dimensions(each, constant)), order)
+        for each in arrays
     ]
     start = builder.tuple([each.make() for each in starts])
-    step = reduction_step(regions, op.regions[0], elements)
-    rank = arrays[0].rank
+    step = reduction_step(regions, op.regions[0], [each.element for each in arrays])
     node = builder.map_at(
         len(kept),
         lambda xs: reduce_all(builder, len(gone), xs, start, step),
-        zip_arrays(builder, rank, nodes),
+        zip_arrays(builder, len(order), nodes),
     )
-    return unzip_tensors(builder, len(kept), node, result_types(op))
+    shape = tuple(arrays[0].shape[k] for k in kept)
+    found = unzip_tensors(builder, len(kept), node, [(each.element, shape) for each in op.results])
+    dimensions = [results.index(k) for k in kept]
+    return [broadcast_tensor(each, op.result.shape, dimensions) for each in found]
 
 
 def window_moves(op: TypedOp, sizes: Sequence[int], counts: Sequence[int]) -> list[WindowMove]:
@@ -167,6 +179,7 @@ def window_moves(op: TypedOp, sizes: Sequence[int], counts: Sequence[int]) -> li
     ]
 
 
+@keeps_order("stablehlo.reduce_window")
 @lowers_op(
     "stablehlo.reduce_window",
     summary="`slide` in each dimension, then `reduce` over each window; "
@@ -176,11 +189,14 @@ def _reduce_window(
     regions: RegionLowering, op: TypedOp, operands: Sequence[Tensor]
 ) -> list[Tensor]:
     builder, count = regions.builder, len(op.results)
-    arrays, starts = operands[:count], operands[count:]
+    starts = [in_order(builder, each) for each in operands[count:]]
     moves = window_moves(op, op.integer_list("window_dimensions"), op.result.shape)
-    scanned = _scan_windows(regions, op, operands, moves)
+    arrays = _arrays_of_one_order(builder, operands[:count], moves)
+    scanned = _scan_windows(regions, op, [in_order(builder, arrays[0]), *starts], moves)
     if scanned is not None:
         return [scanned]
+    varying = arrays[0].varying
+    moves = [moves[each] for each in varying]
     rank, depth = len(moves), _window_rank(moves)
     seen = [
         padded_windows(builder, store_if_overlapping(builder, each, moves), moves, start.make())
@@ -192,7 +208,23 @@ def _reduce_window(
         rank, lambda xs: reduce_all(builder, depth, xs, start, step),
         zip_arrays(builder, rank + depth, seen),
     )  # fmt: skip
-    return unzip_tensors(builder, rank, node, result_types(op))
+    types = [(each.element, tuple(each.shape[k] for k in varying)) for each in op.results]
+    return [
+        broadcast_tensor(each, op.result.shape, varying)
+        for each in unzip_tensors(builder, rank, node, types)
+    ]
+
+
+def _arrays_of_one_order(
+    builder: Builder, arrays: Sequence[Tensor], moves: Sequence[WindowMove]
+) -> list[Tensor]:
+    """Return arrays of the same dimensions in the same order: all of those in which the windows
+    are larger than an element."""
+    first = arrays[0].varying
+    moving = [k for k, each in enumerate(moves) if each != WindowMove(1, arrays[0].shape[k])]
+    if all(each.varying == first for each in arrays) and all(k in first for k in moving):
+        return list(arrays)
+    return [whole_tensor(each.element, each.shape, materialize(builder, each)) for each in arrays]
 
 
 def _scan_windows(
@@ -223,8 +255,9 @@ def padded_windows(builder: Builder, xs: Node, moves: Sequence[WindowMove], bord
 
 
 def store_if_overlapping(builder: Builder, tensor: Tensor, moves: Sequence[WindowMove]) -> Node:
-    if not any(each.overlaps for each in moves) or not tensor.is_whole:
-        return materialize(builder, tensor)
+    """Return the array of a tensor; `moves` are those in its dimensions."""
+    if not any(each.overlaps for each in moves):
+        return tensor.make()
     return builder.store_if_computed(tensor.make())
 
 
@@ -238,7 +271,8 @@ def _select_and_scatter(regions: RegionLowering, op: TypedOp, operands: Sequence
     element, size = operand.element, operand.size
     sizes = op.integer_list("window_dimensions", [1] * operand.rank)
     moves = window_moves(op, sizes, source.shape)
-    values = store_if_overlapping(builder, operand, moves)
+    whole = whole_tensor(element, operand.shape, materialize(builder, operand))
+    values = store_if_overlapping(builder, operand if operand.is_whole else whole, moves)
     flat_indices = _flat_indices(builder, operand.shape)
     nowhere = builder.literal(-1, i64)
     seen = [

@@ -8,9 +8,9 @@ from enum import Enum
 
 from riselang.frontends.stablehlo.ops.data_movement import (
     pad_array,
-    permute_dimensions,
     strided_slice,
 )
+from riselang.frontends.stablehlo.tensors import permute_dimensions
 from riselang.frontends.term_builder import Builder
 from riselang.term.build import Node
 
