@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator
 
 from riselang.dialects.module import walk
+from riselang.lowering.temporaries import op_in_block
 from riselang.lowering.translation import TEMPORARY
 
 
@@ -53,7 +54,7 @@ def _share_in_block(block: Block, ops: list[memref.AllocaOp]) -> None:
     positions = {op: position for position, op in enumerate(block.ops)}
     lifetimes: list[_Lifetime] = []
     for op in ops:
-        used = [positions[_op_in_block(use.operation, block)] for use in op.memref.uses]
+        used = [positions[op_in_block(use.operation, block)] for use in op.memref.uses]
         if used:
             lifetimes.append(_Lifetime(op, min(used), max(used)))
     owners: list[_Lifetime] = []
@@ -72,12 +73,3 @@ def _share_in_block(block: Block, ops: list[memref.AllocaOp]) -> None:
         lifetime.op.memref.replace_all_uses_with(owner.op.memref)
         lifetime.op.detach()
         lifetime.op.erase()
-
-
-def _op_in_block(op: Operation, block: Block) -> Operation:
-    """Return the op of a block that is an op, or contains it."""
-    while op.parent is not block:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-    return op

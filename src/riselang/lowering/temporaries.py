@@ -3,14 +3,19 @@
 Phase 1 allocates where a value is computed. A buffer is filled before it is read in each
 iteration, so one buffer serves all iterations of a sequential loop; iterations that run in
 parallel need one each. (If MLIR makes such a loop sequential later, `native.mlir` hoists them.)
+A buffer on the heap is allocated before the step that fills it, and freed after the last one that
+reads it, so that a chain of steps reuses the memory of a few buffers, which stays in the cache.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from xdsl.dialects import affine, memref, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from riselang.dialects.module import walk
 from riselang.lowering.translation import TEMPORARY
@@ -24,14 +29,20 @@ STACK_BUDGET = 128 * 1024
 
 
 def hoist_temporaries(function: Operation) -> None:
-    """Move each temporary to the start of its function or parallel body."""
+    """Move each temporary to the start of its function or parallel body; one on the heap to the
+    first op there that uses it."""
     stack_bytes = 0
+    positions = _Positions()
     for op in list(walk(function)):
         if isinstance(op, memref.AllocaOp) and TEMPORARY in op.attributes:
             size = STACK_LIMIT + 1 if op.dynamic_sizes else allocation_bytes(op)
             on_stack = size <= STACK_LIMIT and stack_bytes + size <= STACK_BUDGET
             stack_bytes += size if on_stack else 0
-            _move_allocation(op, _allocation_scope(op, on_stack), on_stack)
+            block = _allocation_scope(op, on_stack)
+            if on_stack:
+                _move_to_stack(op, block)
+            else:
+                _move_to_heap(op, block, positions)
 
 
 def _allocation_scope(op: Operation, on_stack: bool) -> Block:
@@ -82,23 +93,62 @@ def _insert_early(op: Operation, block: Block) -> None:
         block.insert_op_before(op, block.first_op)
 
 
-def _move_allocation(op: memref.AllocaOp, block: Block, on_stack: bool) -> None:
-    if on_stack:
-        op.detach()
-        op.alignment = ALIGNMENT
-        del op.attributes[TEMPORARY]
-        _insert_early(op, block)
-        return
+class _Positions:
+    """The positions of ops in their blocks."""
+
+    def __init__(self) -> None:
+        self._of_block: dict[Block, dict[Operation, int]] = {}
+
+    def bounds(self, ops: Iterable[Operation], block: Block) -> tuple[Operation, Operation]:
+        """Return the first and the last op of a block that is one of these ops or contains it."""
+        if block not in self._of_block:
+            self._of_block[block] = {op: position for position, op in enumerate(block.ops)}
+        position_of = self._of_block[block]
+        found = sorted({op_in_block(op, block) for op in ops}, key=position_of.__getitem__)
+        return found[0], found[-1]
+
+
+def op_in_block(op: Operation, block: Block) -> Operation:
+    """Return the op of a block that is an op, or contains it."""
+    while op.parent is not block:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+def _users(value: SSAValue) -> Iterator[Operation]:
+    """Yield the ops that use a buffer, also by other names."""
+    stack = [value]
+    while stack:
+        for use in stack.pop().uses:
+            yield use.operation
+            stack += [each for each in use.operation.results if isinstance(each.type, MemRefType)]
+
+
+def _move_to_stack(op: memref.AllocaOp, block: Block) -> None:
+    op.detach()
+    op.alignment = ALIGNMENT
+    del op.attributes[TEMPORARY]
+    _insert_early(op, block)
+
+
+def _move_to_heap(op: memref.AllocaOp, block: Block, positions: _Positions) -> None:
     type = op.memref.type
     assert isinstance(type, MemRefType)
-    allocation = memref.AllocOp.get(
-        type.element_type, ALIGNMENT, list(type.get_shape()), op.dynamic_sizes
-    )
-    allocation.location = op.location
-    _insert_early(allocation, block)
-    op.memref.replace_all_uses_with(allocation.memref)
+    users = list(_users(op.memref))
+    if users:
+        first, last = positions.bounds(users, block)
+        allocation = memref.AllocOp.get(
+            type.element_type, ALIGNMENT, list(type.get_shape()), op.dynamic_sizes
+        )
+        allocation.location = op.location
+        block.insert_op_before(allocation, first)
+        op.memref.replace_all_uses_with(allocation.memref)
+        free = memref.DeallocOp.get(allocation.memref)
+        if last.has_trait(IsTerminator):
+            block.insert_op_before(free, last)
+        else:
+            block.insert_op_after(free, last)
     op.detach()
     op.erase()
-    last = block.last_op
-    assert last is not None
-    block.insert_op_before(memref.DeallocOp.get(allocation.memref), last)

@@ -46,6 +46,24 @@ def allocations(count: int, length: int) -> tuple[int, int, int]:
     return stack, heap, freed
 
 
+def test_a_chain_of_steps_frees_each_array_after_its_last_use() -> None:
+    """The arrays differ in their types, so they share no buffer, but the pool reuses memory."""
+
+    @rl.jit
+    def chain(xs: rl.Array[65536, rl.f32]):
+        for step in (1, 2, 3, 4):
+            xs = rl.zip(xs | rl.drop(step), xs | rl.take(xs.shape[0] - step)) | rl.map(rl.add)
+            xs = xs | rl.to_mem("heap")
+        return xs | rl.map(lambda x: x + 1.0)
+
+    module = parse_module(chain.lower().as_text("affine"))
+    alive = most = 0
+    for op in module.walk():
+        alive += isinstance(op, memref.AllocOp) - isinstance(op, memref.DeallocOp)
+        most = max(most, alive)
+    assert (alive, most) == (0, 2)
+
+
 def test_small_temporaries_are_on_the_stack() -> None:
     stack, heap, freed = allocations(5, 16)
     assert stack >= 4

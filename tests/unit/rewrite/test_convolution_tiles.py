@@ -88,6 +88,20 @@ def test_any_tiles(tiles: tuple[int, int, int]) -> None:
     check((2, 3, 9, 2, 3, 2, 6), fuse() >> top_down(WindowTiles(*tiles, shape).strategy()))
 
 
+def test_blocks_of_kernels_are_read_for_all_windows() -> None:
+    """Kernels that do not stay in the L2 cache: the outermost loop is over blocks of them."""
+    sizes = (2, 5, 9, 2, 2, 3, 70)
+    machine = Machine(16, 32, caches=((1, 1 << 10), (2, 1 << 12)))
+    shape = WindowShape((2, 4), 8, 70, (2, 2, 3), 4)
+    tiles = choose_window_tiles(shape, machine)
+    assert tiles.has_kernel_blocks
+    assert shape.rows % tiles.rows == 0
+    assert "a block of kernels at a time" in str(tiles)
+    check(sizes, fuse() >> top_down(tiles.strategy()))
+    large = Machine(16, 32, caches=((1, 1 << 10), (2, 1 << 20)))
+    assert not choose_window_tiles(shape, large).has_kernel_blocks
+
+
 FEATURES_FIRST = """fun((k : 6.2.3.2.f32, x : 2.2.5.9.f32), x |> map(fun(image,
   k |> map(fun(kernel,
     image |> map(fun(plane, plane |> map(slide(2, 1)) |> slide(3, 1) |> map(transpose)))

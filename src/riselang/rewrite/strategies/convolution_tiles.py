@@ -2,7 +2,9 @@
 
 A register tile holds accumulators for some windows of a line and for some vectors of kernels, while
 nested reductions iterate over the elements of a window. Windows are read in their original layout;
-the kernels are packed once, in vectors. The order of the sums does not change.
+the kernels are packed once, in vectors. If the kernels are too large for the L2 cache, the outermost
+loop is over blocks of them, each of which is read for all windows. The order of the sums does not
+change.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from riselang.rewrite.strategies.schedules import (
     parallel,
     reorder,
     sequential,
+    split,
     tile,
     vectorize,
 )
@@ -37,6 +40,11 @@ from riselang.term.substitution import mentions
 
 MAX_ROWS = 14
 MAX_VECTORS = 8
+L2_CYCLES = 2.5
+"""The cycles in which a vector is loaded from the L2 cache, if many are."""
+KERNEL_SHARE = 8
+"""The share of the L2 cache that kernels may take if they are read again for each tile: windows, and
+the results, take the rest. This one is 1/8."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,10 @@ class WindowShape:
     def products(self) -> int:
         return prod((*self.outer, self.rows, self.columns, *self.reduction_lengths))
 
+    @property
+    def kernel_bytes(self) -> int:
+        return prod(self.reduction_lengths) * self.columns * self.bytes
+
     def __str__(self) -> str:
         positions = " x ".join(map(str, (*self.outer, self.rows)))
         elements = " x ".join(map(str, self.reduction_lengths))
@@ -69,12 +81,32 @@ class WindowTiles:
     vectors: int
     lanes: int
     shape: WindowShape
+    has_kernel_blocks: bool = False
+    """Whether the outermost loop is over blocks of kernels."""
 
     def __str__(self) -> str:
         threads = "in parallel" if self._parallel_map is not None else "on one thread"
-        return f"tiles of {self.rows} x {self.vectors} vectors of {self.lanes}, {threads}"
+        blocks = ", a block of kernels at a time" if self.has_kernel_blocks else ""
+        return f"tiles of {self.rows} x {self.vectors} vectors of {self.lanes}{blocks}, {threads}"
 
     def strategy(self) -> Strategy:
+        return self._kernel_blocks() if self.has_kernel_blocks else self._all_kernels()
+
+    def _kernel_blocks(self) -> Strategy:
+        line = len(self.shape.outer) + 1
+        steps = [
+            pad_to_multiple(self.vectors * self.lanes) @ loop(line + 1),
+            vectorize(self.lanes) @ loop(line + 1),
+            argument(store_on_heap) @ loop(line + 1),
+            hoist(),
+            split(self.vectors) @ loop(line + 1),
+            *(interchange() @ loop(level) for level in reversed(range(1, line + 1))),
+            self._tile_windows() @ loop(line + 1),
+            sequential() @ loop(1) if self._parallel_map is None else parallel() @ loop(1),
+        ]
+        return seq(*steps)
+
+    def _all_kernels(self) -> Strategy:
         shape = self.shape
         line = len(shape.outer) + 1
         steps: list[Strategy] = [
@@ -127,12 +159,18 @@ def choose_window_tiles(shape: WindowShape, machine: Machine) -> WindowTiles:
         for vectors in range(1, max_vectors + 1)
         if rows * vectors + vectors + 2 <= machine.registers
     ]
+    has_blocks = shape.kernel_bytes > machine.cache_bytes(2) // KERNEL_SHARE
+    if has_blocks:
+        candidates = [each for each in candidates if shape.rows % each[0] == 0]
     rows, vectors = min(candidates, key=lambda each: _cycles(*each, lanes, shape))
-    return WindowTiles(rows, vectors, lanes, shape)
+    return WindowTiles(rows, vectors, lanes, shape, has_blocks and shape.columns > vectors * lanes)
 
 
 def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
-    """Estimate the cycles, with two multiplications and two vector loads per cycle."""
+    """Estimate the cycles, with two multiplications and two vector loads per cycle.
+
+    The vectors of kernels are loaded from the L2 cache.
+    """
     tiles, remainder = divmod(shape.rows, rows)
     lines = tiles * _iteration_cycles(rows, vectors) + (
         _iteration_cycles(remainder, vectors) if remainder else 0
@@ -143,7 +181,7 @@ def _cycles(rows: int, vectors: int, lanes: int, shape: WindowShape) -> float:
 
 def _iteration_cycles(rows: int, vectors: int) -> float:
     loads = rows + vectors
-    return max(rows * vectors / 2, loads / 2, 4) + loads / 6
+    return max(rows * vectors / 2, loads / 2, vectors * L2_CYCLES, 4) + loads / 6
 
 
 def window_shape(term: Term) -> WindowShape | None:
