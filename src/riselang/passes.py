@@ -59,7 +59,7 @@ PASSES = _index_by_name(
         ),
         PassSpec(
             "approximate-math", LOWERING,
-            "Replaces exp, log and tanh with polynomial approximations.",
+            "Replaces exp, log, tanh and erf with polynomial approximations.",
         ),
         PassSpec(
             "convert-math-to-calls", LOWERING,

@@ -104,7 +104,7 @@ def _refuse_library_functions(module: ModuleOp) -> None:
         if op.name in LIBRARY_FUNCTIONS or op.name == "arith.remf":
             name = op.name.partition(".")[2]
             raise LimitationError(
-                f"{name} is not supported on GPUs yet; exp, log and tanh of f32, f16 and bf16 "
+                f"{name} is not supported on GPUs yet; exp, log, tanh and erf of f32, f16 and bf16 "
                 'are with float="relaxed"',
                 location_of(op),
             )

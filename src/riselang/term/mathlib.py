@@ -22,7 +22,7 @@ def is_library_name(name: str) -> bool:
     return name in names or (name.endswith("f") and name[:-1] in names)
 
 
-APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh"})
+APPROXIMATED_OPS = frozenset({"math.exp", "math.log", "math.tanh", "math.erf"})
 """The ops that are computed inline for f32 and shorter floats if the float permission is
 `relaxed`."""
 

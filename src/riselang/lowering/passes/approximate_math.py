@@ -1,4 +1,4 @@
-"""Pass `approximate-math`: computes exp, log and tanh inline, for relaxed floats.
+"""Pass `approximate-math`: computes exp, log, tanh and erf inline, for relaxed floats.
 
 f32 is computed as it is; f16 and bf16 are computed as f32, and rounded.
 
@@ -34,7 +34,7 @@ from riselang.support.recursion import with_deep_stack
 
 @dataclass(frozen=True)
 class ApproximateMathPass(ModulePass):
-    """Replaces exp, log and tanh with polynomial approximations."""
+    """Replaces exp, log, tanh and erf with polynomial approximations."""
 
     name = "approximate-math"
 
@@ -83,7 +83,14 @@ LOG = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4
        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # fmt: skip
 TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
         -3.33332819422e-1)  # fmt: skip
+ERF = (7.889119526826151e-05, -0.0008020841278282678, 0.005189535339175285, -0.026854444591822048,
+       0.11283600176255226, -0.3761262713596565, 0.12837916591375154)  # fmt: skip
+ERF_LARGE = (3.5570073086098115e-06, -2.8435379469747537e-05, -0.00013874962247525404,
+             0.0031820154110982317, -0.02309164173465394, 0.10566906071926013, 0.6354101188816917,
+             1.1285995853984991)  # fmt: skip
 """The coefficients of polynomials, from the highest degree down."""
+LARGEST_ERF = 4.0
+"""Above, the result is 1."""
 SMALLEST_EXP, LARGEST_EXP = -104.0, 89.0
 """Below, the result is zero; above, it is infinite."""
 BIAS, FRACTION = 127, 23
@@ -156,8 +163,19 @@ def tanh(on: Arithmetic, x: SSAValue) -> SSAValue:
     return on.copysign(on.select(on.less(size, on.float_constant(0.625)), small, large), x)
 
 
+def erf(on: Arithmetic, x: SSAValue) -> SSAValue:
+    """Emit a polynomial near 0, and 1 - e^-p elsewhere, for a polynomial p."""
+    size = on.min(on.abs(x), on.float_constant(LARGEST_ERF))
+    power = on.mul(on.polynomial(ERF_LARGE, size), size)
+    large = on.sub(on.float_constant(1.0), exp(on, on.sub(on.float_constant(0.0), power)))
+    small = on.add(on.mul(on.polynomial(ERF, on.mul(x, x)), x), x)
+    result = on.select(on.less(size, on.float_constant(1.0)), small, on.copysign(large, x))
+    return on.select(on.is_nan(x), x, result)
+
+
 APPROXIMATIONS: Mapping[str, Callable[[Arithmetic, SSAValue], SSAValue]] = {
     "math.exp": exp,
     "math.log": log,
     "math.tanh": tanh,
+    "math.erf": erf,
 }

@@ -2,9 +2,8 @@
 
 A register tile holds accumulators for some windows of a line and for some vectors of kernels, while
 nested reductions iterate over the elements of a window. Windows are read in their original layout;
-the kernels are packed once, in vectors. If the kernels are too large for the L2 cache, the outermost
-loop is over blocks of them, each of which is read for all windows. The order of the sums does not
-change.
+the kernels are packed once, in vectors. If the kernels take too much of the L2 cache, the outermost
+loop is over blocks of them, each of which is read for all windows. The order of sums is the same.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ MAX_VECTORS = 8
 L2_CYCLES = 2.5
 """The cycles in which a vector is loaded from the L2 cache, if many are."""
 KERNEL_SHARE = 8
-"""The share of the L2 cache that kernels may take if they are read again for each tile: windows, and
-the results, take the rest. This one is 1/8."""
+"""The share of the L2 cache, 1/8, that kernels may take if they are read again for each tile:
+windows and results take the rest."""
 
 
 @dataclass(frozen=True)
