@@ -155,3 +155,13 @@ def test_an_index_that_is_the_largest_of_three_numbers(loops: Any) -> None:
     program: Any = rl.loads(text, name="p.rise", loops=loops)
     x = np.arange(10, dtype=np.float32).reshape(2, 1, 5)
     assert np.array_equal(program.main(x), x[[1, 0, 1], 0])
+
+
+@pytest.mark.parametrize("loops", ["affine", "scf"])
+def test_a_constant_array_is_read_in_a_part_of_a_concatenation(loops: Any) -> None:
+    """A branch that was not a part of the module yet looked for the constant in it."""
+    numbers = "[3_u32] |> map(fun(e, [[3_i64], [7_i64], [1_i64]]))"
+    text = f"fun((x : 2.3.1.i64), {numbers} |> concat(x) |> map(mapSeqUnroll(map(fun(e, e)))))"
+    program: Any = rl.loads(text, name="p.rise", loops=loops)
+    x = np.arange(6).reshape(2, 3, 1)
+    assert np.array_equal(program.main(x), [*x, [[3], [7], [1]]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -18,7 +18,10 @@ def constant_of(buffer: SSAValue) -> DenseIntOrFPElementsAttr | None:
     op = buffer.owner
     if not isinstance(op, memref.GetGlobalOp):
         return None
-    found = SymbolTable.lookup_symbol(op, op.name_)
+    module = op.get_toplevel_object()
+    if not isinstance(module, ModuleOp):
+        return None  # the op is in a block that is not a part of the module yet
+    found = SymbolTable.lookup_symbol(module, op.name_)
     if not isinstance(found, memref.GlobalOp) or found.constant is None:
         return None
     value = found.initial_value
