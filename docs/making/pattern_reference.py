@@ -512,13 +512,13 @@ _describe(
     "tensorAttention",
     [
         Law(
-            "c : f32, x : (wr * 16).k.f32, y : n.k.f32, z : n.8.f32",
-            "tensorAttention(p, q, wr, 1, 1, c, sizeOf(y), x, y, z)",
-            "tensorAttention(1, 1, wr, 1, 1, c, sizeOf(y), x, y, z)",
+            "c : f32, e : f32, x : (wr * 16).k.f32, y : n.k.f32, z : n.8.f32",
+            "tensorAttention(p, q, wr, 1, 1, c, e, sizeOf(y), x, y, z)",
+            "tensorAttention(1, 1, wr, 1, 1, c, e, sizeOf(y), x, y, z)",
         ),
     ],
     "x : 16.1.f32, y : 2.1.f32, z : 2.8.f32",
-    "tensorAttention(16, 2, 1, 1, 1, 1.0, sizeOf(y), x, y, z) "
+    "tensorAttention(16, 2, 1, 1, 1, 1.0, 0.0, sizeOf(y), x, y, z) "
     "|> map(fun(warp, warp |> take(2) |> map(fun(results, results |> take(2)))))",
     str([[0.0]] * 16), "[[1.0], [2.0]]",
     str([[float(2 * number + first) for number in range(8)] for first in (1, 3)]),

@@ -44,8 +44,12 @@ TAKES_ANY = (
 """Rules whose parameter only says how much memory there is, or which version runs."""
 
 
-ROUNDED = ("softmax_in_one_pass", "attend_with_tensor_cores", "attend_causally_with_tensor_cores")
-"""Rules of `exp`, which rounds even whole numbers: tests/unit/gpu/test_attention.py."""
+ROUNDED = (
+    "softmax_in_one_pass", "weighted_sums_in_one_pass", "guarded_sums_in_one_pass",
+    "attend_with_tensor_cores", "attend_causally_with_tensor_cores",
+)  # fmt: skip
+"""Rules of `exp`, which rounds even whole numbers: tests/unit/gpu/test_attention.py and
+test_stored_attention.py."""
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if name not in ROUNDED])

@@ -36,7 +36,7 @@ class _Writer(IrWriter):
             for number in range(len(operand.shape))
         ]
         parameters = ["ptr %queries", "ptr %keys", "ptr %values", *coordinates, "i32 %thread",
-                      "float %scale", "i32 %last"]  # fmt: skip
+                      "float %scale", "float %empty", "i32 %last"]  # fmt: skip
         count = attention.registers
         self.label("entry")
         results = self.let(f"alloca [{count} x float]")
@@ -79,7 +79,12 @@ class _Writer(IrWriter):
         self.branch(self.let(f"icmp ult i32 %next_j, {end}"), "key", "store")
         self.label("store")
         place = self.let(f"getelementptr float, ptr {results}, i32 %register")
-        self.emit(f"store float {self.let('fdiv float %next_sum, %next_total')}, ptr {place}")
+        quotient = self.let("fdiv float %next_sum, %next_total")
+        is_empty = self.let("fcmp oeq float %next_largest, " + MINUS_INFINITY)
+        self.emit(
+            f"store float {self.let(f'select i1 {is_empty}, float %empty, float {quotient}')}, "
+            f"ptr {place}"
+        )
         self.emit("%next_register = add i32 %register, 1")
         self.branch(self.let(f"icmp ult i32 %next_register, {count}"), "registers", "end")
         self.label("end")

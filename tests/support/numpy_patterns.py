@@ -377,7 +377,9 @@ def _tensor_mma(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> 
 
 def _tensor_attention(sizes: dict[str, int], batch: Batch, arguments: list[Value]) -> Value:
     """The definition, with the softmax in two passes."""
-    scale, last, queries, keys, values = (plain(each).astype(np.float32) for each in arguments)
+    scale, empty, last, queries, keys, values = (
+        plain(each).astype(np.float32) for each in arguments
+    )
     w, tm, tn = (sizes[name] for name in ("w", "tm", "tn"))
     axis = len(batch)
     scores = queries @ np.swapaxes(keys, -1, -2) * scale[..., None, None]
@@ -385,6 +387,8 @@ def _tensor_attention(sizes: dict[str, int], batch: Batch, arguments: list[Value
     scores = np.where(positions <= last[..., None, None], scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     results = (weights / weights.sum(-1, keepdims=True)) @ values
+    is_empty = (scores == -np.inf).all(-1, keepdims=True)
+    results = np.where(is_empty, empty[..., None, None], results)
     parts = results.astype(np.float32).reshape(*batch, w, tm, 2, 8, tn, 4, 2)
     order = [axis + number for number in (0, 3, 5, 1, 4, 2, 6)]
     fragment = parts.transpose([*range(axis), *order])

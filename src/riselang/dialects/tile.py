@@ -117,6 +117,7 @@ class AttentionOp(IRDLOperation):
     values = operand_def(MemRefType)
     value_indices = var_operand_def(IndexType())
     scale = operand_def()
+    empty = operand_def()
     last = operand_def()
     sizes = prop_def(DenseArrayBase[IntegerType])
     dimensions = prop_def(DenseArrayBase[IntegerType])
@@ -125,14 +126,14 @@ class AttentionOp(IRDLOperation):
     def __init__(
         self,
         buffers: Sequence[tuple[SSAValue, Sequence[SSAValue]]],
-        scale: SSAValue,
-        last: SSAValue,
+        scalars: Sequence[SSAValue],
         sizes: Sequence[int],
         dimensions: Sequence[int],
     ):
-        """`buffers` are the fragment, the queries, the keys and the values."""
+        """`buffers` are the fragment, the queries, the keys and the values; `scalars` are the
+        scale, the result for a query whose scores are all -inf, and the last key."""
         super().__init__(
-            operands=[*(part for buffer in buffers for part in buffer), scale, last],
+            operands=[*(part for buffer in buffers for part in buffer), *scalars],
             properties={
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 "dimensions": DenseArrayBase.from_list(i64, dimensions),

@@ -256,12 +256,12 @@ def _tensor_mma(pattern: Pattern, function: Function, init: Any, rows: List, col
 
 
 def _tensor_attention(
-    pattern: Pattern, scale: Any, last: Any, queries: List, keys: List, values: List
+    pattern: Pattern, scale: Any, empty: Any, last: Any, queries: List, keys: List, values: List
 ) -> List:
     """The results of a tile of queries, as a fragment."""
     warps, row_tiles, column_tiles = (_size_argument(pattern, name) for name in ("w", "tm", "tn"))
     results = [
-        _attend(query, keys[: int(last) + row + 1], values, np.float32(scale))
+        _attend(query, keys[: int(last) + row + 1], values, np.float32(scale), empty)
         for row, query in enumerate(queries)
     ]
     return [
@@ -273,10 +273,10 @@ def _tensor_attention(
     ]
 
 
-def _attend(query: List, keys: List, values: List, scale: Any) -> List:
+def _attend(query: List, keys: List, values: List, scale: Any, empty: Any) -> List:
     """The sum of the values with the softmax of the scores of their keys as weights, in one pass.
 
-    The sums are relative to the largest score so far.
+    The sums are relative to the largest score so far. If all scores are -inf, each is `empty`.
     """
     largest, total = np.float32("-inf"), np.float32(0)
     sums = [np.float32(0)] * len(values[0])
@@ -293,7 +293,7 @@ def _attend(query: List, keys: List, values: List, scale: Any) -> List:
                 for one, other in zip(sums, value, strict=True)
             ]
             largest = new
-        return [float(each / total) for each in sums]
+        return [float(each / total if total else empty) for each in sums]
 
 
 def fragment_positions(

@@ -70,7 +70,8 @@ def resolve_tile_attention(
         raise _unsupported(op)
     buffers = [fragment, *(buffer for buffer, *_ in operands)]
     dimensions = [each for _, of_operand, _ in operands for each in of_operand]
-    builder.insert(AttentionOp(buffers, op.scale, op.last, op.size_values, dimensions))
+    scalars = (op.scale, op.empty, op.last)
+    builder.insert(AttentionOp(buffers, scalars, op.size_values, dimensions))
 
 
 def _operand(

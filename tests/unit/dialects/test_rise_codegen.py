@@ -108,10 +108,18 @@ ROUND_TRIPS = {
         f"{MATRIX}, {MATRIX}, f32, {floats('8')}",
     ),
     "tensorAttention": with_values(
-        {"a": MATRIX, "b": MATRIX, "c": MATRIX, "d": "f32", "e": "index", "f": floats("8")},
-        "rise.codegen.tensorAttention %a, %b, %c, %d, %e, %f "
+        {
+            "a": MATRIX,
+            "b": MATRIX,
+            "c": MATRIX,
+            "d": "f32",
+            "e": "f32",
+            "g": "index",
+            "f": floats("8"),
+        },
+        "rise.codegen.tensorAttention %a, %b, %c, %d, %e, %g, %f "
         "{sizes = array<i64: 16, 2, 1, 1, 2, 32, 16>} : "
-        f"{MATRIX}, {MATRIX}, {MATRIX}, f32, index, {floats('8')}",
+        f"{MATRIX}, {MATRIX}, {MATRIX}, f32, f32, index, {floats('8')}",
     ),
     "assign": with_values({"a": F32, "b": F32}, f"rise.codegen.assign %a, %b : {F32}, {F32}"),
     "reverse": view("reverse", "4", "4"),

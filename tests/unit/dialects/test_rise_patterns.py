@@ -137,7 +137,7 @@ NOTATION = {
     "circularBuffer": "(f32 -> i32) -> 6.f32 -> 4.3.i32",
     "rotateValues": "(f32 -> f32) -> 6.f32 -> 4.3.f32",
     "tensorMMA": "(f32 -> (bf16 x bf16) -> f32) -> f32 -> 16.16.bf16 -> 32.16.bf16 -> 2.32.8.f32",
-    "tensorAttention": "f32 -> index -> 16.8.bf16 -> 32.8.bf16 -> 32.16.bf16 -> 1.32.8.f32",
+    "tensorAttention": "f32 -> f32 -> index -> 16.8.bf16 -> 32.8.bf16 -> 32.16.bf16 -> 1.32.8.f32",
     "mma": "(i32 -> (i8 x i8) -> i32) -> i32 -> 5.3.2.i8 -> 5.8.i8 -> 3.4.i32",
     "mapBlock": "(f32 -> i32) -> 4.f32 -> 4.i32",
     "mapThread": "(f32 -> i32) -> 4.f32 -> 4.i32",

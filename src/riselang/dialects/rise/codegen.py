@@ -462,6 +462,7 @@ class TensorAttentionOp(RiseOperation):
     keys = operand_def(ArrayType)
     values = operand_def(ArrayType)
     scale = operand_def()
+    empty = operand_def()
     last = operand_def()
     target = operand_def(ArrayType)
     sizes = prop_def(DenseArrayBase[IntegerType])
@@ -469,9 +470,9 @@ class TensorAttentionOp(RiseOperation):
     traits = traits_def(StoresScalar())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
-        "$queries `,` $keys `,` $values `,` $scale `,` $last `,` $target attr-dict `:` "
-        "type($queries) `,` type($keys) `,` type($values) `,` type($scale) `,` type($last) `,` "
-        "type($target)"
+        "$queries `,` $keys `,` $values `,` $scale `,` $empty `,` $last `,` $target attr-dict `:` "
+        "type($queries) `,` type($keys) `,` type($values) `,` type($scale) `,` type($empty) `,` "
+        "type($last) `,` type($target)"
     )
 
     def __init__(self, operands: Sequence[SSAValue], sizes: Sequence[int]):

@@ -444,13 +444,14 @@ TENSOR_MMA = pattern(
 TENSOR_ATTENTION = pattern(
     "tensorAttention", "p q w tm tn n k s",
     fun(
-        f32, index, array(_w * _tm * 16, array(_k, _s)), array(_n, array(_k, _s)),
+        f32, f32, index, array(_w * _tm * 16, array(_k, _s)), array(_n, array(_k, _s)),
         array(_n, array(_tn * 8, _s)), array(_w, array(32, array(_tm * _tn * 4, f32))),
     ),
     Role.LOOP,
     "for each query, the sum of the values with the softmax of the scaled scores of their keys as "
     "weights, in one pass, as a fragment of w warps; query i attends to keys up to the given index "
-    "plus i; on a GPU, tensor cores multiply p keys at a time, q steps of which are copied ahead",
+    "plus i; if all its scores are -inf, its results are the second number; on a GPU, tensor cores "
+    "multiply p keys at a time, q steps of which are copied ahead",
     explicit="p q w tm tn",
     check=all_of(at_least(1, "p", "q", "w", "tm", "tn"), _check_tiles),
     is_opaque=True,

@@ -128,7 +128,7 @@ def with_indices(op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> Op
             )  # fmt: skip
             return AttentionOp(
                 [(buffer, indices), *((each, list(at)) for each, at in operands)],
-                op.scale, op.last, op.size_values, op.dimension_values,
+                (op.scale, op.empty, op.last), op.size_values, op.dimension_values,
             )  # fmt: skip
         case _:
             assert isinstance(op, vector.StoreOp)

@@ -101,7 +101,7 @@ def _lower(
         operands.append(add(llvm.IntToPtrOp(add(arith.IndexCastOp(start, i64)))))
     indices = (*op.query_indices, *op.key_indices, *op.value_indices, ids.id_of("thread_x"))
     operands += [add(arith.IndexCastOp(index, i32)) for index in indices]
-    operands += [op.scale, add(arith.IndexCastOp(op.last, i32))]
+    operands += [op.scale, op.empty, add(arith.IndexCastOp(op.last, i32))]
     result = VectorType(f32, [attention.registers])
     _declare(attention, kernel, module, [each.type for each in operands], result)
     results = add(func.CallOp(attention.name, operands, [result]))

@@ -7,7 +7,8 @@ from riselang.dialects.rise.types import RiseType
 from riselang.term.nodes import Lambda, Pattern
 
 DEFINITION = """
-fun((c : f32, o : index, x : ({w} * {tm} * 16).{k}.{s}, y : {n}.{k}.{s}, z : {n}.({tn} * 8).{s}),
+fun((c : f32, e : f32, o : index,
+   x : ({w} * {tm} * 16).{k}.{s}, y : {n}.{k}.{s}, z : {n}.({tn} * 8).{s}),
   zip(x, generate(fun((i : idx[{w} * {tm} * 16]), i))) |> map(fun(query,
     let scores = zip(y, generate(fun((i : idx[{n}]), i))) |> map(fun(key,
       select(fromIdx(snd(key)) <= o + fromIdx(snd(query)),
@@ -17,7 +18,8 @@ fun((c : f32, o : index, x : ({w} * {tm} * 16).{k}.{s}, y : {n}.{k}.{s}, z : {n}
     let weights = scores |> map(fun(s, exp(s - largest)));
     let total = weights |> reduce(add, 0.0);
     z |> transpose |> map(fun(column,
-      (zip(weights, column) |> reduce(fun((a, p), a + fst(p) * cast[f32](snd(p))), 0.0)) / total))))
+      select(largest == -inf, e, (zip(weights, column)
+        |> reduce(fun((a, p), a + fst(p) * cast[f32](snd(p))), 0.0)) / total)))))
   |> toMem(heap) |> split({tm} * 16)
   |> map(fun(tile, tile |> split(8) |> split(2) |> map(fun(halves, halves |> transpose))
     |> transpose |> map(fun(lanes, lanes

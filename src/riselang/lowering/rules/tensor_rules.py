@@ -94,15 +94,13 @@ class TensorRules(MmaRules):
             raise LimitationError(
                 "the sizes of tensorAttention must be constants", pattern.location
             )
-        scale, last = self.scalar_value(arguments[0]), self.scalar_value(arguments[1])
-        operands = [self.read_data(each) for each in arguments[2:]]
+        scalars = [self.scalar_value(each) for each in arguments[:3]]
+        operands = [self.read_data(each) for each in arguments[3:]]
         values = [size.constant for size in sizes]
 
         def store_lane(warp_target: SSAValue, lane: SSAValue) -> None:
             lane_target = self.add(codegen.IdxOp(warp_target, lane))
-            self.emitter.add(
-                codegen.TensorAttentionOp([*operands, scale, last, lane_target], values)
-            )
+            self.emitter.add(codegen.TensorAttentionOp([*operands, *scalars, lane_target], values))
 
         self._over_lanes(size_argument(pattern, "w"), target, store_lane)
 

@@ -50,7 +50,7 @@ class _AttentionWriter(IrWriter):
             for number in range(len(operand.shape))
         ]
         parameters = ["ptr %queries", "ptr %keys", "ptr %values", *coordinates, "i32 %thread",
-                      "float %scale", "i32 %last"]  # fmt: skip
+                      "float %scale", "float %empty", "i32 %last"]  # fmt: skip
         self.label("entry")
         self.asm("bar.sync 0;")
         self._lanes()
@@ -395,8 +395,10 @@ class _AttentionWriter(IrWriter):
         for row, total in enumerate(totals):
             whole = self._over_quad("fadd", total)
             inverse = self.let(f"fdiv arcp float 1.0, {whole}")
+            is_empty = self.let(f"fcmp oeq float {whole}, 0.0")
             for number in self._numbers_of_row(row, self.column_tiles):
-                divided[number] = self.let(f"fmul float {results[number]}, {inverse}")
+                quotient = self.let(f"fmul float {results[number]}, {inverse}")
+                divided[number] = self.let(f"select i1 {is_empty}, float %empty, float {quotient}")
         count, vector = attention.registers, "poison"
         for number, value in enumerate(divided):
             vector = self.let(

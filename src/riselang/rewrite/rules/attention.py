@@ -32,20 +32,21 @@ def converts(name: str) -> Condition:
     def check(match: Match, setting: Setting) -> None:
         function = match.term(name)
         assert isinstance(function, Lambda)
-        if function != _conversion_of(function.parameter):
+        if function != conversion_of(function.parameter):
             raise Unmet(f"{name} does not only convert")
 
     return Condition(f"{name} converts a scalar", check, (name,))
 
 
-def _conversion(rows: RiseType) -> Lambda:
+def conversion_of_rows(rows: RiseType) -> Lambda:
     """Return the function that converts an element of rows to f32."""
     assert isinstance(rows, ArrayType)
     assert isinstance(rows.element, ArrayType)
-    return _conversion_of(rows.element.element)
+    return conversion_of(rows.element.element)
 
 
-def _conversion_of(type: RiseType) -> Lambda:
+def conversion_of(type: RiseType) -> Lambda:
+    """Return the function that converts a value to f32."""
     if not isinstance(type, ScalarType) or type not in CONVERTED:
         raise NoMatch("expected values of f32, f16 or bf16")
     value: Term = Bound(0, type)
@@ -90,35 +91,36 @@ def _let(term: Term) -> tuple[Term, Term]:
     return arguments[0], arguments[1].body
 
 
-def _arguments(term: Term, name: str) -> list[Term]:
+def arguments_of(term: Term, name: str) -> list[Term]:
+    """Return the arguments of a term that applies a pattern."""
     arguments = pattern_arguments(term, name)
     if arguments is None:
         raise NoMatch(f"expected {name}")
     return arguments
 
 
-def _outside(term: Term, count: int) -> Term:
+def moved_outside(term: Term, count: int) -> Term:
+    """Return a term outside of the innermost functions, whose variables it does not use."""
     moved = move_outside(term, count)
     if moved is None:
         raise NoMatch("it depends on an inner variable")
     return moved
 
 
-def _body(function: Term) -> Term:
+def body_of(function: Term) -> Term:
+    """Return the body of a function."""
     if not isinstance(function, Lambda):
         raise NoMatch("expected a function")
     return function.body
 
 
-def _quotient(body: Term, is_expected: str) -> tuple[Term, Term]:
-    """Return the division in the body of an epilogue whose dividend has a head, and the epilogue
-    as the body of a function of its result."""
+def _quotient(body: Term) -> tuple[Term, Term]:
+    """Return the division in the body of an epilogue whose dividend is a sum, and the epilogue as
+    the body of a function of its result."""
     for part in subterms(body):
-        if isinstance(part, Scalar) and part.op == "arith.divf":
-            dividend = part.operands[0]
-            is_variable = not is_expected and dividend == Bound(0, dividend.type)
-            if is_variable or (is_expected and pattern_arguments(dividend, is_expected)):
-                return part, abstract_over(body, part)
+        is_quotient = isinstance(part, Scalar) and part.op == "arith.divf"
+        if is_quotient and pattern_arguments(part.children[0], "reduce"):
+            return part, abstract_over(body, part)
     raise NoMatch("expected a division by the sum of the weights")
 
 
@@ -140,24 +142,25 @@ def softmax_in_one_pass(term: Term) -> Bindings:
           (new, (fst(snd(state)) * scale + weight, zip(snd(snd(state)), snd(e))
             |> map(fun(p, fst(p) * scale + weight * v(snd(p))))))),
         (-inf, (0.0, generate(fun(i : idx[d], 0.0)))));
-      snd(snd(sums)) |> map(fun(s, h(s / fst(snd(sums)))))
+      snd(snd(sums)) |> map(fun(s,
+        h(select(fst(snd(sums)) == 0.0, nan, s / fst(snd(sums))))))
 
     The softmax of scores, and the sums of values with its weights, in one pass."""
     scores, rest = _let(term)
     for _ in range(3):
         _, rest = _let(rest)
-    function, columns = _arguments(rest, "map")
-    values = _outside(_arguments(columns, "transpose")[0], 4)
-    quotient, epilogue = _quotient(_body(function), "reduce")
-    add = _arguments(quotient.children[0], "reduce")[0]
+    function, columns = arguments_of(rest, "map")
+    values = moved_outside(arguments_of(columns, "transpose")[0], 4)
+    quotient, epilogue = _quotient(body_of(function))
+    add = arguments_of(quotient.children[0], "reduce")[0]
     return {
-        "g": _outside(add, 5), "v": _conversion(values.type), "x": scores, "y": values,
-        "h": _outside(Lambda("s", quotient.type, epilogue), 5),
+        "g": moved_outside(add, 5), "v": conversion_of_rows(values.type), "x": scores, "y": values,
+        "h": moved_outside(Lambda("s", quotient.type, epilogue), 5),
     }  # fmt: skip
 
 
 @rule(
-    "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, "
+    "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, r : f32, "
     "x : (m * wr * tm * 16).k.s, y : n.k.s, z : n.(tn * 8).s",
     multiply_adds("f"), converts("v"),
     choose="p q wr tm tn", permission=Permission.RELAXED,
@@ -173,10 +176,11 @@ def attend_with_tensor_cores(term: Term, **given: object) -> Bindings:
               (new, (fst(snd(state)) * scale + weight, zip(snd(snd(state)), snd(e))
                 |> map(fun(p, fst(p) * scale + weight * v(snd(p))))))),
             (-inf, (0.0, generate(fun(i : idx[tn * 8], 0.0)))));
-      snd(snd(sums)) |> map(fun(s, h(s / fst(snd(sums)))))))
+      snd(snd(sums)) |> map(fun(s,
+        h(select(fst(snd(sums)) == 0.0, r, s / fst(snd(sums))))))))
     ~> x |> split(wr * tm * 16)
       |> mapBlock(0, fun(tile,
-        tensorAttention(p, q, wr, tm, tn, c, sizeOf(y), tile, y, z)
+        tensorAttention(p, q, wr, tm, tn, c, r, sizeOf(y), tile, y, z)
           |> map(fun(warp, warp |> split(4)
             |> map(fun(lanes, lanes
               |> map(fun(sums, sums |> split(2) |> split(2) |> split(tn))) |> transpose
@@ -192,7 +196,7 @@ def attend_with_tensor_cores(term: Term, **given: object) -> Bindings:
 
 
 @rule(
-    "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, "
+    "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, r : f32, "
     "j : idx[m * wr * tm * 16] -> i64, l : idx[n] -> i64, "
     "x : (m * wr * tm * 16).k.s, y : n.k.s, z : n.(tn * 8).s",
     multiply_adds("f"), converts("v"), counts("j"), counts("l"),
@@ -212,11 +216,12 @@ def attend_causally_with_tensor_cores(term: Term, **given: object) -> Bindings:
               (new, (fst(snd(state)) * scale + weight, zip(snd(snd(state)), snd(e))
                 |> map(fun(p, fst(p) * scale + weight * v(snd(p))))))),
             (-inf, (0.0, generate(fun(i : idx[tn * 8], 0.0)))));
-      snd(snd(sums)) |> map(fun(s, h(s / fst(snd(sums)))))))
+      snd(snd(sums)) |> map(fun(s,
+        h(select(fst(snd(sums)) == 0.0, r, s / fst(snd(sums))))))))
     ~> zip(x |> split(wr * tm * 16), generate(fun(b : idx[m], b)))
       |> mapBlock(0, fun(tile,
-        tensorAttention(p, q, wr, tm, tn, c, fromIdx(snd(tile)) * sizeOf(fst(tile)), fst(tile),
-          y, z)
+        tensorAttention(p, q, wr, tm, tn, c, r, fromIdx(snd(tile)) * sizeOf(fst(tile)),
+          fst(tile), y, z)
           |> map(fun(warp, warp |> split(4)
             |> map(fun(lanes, lanes
               |> map(fun(sums, sums |> split(2) |> split(2) |> split(tn))) |> transpose
@@ -231,14 +236,25 @@ def attend_causally_with_tensor_cores(term: Term, **given: object) -> Bindings:
     return _attention_parts(term, is_causal=True)
 
 
+def _selected_quotient(body: Term) -> tuple[Scalar, Term]:
+    """Return the division of the variable in the body of an epilogue, with the selection of another
+    result for a sum of zero, and the epilogue as the body of a function of its result."""
+    for part in subterms(body):
+        if isinstance(part, Scalar) and part.op == "arith.select":
+            quotient = part.operands[2]
+            if isinstance(quotient, Scalar) and quotient.op == "arith.divf":
+                return part, abstract_over(body, part)
+    raise NoMatch("expected a division by the sum of the weights")
+
+
 def _attention_parts(term: Term, *, is_causal: bool) -> Bindings:
     """Return the unknowns of attention in one pass."""
-    function, queries = _arguments(term, "map")
-    sums, rest = _let(_body(function))
-    pairs = _arguments(sums, "reduceSeq")[2]
-    scores, values = _arguments(pairs, "zip")
-    of_key, keys = _arguments(scores, "map")
-    score = _body(of_key)
+    function, queries = arguments_of(term, "map")
+    sums, rest = _let(body_of(function))
+    pairs = arguments_of(sums, "reduceSeq")[2]
+    scores, values = arguments_of(pairs, "zip")
+    of_key, keys = arguments_of(scores, "map")
+    score = body_of(of_key)
     if is_causal:
         if not isinstance(score, Scalar) or score.op != "arith.select":
             raise NoMatch("expected scores that depend on positions")
@@ -246,14 +262,15 @@ def _attention_parts(term: Term, *, is_causal: bool) -> Bindings:
     if not isinstance(score, Scalar) or score.op != "arith.mulf":
         raise NoMatch("expected scaled scores")
     product, scale = score.operands
-    quotient, epilogue = _quotient(_body(_arguments(rest, "map")[0]), "")
+    selected, epilogue = _selected_quotient(body_of(arguments_of(rest, "map")[0]))
     parts: dict[str, Term] = {
-        "f": _outside(_arguments(product, "reduce")[0], 2), "c": _outside(scale, 2),
-        "v": _conversion(values.type), "z": _outside(values, 1),
-        "h": _outside(Lambda("s", quotient.type, epilogue), 3),
+        "f": moved_outside(arguments_of(product, "reduce")[0], 2), "c": moved_outside(scale, 2),
+        "v": conversion_of_rows(values.type), "z": moved_outside(values, 1),
+        "h": moved_outside(Lambda("s", selected.type, epilogue), 3),
+        "r": moved_outside(selected.operands[1], 3),
     }  # fmt: skip
     if not is_causal:
-        return {**parts, "x": queries, "y": _outside(keys, 1)}
-    (x, i), (y, j) = _arguments(queries, "zip"), _arguments(_outside(keys, 1), "zip")
-    counted = {"j": _arguments(i, "generate")[0], "l": _arguments(j, "generate")[0]}
+        return {**parts, "x": queries, "y": moved_outside(keys, 1)}
+    (x, i), (y, j) = arguments_of(queries, "zip"), arguments_of(moved_outside(keys, 1), "zip")
+    counted = {"j": arguments_of(i, "generate")[0], "l": arguments_of(j, "generate")[0]}
     return {**parts, **counted, "x": x, "y": y}

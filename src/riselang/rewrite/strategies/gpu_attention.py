@@ -18,6 +18,10 @@ from riselang.rewrite.rules.attention import (
 )
 from riselang.rewrite.rules.lowering import map_over_blocks_y, map_over_blocks_z
 from riselang.rewrite.rules.tensor_cores import map_fragment
+from riselang.rewrite.rules.weighted_sums import (
+    guarded_sums_in_one_pass,
+    weighted_sums_in_one_pass,
+)
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import inside, normalize, run_at, top_down
 from riselang.term.nodes import Lambda, Term, has_pattern
@@ -88,7 +92,9 @@ class _AttentionTiles(Strategy):
         return f"attention_tiles({tile.step}, {tile.stages}, {tile.warps}, {tile.row_tiles})"
 
 
-one_pass: Strategy = try_(normalize(reduce_map_fusion)) >> inside(softmax_in_one_pass)
+one_pass: Strategy = try_(normalize(reduce_map_fusion)) >> inside(
+    choice(softmax_in_one_pass, weighted_sums_in_one_pass, guarded_sums_in_one_pass)
+)
 """Computes the softmax and the weighted sums of each query in one pass."""
 
 

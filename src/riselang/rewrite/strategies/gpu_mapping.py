@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, index
-from riselang.rewrite.combinators import Identity, choice, seq, try_
+from riselang.rewrite.combinators import Identity, choice, repeat, seq, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
@@ -53,6 +53,7 @@ from riselang.rewrite.strategies.gpu_scans import (
     scan_rows,
     scans_rows,
 )
+from riselang.rewrite.strategies.gpu_stored_attention import RecoverAttention
 from riselang.rewrite.strategies.gpu_sums import (
     choose_part,
     outermost_reductions,
@@ -89,7 +90,9 @@ class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         # What follows the epilogue may be a loop, which must not compute the sums.
         epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting)) >> store_on_heap
-        steps: tuple[Step, ...] = ()
+        recovered = try_(repeat(RecoverAttention())).run(term, setting)
+        assert isinstance(recovered, Success), recovered
+        term, steps = recovered.term, recovered.steps
         for path in separate_maps(term):
             part = subterm_at(term, path)
             result = run_at(_StoreOperands(), term, path, part, setting)

@@ -1,0 +1,187 @@
+"""Attention in models: recovers its definition from operations on whole arrays.
+
+A model stores all scores, and each step of the softmax is a loop over them. Where the sums of the
+values are stored, all these steps are fused into the loop over the queries, and the names between
+them are replaced with what they stand for. The result is the definition of attention, or it is
+discarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from riselang.dialects.rise.types import ArrayType
+from riselang.rewrite.combinators import choice, try_
+from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
+from riselang.rewrite.paths import subterm_at
+from riselang.rewrite.rules.algorithmic import (
+    join_split_maps,
+    map_fusion,
+    reduce_map_fusion,
+    zip_of_equal,
+    zip_of_map_first,
+    zip_of_map_second,
+)
+from riselang.rewrite.rules.functions import beta, inline_let
+from riselang.rewrite.rules.lowering import not_stored
+from riselang.rewrite.rules.movement import transpose_before_map
+from riselang.rewrite.rules.weighted_sums import scale_after_products
+from riselang.rewrite.strategies.gpu_attention import attention_strategy
+from riselang.rewrite.strategies.matmul_shapes import match_product
+from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS
+from riselang.rewrite.term_parts import abstract_over, pattern_arguments
+from riselang.rewrite.traversals import normalize, run_at
+from riselang.term.nodes import DepLambda, Lambda, Scalar, Term, has_pattern, subterms
+from riselang.term.substitution import mentions, shift
+
+
+@dataclass(frozen=True, repr=False)
+class _JoinMappedBlocks(Strategy):
+    """Maps an array whose blocks are mapped and joined."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        blocks = pattern_arguments(term, "join")
+        mapped = pattern_arguments(blocks[0], "map") if blocks else None
+        parts = pattern_arguments(mapped[1], "split") if mapped else None
+        if parts is None or mapped is None or not isinstance(mapped[1].type, ArrayType):
+            return Failure(self, "expected blocks that are mapped and joined", term)
+        block = mapped[1].type.element
+        assert isinstance(block, ArrayType)
+        return join_split_maps(block.length).run(term, setting)
+
+    def __str__(self) -> str:
+        return "join_mapped_blocks()"
+
+
+_FUSION = normalize(
+    choice(
+        SIMPLIFICATIONS, inline_let, map_fusion, reduce_map_fusion, zip_of_equal, zip_of_map_first,
+        zip_of_map_second, not_stored, _JoinMappedBlocks(), transpose_before_map,
+    )
+)  # fmt: skip
+_DEFINITION = _FUSION >> try_(normalize(scale_after_products))
+
+
+@dataclass(frozen=True, repr=False)
+class RecoverAttention(Strategy):
+    """Fuses stored scores, their softmax, and the sums of the values, if a GPU computes them in one
+    pass."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        if setting.tensor_unit and setting.float == "relaxed" and _has_power(term):
+            inlined = _inline_products.run(term, setting)
+            assert isinstance(inlined, Success), inlined
+            for path in _stored_products(inlined.term):
+                result = _fuse_scores(inlined.term, path, setting)
+                if result is not None:
+                    return Success(result.term, (*inlined.steps, *result.steps))
+        return Failure(self, "expected scores that are stored", term)
+
+    def __str__(self) -> str:
+        return "recover_attention()"
+
+
+def _has_power(term: Term) -> bool:
+    return any(isinstance(part, Scalar) and part.op == "math.exp" for part in subterms(term))
+
+
+def _stored_products(program: Term) -> Iterator[Path]:
+    """Yield the paths of the names of stored batches of products, also in functions."""
+    stack: list[tuple[Path, Term]] = [((), program)]
+    while stack:
+        path, term = stack.pop()
+        if isinstance(term, Lambda | DepLambda):
+            stack.append(((*path, 0), term.children[0]))
+        elif (let := pattern_arguments(term, "let")) and isinstance(let[1], Lambda):
+            stored = pattern_arguments(let[0], "toMem")
+            if stored is not None and _is_batch(stored[-1]):
+                yield path
+            stack += [((*path, 1, 0), let[1].body), ((*path, 0, 1), let[0])]
+
+
+@dataclass(frozen=True, repr=False)
+class _InlineProduct(Strategy):
+    """Replaces the name of a function that only multiplies matrices, which several places call."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        let = pattern_arguments(term, "let")
+        function = None if let is None else let[0]
+        while isinstance(function, Lambda):
+            function = function.body
+        if let is None or function is let[0] or function is None or not _is_batch(function):
+            return Failure(self, "expected a function that multiplies matrices", term)
+        return inline_let.run(term, setting)
+
+    def __str__(self) -> str:
+        return "inline_product()"
+
+
+_inline_products = try_(normalize(_InlineProduct())) >> try_(normalize(beta))
+
+
+def _is_batch(term: Term) -> bool:
+    """Whether a term multiplies several matrices."""
+    batch = pattern_arguments(term, "map")
+    if batch is None or not isinstance(batch[0], Lambda):
+        return False
+    return has_pattern(batch[0].body, "reduce") and match_product(batch[0].body) is not None
+
+
+def _fuse_scores(term: Term, path: Path, setting: Setting) -> Result | None:
+    """Return the program in which the named scores at a path are a part of attention; None if they
+    are read elsewhere, or differently."""
+    let = pattern_arguments(subterm_at(term, path), "let")
+    assert let is not None
+    scores, steps = let[0], ()
+    term, steps = _applied(inline_let, term, path, setting, steps)
+    first, first_scores = path, scores
+    while True:
+        part = subterm_at(term, path)
+        let = pattern_arguments(part, "let")
+        value = part if let is None else let[0]
+        if not _contains(value, scores):
+            if let is None or not isinstance(let[1], Lambda):
+                return None
+            path, scores = (*path, 1, 0), shift(scores, 1)
+            continue
+        start = path if let is None else (*path, 0, 1)
+        for place in _weighted_sums(value, scores):
+            whole = (*start, *place)
+            result = run_at(_DEFINITION, term, whole, subterm_at(term, whole), setting)
+            if isinstance(result, Success) and _is_attention(result.term, whole, setting):
+                is_used = _contains(subterm_at(result.term, first), first_scores)
+                return None if is_used else Success(result.term, (*steps, *result.steps))
+        if let is None:
+            return None
+        term, steps = _applied(inline_let, term, path, setting, steps)
+
+
+def _applied(
+    strategy: Strategy, term: Term, path: Path, setting: Setting, steps: tuple[Step, ...]
+) -> tuple[Term, tuple[Step, ...]]:
+    result = run_at(strategy, term, path, subterm_at(term, path), setting)
+    assert isinstance(result, Success), result
+    return result.term, (*steps, *result.steps)
+
+
+def _is_attention(term: Term, path: Path, setting: Setting) -> bool:
+    return attention_strategy(subterm_at(term, path), setting) is not None
+
+
+def _contains(term: Term, part: Term) -> bool:
+    """Whether a part occurs in a term, both of which are in the same scope."""
+    return mentions(abstract_over(term, part), 0)
+
+
+def _weighted_sums(value: Term, scores: Term) -> list[Path]:
+    """Return the paths of batches of products that depend on the scores, the innermost first."""
+    paths: list[Path] = []
+    stack: list[tuple[Path, Term]] = [((), value)]
+    while stack:
+        path, term = stack.pop()
+        if _is_batch(term) and term != scores and _has_power(term):
+            paths.append(path)
+        if not isinstance(term, Lambda | DepLambda):
+            stack += [((*path, number), child) for number, child in enumerate(term.children)]
+    return sorted(paths, key=len, reverse=True)
