@@ -23,14 +23,14 @@ from riselang.rewrite.rules.algorithmic import (
     zip_of_map_first,
     zip_of_map_second,
 )
-from riselang.rewrite.rules.functions import beta, inline_let
+from riselang.rewrite.rules.functions import beta, inline_let, map_fission
 from riselang.rewrite.rules.lowering import not_stored
-from riselang.rewrite.rules.movement import transpose_before_map
+from riselang.rewrite.rules.movement import map_before_split, transpose_before_map
 from riselang.rewrite.rules.weighted_sums import scale_after_products
 from riselang.rewrite.strategies.gpu_attention import attention_strategy
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS
-from riselang.rewrite.term_parts import abstract_over, pattern_arguments
+from riselang.rewrite.term_parts import abstract_over, has_cost, pattern_arguments, view_source
 from riselang.rewrite.traversals import normalize, run_at
 from riselang.term.nodes import DepLambda, Lambda, Scalar, Term, has_pattern, subterms
 from riselang.term.substitution import mentions, shift
@@ -61,6 +61,38 @@ _FUSION = normalize(
     )
 )  # fmt: skip
 _DEFINITION = _FUSION >> try_(normalize(scale_after_products))
+
+
+@dataclass(frozen=True, repr=False)
+class _ViewsLast(Strategy):
+    """Computes elements in a map of their own, before the map that rearranges them."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        mapped = pattern_arguments(term, "map")
+        body = mapped[0].body if mapped and isinstance(mapped[0], Lambda) else None
+        if body is None or not has_cost(body) or view_source(body) is None:
+            return Failure(self, "expected a map of computed views", term)
+        return map_fission.run(term, setting)
+
+    def __str__(self) -> str:
+        return "views_last()"
+
+
+@dataclass(frozen=True, repr=False)
+class _MapBeforeSplit(Strategy):
+    """Computes the elements of blocks before the array is split."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        mapped = pattern_arguments(term, "map")
+        if mapped is None or not has_cost(mapped[0]):
+            return Failure(self, "expected blocks whose elements are computed", term)
+        return map_before_split.run(term, setting)
+
+    def __str__(self) -> str:
+        return "map_before_split()"
+
+
+_ELEMENTS_FIRST = try_(normalize(_ViewsLast())) >> try_(normalize(_MapBeforeSplit()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,11 +182,50 @@ def _fuse_scores(term: Term, path: Path, setting: Setting) -> Result | None:
             whole = (*start, *place)
             result = run_at(_DEFINITION, term, whole, subterm_at(term, whole), setting)
             if isinstance(result, Success) and _is_attention(result.term, whole, setting):
-                is_used = _contains(subterm_at(result.term, first), first_scores)
-                return None if is_used else Success(result.term, (*steps, *result.steps))
+                if _contains(subterm_at(result.term, first), first_scores):
+                    return None
+                return _with_epilogue(Success(result.term, (*steps, *result.steps)), whole, setting)
         if let is None:
             return None
         term, steps = _applied(inline_let, term, path, setting, steps)
+
+
+def _with_epilogue(attention: Success, path: Path, setting: Setting) -> Success:
+    """Return the program in which attention computes what is computed of its stored results."""
+    term = attention.term
+    stored = path[:-1]
+    start = next(
+        (
+            path[:end]
+            for end in range(len(stored), 0, -1)
+            if end < len(stored) and pattern_arguments(subterm_at(term, path[: end - 1]), "toMem")
+        ),
+        None,
+    )
+    if start is None or pattern_arguments(subterm_at(term, stored), "toMem") is None:
+        return attention
+    results = subterm_at(term, stored)
+    moved = run_at(_ELEMENTS_FIRST, term, start, subterm_at(term, start), setting)
+    assert isinstance(moved, Success), moved
+    for place, part in _terms(subterm_at(moved.term, start)):
+        mapped = pattern_arguments(part, "map")
+        if mapped is not None and mapped[1] == results:
+            whole = (*start, *place)
+            fused = run_at(_DEFINITION, moved.term, whole, part, setting)
+            if isinstance(fused, Success) and _is_attention(fused.term, whole, setting):
+                steps = (*attention.steps, *moved.steps, *fused.steps)
+                return Success(fused.term, steps)
+    return attention
+
+
+def _terms(term: Term) -> Iterator[tuple[Path, Term]]:
+    """Yield the subterms that are in no function."""
+    stack: list[tuple[Path, Term]] = [((), term)]
+    while stack:
+        path, part = stack.pop()
+        yield path, part
+        if not isinstance(part, Lambda | DepLambda):
+            stack += [((*path, number), child) for number, child in enumerate(part.children)]
 
 
 def _applied(
@@ -176,12 +247,9 @@ def _contains(term: Term, part: Term) -> bool:
 
 def _weighted_sums(value: Term, scores: Term) -> list[Path]:
     """Return the paths of batches of products that depend on the scores, the innermost first."""
-    paths: list[Path] = []
-    stack: list[tuple[Path, Term]] = [((), value)]
-    while stack:
-        path, term = stack.pop()
-        if _is_batch(term) and term != scores and _has_power(term):
-            paths.append(path)
-        if not isinstance(term, Lambda | DepLambda):
-            stack += [((*path, number), child) for number, child in enumerate(term.children)]
+    paths = [
+        path
+        for path, part in _terms(value)
+        if part != scores and _is_batch(part) and _has_power(part)
+    ]
     return sorted(paths, key=len, reverse=True)
