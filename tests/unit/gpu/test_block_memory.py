@@ -107,7 +107,7 @@ def test_a_gpu_runs_the_code_of_its_target(capability: tuple[int, int], chip: st
 def test_vectors_are_loaded_at_once() -> None:
     text = "fun((x : 1024.f32), x |> asVector(4) |> mapPar(fun(v, v + v)) |> asScalar)"
     ptx = kernel(text).lower().as_text("ptx")
-    assert "ld.global.v4.b32" in ptx
+    assert "ld.global.nc.v4.b32" in ptx, "what a kernel only reads overlaps nothing that it writes"
     assert "st.global.v4.b32" in ptx
 
 

@@ -73,6 +73,31 @@ def test_a_model_computes_attention_in_one_kernel(
     assert len(gpu.launched) == 1
 
 
+@pytest.mark.parametrize(("old", "new"), [("bf16", "f32"), ("64", "32"), ("64.bf16", "48.bf16")])
+def test_other_types_and_sizes_are_not_fused(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tensor cores compute attention of bf16 and f16, and of certain lengths."""
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    program = kernel(MODEL.replace("GUARDED", GUARD).replace(old, new))
+    assert "tensorAttention" not in str(program.lower().rewritten)
+    assert ".entry" in program.lower().as_text("ptx")
+
+
+def test_operands_that_cannot_be_read_are_copied(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a head are every second row of the array."""
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = MODEL.replace("GUARDED", "weights").replace("q : 64.2.64", "q : 128.64")
+    program = kernel(text.replace("q |> transpose", "q |> split(2) |> transpose"))
+    gpu = emulate(program.lower())
+    q, k, v = arrays(*[(TOKENS, HEADS, LENGTH)] * 3)
+    expected = attend(*(heads_first(each) for each in (q, k, v)))
+    assert_close(program(q.reshape(128, 64), k, v), expected)
+    assert len(gpu.launched) == 2
+
+
 def test_scores_that_are_returned_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
     start, end = MODEL.replace("GUARDED", "weights").split("  zip(weights")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -260,3 +261,13 @@ def test_several_products_are_computed_by_rows_of_blocks(
     a, b = arguments(program)
     assert np.array_equal(program(a, b), a.astype(np.float32) @ b.astype(np.float32))
     assert gpu.launched[0][1:] == ((1, 2, 1), (160, 1, 1))
+
+
+def test_the_tiles_occupy_most_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """192 tiles of 128 x 256 would take as long as 264."""
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    for columns, tile in ((1536, "64, 6, 8, 1, 1, 16"), (2048, "64, 4, 8, 1, 1, 32")):
+        text = str(kernel(product(4096, columns, 512)).lower().rewritten)
+        sizes = re.search(r"tensorMMA\(((?:\s*\d+,){6})", text)
+        assert sizes is not None
+        assert ", ".join(re.findall(r"\d+", sizes[1])) == tile

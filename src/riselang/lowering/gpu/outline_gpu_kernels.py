@@ -27,12 +27,13 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from riselang.dialects.constants import index_constant
 from riselang.dialects.module import functions, location_of
-from riselang.lowering.gpu.barriers import insert_barriers
+from riselang.dialects.tile import AttentionOp, ProductOp
+from riselang.lowering.gpu.barriers import READING_OPS, insert_barriers
 from riselang.lowering.gpu.blocks import distribute_block, effect_of
 from riselang.lowering.gpu.kernel_memory import assign_memory
 from riselang.lowering.gpu.mapping import (
@@ -370,15 +371,29 @@ def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list
     body.add_op(gpu.ReturnOp([]))
     types = [value.type for value in arguments]
     kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
-    kernel.attributes["arg_attrs"] = ArrayAttr(map(_argument_attributes, arguments))
+    written = [_is_written(argument) for argument in body.args]
+    distinct = list(map(is_noalias, arguments))
+    if all(is_distinct for is_distinct, stores in zip(distinct, written, strict=True) if stores):
+        # What is only read overlaps nothing that is written, so its loads need not wait.
+        distinct = [True] * len(distinct)
+    kernel.attributes["arg_attrs"] = ArrayAttr(map(_argument_attributes, arguments, distinct))
     return kernel, arguments
 
 
-def _argument_attributes(value: SSAValue) -> DictionaryAttr:
-    """Return the alignment of a buffer; mark one that overlaps no other: temporaries, results."""
+def _is_written(argument: BlockArgument) -> bool:
+    """Whether a kernel may write to an argument: it does more than load elements of it."""
+    return isinstance(argument.type, MemRefType) and any(
+        use.operation.name not in READING_OPS
+        or (isinstance(use.operation, ProductOp | AttentionOp) and use.index == 0)
+        for use in argument.uses
+    )
+
+
+def _argument_attributes(value: SSAValue, is_distinct: bool) -> DictionaryAttr:
+    """Return the alignment of a buffer; mark one that overlaps nothing that is written."""
     if not isinstance(value.type, MemRefType):
         return DictionaryAttr({})
-    noalias = {"llvm.noalias": UnitAttr()} if is_noalias(value) else {}
+    noalias = {"llvm.noalias": UnitAttr()} if is_distinct else {}
     return DictionaryAttr({**noalias, "llvm.align": IntegerAttr(ALIGNMENT, i64)})
 
 

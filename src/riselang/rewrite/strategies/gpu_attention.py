@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType
+from riselang.dialects.rise.types import ArrayType, bf16, f16
 from riselang.nat import Nat
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import CONDITION, Failure, Path, Result, Setting, Strategy, Success
@@ -24,13 +24,15 @@ from riselang.rewrite.rules.weighted_sums import (
 )
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import inside, normalize, run_at, top_down
-from riselang.term.nodes import Lambda, Term, has_pattern
+from riselang.term.nodes import Lambda, Pattern, Term, has_pattern, subterms
 
 FUNCTION_BODY = (0, 1, 0)
 """The path of the body of a map's function."""
 OVER_BLOCKS = (map_over_blocks_y, map_over_blocks_z)
 """The rules for the maps around attention, such as those over heads and batches."""
 ROW_TILE, COLUMN_TILE = 16, 8
+LENGTH = 64
+"""The number of elements of which the lengths of queries and values are multiples."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,31 @@ def attention_strategy(part: Term, setting: Setting) -> Strategy | None:
         count = term.type.length
         if isinstance(one_pass.run(term, setting), Success):
             tile = _choose_tile(count, batch)
-            return None if tile is None else _OverBlocks(path, tuple(outer), tile.strategy())
+            if tile is None or not _is_supported(tile.strategy().run(term, setting)):
+                return None
+            return _OverBlocks(path, tuple(outer), tile.strategy())
         if not isinstance(arguments[0], Lambda) or not count.is_constant:
             return None
         outer.append(path)
         path, batch = (*path, *FUNCTION_BODY), batch * count.constant
     return None
+
+
+def _is_supported(attention: Result) -> bool:
+    """Whether tensor cores can compute attention of this type and these sizes."""
+    if not isinstance(attention, Success):
+        return False
+    pattern = next(
+        part
+        for part in subterms(attention.term)
+        if isinstance(part, Pattern) and part.spec.name == "tensorAttention"
+    )
+    keys, depth, columns = (pattern.argument(name) for name in ("n", "k", "tn"))
+    multiples = ((keys, TILES[0].step), (depth, LENGTH), (columns, LENGTH // COLUMN_TILE))
+    return pattern.argument("s") in (bf16, f16) and all(
+        isinstance(size, Nat) and size.is_constant and size.constant % multiple == 0
+        for size, multiple in multiples
+    )
 
 
 def _choose_tile(count: Nat, batch: int) -> AttentionTile | None:

@@ -26,6 +26,7 @@ from riselang.rewrite.rules.vectorization import vectorize_map
 from riselang.rewrite.strategies.epilogues import FuseEpilogue
 from riselang.rewrite.strategies.gpu import SQUARE, TILES, VECTOR_BYTES, choose_tile
 from riselang.rewrite.strategies.gpu_attention import attention_strategy
+from riselang.rewrite.strategies.gpu_elements import InlineConversions, fuse_mapped_blocks
 from riselang.rewrite.strategies.gpu_nests import (
     BODY,
     COPIED,
@@ -90,7 +91,7 @@ class _OnGpu(Strategy):
     def run(self, term: Term, setting: Setting) -> Result:
         # What follows the epilogue may be a loop, which must not compute the sums.
         epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting)) >> store_on_heap
-        recovered = try_(repeat(RecoverAttention())).run(term, setting)
+        recovered = _fuse_models.run(term, setting)
         assert isinstance(recovered, Success), recovered
         term, steps = recovered.term, recovered.steps
         for path in separate_maps(term):
@@ -98,7 +99,9 @@ class _OnGpu(Strategy):
             result = run_at(_StoreOperands(), term, path, part, setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
-        fused = try_(everywhere(epilogues)).run(term, setting)
+        fused = (try_(everywhere(_ReadStoredRows())) >> try_(everywhere(epilogues))).run(
+            term, setting
+        )
         assert isinstance(fused, Success), fused
         term, steps = fused.term, (*steps, *fused.steps)
         fused = (try_(everywhere(memory_of_memory)) >> try_(_ResultNotStored())).run(term, setting)
@@ -126,6 +129,14 @@ class _OnGpu(Strategy):
 
     def __str__(self) -> str:
         return "on_gpu()"
+
+
+_fuse_models = (
+    try_(repeat(RecoverAttention()))
+    >> try_(fuse_mapped_blocks)
+    >> try_(everywhere(InlineConversions()))
+)
+"""Fuses operations on whole arrays to the loops that kernels are made of."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,6 +178,25 @@ class _StoreOperands(Strategy):
 
     def __str__(self) -> str:
         return "store_operands()"
+
+
+@dataclass(frozen=True, repr=False)
+class _ReadStoredRows(Strategy):
+    """Reads an operand of a matrix multiplication where it is, if tensor cores can, instead of
+    copying it."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        stored = None if arguments is None else pattern_arguments(arguments[1], "toMem")
+        if stored is None or not is_free_to_read(stored[-1]) or match_product(term) is None:
+            return Failure(self, "expected a matrix multiplication whose rows are copied", term)
+        result = argument(not_stored).run(term, setting)
+        if isinstance(result, Success) and tensor_strategy(result.term, setting) is not None:
+            return result
+        return Failure(self, "tensor cores cannot read the rows where they are", term)
+
+    def __str__(self) -> str:
+        return "read_stored_rows()"
 
 
 TILE, THREAD_ROWS = 32, 8
@@ -411,9 +441,9 @@ def _in_vectors(part: Term, lower: Strategy) -> Strategy:
     element, length = part.type.element, part.type.length
     if not isinstance(element, ScalarType) or element == index or not length.is_constant:
         return lower
-    lanes = VECTOR_BYTES // bytes_of(element)
+    lanes = min(VECTOR_BYTES // bytes_of(element), MAX_LANES)
     if (
-        lanes not in VECTOR_LANES
+        lanes * bytes_of(element) < MIN_VECTOR_BYTES
         or length.constant % lanes
         or length.constant < MIN_THREADS * lanes
     ):
@@ -421,7 +451,8 @@ def _in_vectors(part: Term, lower: Strategy) -> Strategy:
     return choice(vectorize_map(lanes) >> argument(lower), lower)
 
 
-VECTOR_LANES = (2, 4)
+MAX_LANES, MIN_VECTOR_BYTES = 4, 8
+"""The maximum number of lanes of a vector, and the minimum size of one."""
 
 
 def _thread_maps(outer_map: Term, path: Path) -> Iterator[Path]:

@@ -36,6 +36,8 @@ class Strided:
     """The distance that each loop around adds, and its piece, by the number of the loop."""
     source: Path = ()
     """The path of the zipped array that it is a part of."""
+    stored: tuple[int, ...] = ()
+    """The distances of elements of the stored array."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def stored_layout(type: RiseType) -> Layout:
     strides = [1]
     for length in reversed(lengths[1:]):
         strides.insert(0, strides[0] * length)
-    return Strided(tuple(strides[: len(lengths)]), tuple(lengths), tuple(lengths), {})
+    distances = tuple(strides[: len(lengths)])
+    return Strided(distances, tuple(lengths), tuple(lengths), {}, stored=distances)
 
 
 def layout_of(term: Term, scope: Scope = ()) -> Layout:
@@ -88,10 +91,17 @@ def layout_of(term: Term, scope: Scope = ()) -> Layout:
             loop = len(scope)
             element = _element(layout_of(xs, scope), loop)
             return _in_loop(_applied(function, element, scope), loop, term.type)
+        case "at", [index, xs]:
+            return _element(layout_of(xs, scope), _selected(index))
         case _, [*_, xs] if head.spec.name in VIEWS:
             return _view(head.spec.name, layout_of(xs, scope), term.type)
         case _:
             return None
+
+
+def _selected(index: Term) -> int:
+    """Return a number of a loop for the element that an index selects, which no loop has."""
+    return -1 - hash(index) % (1 << 30)
 
 
 VIEWS = ("transpose", "split", "join", "take", "drop")
@@ -114,8 +124,9 @@ def _element(layout: Layout, loop: int) -> Layout:
         case Strided() if layout.strides:
             loops = {**layout.loops, loop: (layout.strides[0], layout.pieces[0])}
             return Strided(
-                layout.strides[1:], layout.lengths[1:], layout.pieces[1:], loops, layout.source
-            )
+                layout.strides[1:], layout.lengths[1:], layout.pieces[1:], loops, layout.source,
+                layout.stored,
+            )  # fmt: skip
         case _:
             return None
 
@@ -146,7 +157,7 @@ def _in_loop(layout: Layout, loop: int, type: RiseType) -> Layout:
             stride, piece = loops.pop(loop, (0, length))
             return Strided(
                 (stride, *layout.strides), (length, *layout.lengths), (piece, *layout.pieces),
-                loops, layout.source,
+                loops, layout.source, layout.stored,
             )  # fmt: skip
         case _:
             return None
@@ -265,6 +276,23 @@ def transposed_arrays(body: Term, arrays: Term, path: Path, element: RiseType) -
             bytes_of(element), operand.length
         ):
             yield operand.source
+
+
+def has_rows(array: Term, multiple: int) -> bool:
+    """Whether rows of contiguous elements of 2 bytes are in one dimension of a stored array, in
+    order; or a multiple of as many rows is."""
+    layout = layout_of(array)
+    if not isinstance(layout, Strided) or len(layout.strides) < 2:
+        return False
+    *others, rows, depth = layout.strides
+    distances = (*others, rows, *(each for each, _ in layout.loops.values()))
+    return (
+        depth == 1
+        and rows in layout.stored
+        and layout.pieces[-1] == layout.lengths[-1]
+        and (layout.pieces[-2] == layout.lengths[-2] or layout.pieces[-2] % multiple == 0)
+        and not any(each * SHORT_BYTES % ROW_BYTES for each in distances)
+    )
 
 
 def _is_readable(array: Term, element: RiseType) -> bool:

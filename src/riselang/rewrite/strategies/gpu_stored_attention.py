@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riselang.dialects.rise.types import ArrayType
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at
 from riselang.rewrite.rules.algorithmic import (
-    join_split_maps,
     map_fusion,
     reduce_map_fusion,
     zip_of_equal,
@@ -24,10 +22,12 @@ from riselang.rewrite.rules.algorithmic import (
     zip_of_map_second,
 )
 from riselang.rewrite.rules.functions import beta, inline_let, map_fission
-from riselang.rewrite.rules.lowering import not_stored
+from riselang.rewrite.rules.lowering import not_stored, store_on_heap
 from riselang.rewrite.rules.movement import map_before_split, transpose_before_map
 from riselang.rewrite.rules.weighted_sums import scale_after_products
-from riselang.rewrite.strategies.gpu_attention import attention_strategy
+from riselang.rewrite.strategies.gpu_attention import TILES, attention_strategy
+from riselang.rewrite.strategies.gpu_elements import join_mapped_blocks
+from riselang.rewrite.strategies.gpu_operands import has_rows
 from riselang.rewrite.strategies.matmul_shapes import match_product
 from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS
 from riselang.rewrite.term_parts import abstract_over, has_cost, pattern_arguments, view_source
@@ -35,29 +35,10 @@ from riselang.rewrite.traversals import normalize, run_at
 from riselang.term.nodes import DepLambda, Lambda, Scalar, Term, has_pattern, subterms
 from riselang.term.substitution import mentions, shift
 
-
-@dataclass(frozen=True, repr=False)
-class _JoinMappedBlocks(Strategy):
-    """Maps an array whose blocks are mapped and joined."""
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        blocks = pattern_arguments(term, "join")
-        mapped = pattern_arguments(blocks[0], "map") if blocks else None
-        parts = pattern_arguments(mapped[1], "split") if mapped else None
-        if parts is None or mapped is None or not isinstance(mapped[1].type, ArrayType):
-            return Failure(self, "expected blocks that are mapped and joined", term)
-        block = mapped[1].type.element
-        assert isinstance(block, ArrayType)
-        return join_split_maps(block.length).run(term, setting)
-
-    def __str__(self) -> str:
-        return "join_mapped_blocks()"
-
-
 _FUSION = normalize(
     choice(
         SIMPLIFICATIONS, inline_let, map_fusion, reduce_map_fusion, zip_of_equal, zip_of_map_first,
-        zip_of_map_second, not_stored, _JoinMappedBlocks(), transpose_before_map,
+        zip_of_map_second, not_stored, join_mapped_blocks, transpose_before_map,
     )
 )  # fmt: skip
 _DEFINITION = _FUSION >> try_(normalize(scale_after_products))
@@ -190,8 +171,33 @@ def _fuse_scores(term: Term, path: Path, setting: Setting) -> Result | None:
         term, steps = _applied(inline_let, term, path, setting, steps)
 
 
+def _with_stored_operands(attention: Success, path: Path, setting: Setting) -> Success:
+    """Return the program with copies of the operands that the kernel cannot read where they are."""
+    mapped = pattern_arguments(subterm_at(attention.term, path), "map")
+    assert mapped is not None
+    for place in _zipped(mapped[1], (1,)):
+        array = subterm_at(attention.term, (*path, *place))
+        if not has_rows(array, TILES[0].rows):
+            term, steps = _applied(
+                store_on_heap, attention.term, (*path, *place), setting, attention.steps
+            )
+            attention = Success(term, steps)
+    return attention
+
+
+def _zipped(arrays: Term, path: Path) -> Iterator[Path]:
+    """Yield the paths of zipped arrays."""
+    pair = pattern_arguments(arrays, "zip")
+    if pair is None:
+        yield path
+    else:
+        yield from _zipped(pair[0], (*path, 0, 1))
+        yield from _zipped(pair[1], (*path, 1))
+
+
 def _with_epilogue(attention: Success, path: Path, setting: Setting) -> Success:
     """Return the program in which attention computes what is computed of its stored results."""
+    attention = _with_stored_operands(attention, path, setting)
     term = attention.term
     stored = path[:-1]
     start = next(

@@ -129,7 +129,7 @@ class TensorTile:
 
 HOPPER_TILES = (
     TensorTile(64, 4, 8, 1, 1, 32, in_rounds=True),
-    TensorTile(64, 3, 8, 1, 1, 16, in_rounds=True),
+    TensorTile(64, 6, 8, 1, 1, 16, in_rounds=True),
     TensorTile(64, 4, 4, 1, 1, 16, in_rounds=True),
     TensorTile(64, 6, 4, 1, 1, 8, in_rounds=True),
 )
@@ -315,9 +315,19 @@ def _choose_tile(
     fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
     if not fitting and setting.tensor_unit == "wgmma":
         fitting = [tile for tile in tiles if tile.fits_padded(*product.sizes, bytes)]
-    rows, columns, _ = product.sizes
-    large = (tile for tile in fitting if tile.blocks(rows, columns) * batch >= MIN_BLOCKS)
-    return next(large, fitting[-1] if fitting else None)
+    counts = [tile.blocks(*product.sizes[:2]) * batch for tile in fitting]
+    large = [
+        (tile, count) for tile, count in zip(fitting, counts, strict=True) if count >= MIN_BLOCKS
+    ]
+    busy = (tile for tile, count in large if _share_of_busy_blocks(count) >= MIN_SHARE)
+    first = large[0][0] if large else fitting[-1] if fitting else None
+    return next(busy, first) if setting.tensor_unit == "wgmma" else first
+
+
+def _share_of_busy_blocks(count: int) -> float:
+    """Return the share of the multiprocessors that compute, if each computes a tile at a time."""
+    rounds = -(-count // MULTIPROCESSORS)
+    return count / (rounds * MULTIPROCESSORS)
 
 
 def _reads_tiles(operands: Operands, tile: TensorTile, bytes: int) -> bool:
@@ -331,6 +341,8 @@ def _reads_tiles(operands: Operands, tile: TensorTile, bytes: int) -> bool:
 
 MIN_BLOCKS = 128
 """The minimum number of blocks for a size of tiles: about as many as a GPU has multiprocessors."""
+MULTIPROCESSORS, MIN_SHARE = 132, 0.8
+"""The multiprocessors of Hopper GPUs, and the minimum share of them that compute at a time."""
 
 hopper = program_strategy(
     "gpu.matmul.hopper",
