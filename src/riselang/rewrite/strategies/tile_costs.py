@@ -23,7 +23,7 @@ columns of its own piece."""
 PREFETCHED_PER_CYCLE, ROWS_PER_CYCLE = 96, 64
 """Bytes per cycle of prefetched columns and of packed rows from the L2 cache that multiplications
 do not hide."""
-COPIES_PER_CYCLE = {1: 0.7, 2: 1.0}
+COPIES_PER_CYCLE = {1: 0.4, 2: 0.5}
 """Elements of the left matrix that are packed per cycle, by the size of the squares that are
 transposed in registers; two elements if it is larger."""
 MAX_STORED_ROWS, SCATTERED_STORE = 16, 24
