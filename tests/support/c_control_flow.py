@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from support.c_generation import small_arithmetic
+
 LENGTH = 16
 """The length of all arrays; a power of two, so that subscripts can be masked."""
 FUEL = 250
@@ -45,6 +47,8 @@ class ControlFlowGenerator:
     counters: list[str] = field(default_factory=list[str])
     """The variables of the loops around, which must not be changed."""
     count: int = 0
+    helpers: str = HELPERS
+    parameters: str = "int n, int m, int a[16], int b[16], double d[16], double e[16]"
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -56,7 +60,7 @@ class ControlFlowGenerator:
         body = self._block(1, 4, is_loop=False, count=self.random.randint(3, 6))
         value = self.random.choice(("s", "t", "a[n - 1]", "s + t * 3", "a[u & 15]"))
         return (
-            f"{HELPERS}int f(int n, int m, int a[16], int b[16], double d[16], double e[16]) {{\n"
+            f"{self.helpers}int f({self.parameters}) {{\n"
             f"  int {declared}, fuel = {FUEL};\n  double x = 0.5, y = -1.25;\n"
             + "\n".join(body)
             + f"\n  d[0] += x - y;\n  return {value};\n}}\n"
@@ -81,12 +85,10 @@ class ControlFlowGenerator:
         left = self._integer(depth - 1, without)
         right = self._integer(depth - 1, without)
         form = choice.randrange(9)
-        if form < 3:
-            return f"(({left} {'+-*'[form]} {right}) % 101)"
-        if form == 3:
-            return f"({self._condition(depth - 1, without)} ? {left} : {right})"
+        if form < 4:
+            return small_arithmetic(form, left, right)
         if form == 4:
-            return f"({left} / ({right} % 5 + 7))"
+            return f"({self._condition(depth - 1, without)} ? {left} : {right})"
         if form == 5:
             return f"({left} & {right})"
         if form == 6:

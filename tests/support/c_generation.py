@@ -14,6 +14,13 @@ INTEGERS = ("int", "long", "short", "signed char", "unsigned char", "unsigned sh
             "unsigned long", "long long")  # fmt: skip
 
 
+def small_arithmetic(form: int, left: str, right: str) -> str:
+    """One of four operations on integers between -100 and 100, with such a result."""
+    if form == 3:
+        return f"({left} / ({right} % 5 + 9))"
+    return f"(({left} {'+-*'[form]} {right}) % 101)"
+
+
 @dataclass
 class Range:
     """An expression, and what its value is between."""
@@ -170,10 +177,8 @@ class Generator:
             return self._integer_leaf()
         left, right = self._integer(depth - 1), self._integer(depth - 1)
         form = choice.randrange(10)
-        if form < 3:
-            return f"(({left} {'+-*'[form]} {right}) % 101)"
-        if form == 3:
-            return f"({left} / ({right} % 5 + 9))"
+        if form < 4:
+            return small_arithmetic(form, left, right)
         if form == 4:
             return f"({left} % ({right} % 5 + 9))"
         if form == 5:

@@ -118,17 +118,28 @@ def _same(left: Any, right: Any) -> bool:
     return same_bits(np.ascontiguousarray(array), np.ascontiguousarray(right))
 
 
-def check_records(text: str, make: Make, function: str = "f", schedule: str = "source") -> Any:
-    """Fails where a result or an argument differs afterwards; returns the result."""
+def check_records(
+    text: str,
+    make: Make,
+    function: str = "f",
+    schedule: str = "source",
+    *,
+    is_linked: bool = True,
+) -> Any:
+    """Fails where a result or an argument differs afterwards; returns the result.
+
+    If `is_linked`, our object file is also called.
+    """
     scop = model(text, function)
     ours = compiled_by_us(text, function, schedule)
     given = make(ours)
     theirs, linked = copy.deepcopy(given), copy.deepcopy(given)
     expected = call_library(compiled_by_c(text), scop, theirs)
-    for name, arguments, result in (
-        ("from Python", given, ours(*given)),
-        ("from C", linked, call_library(loaded_object(scop, schedule), scop, linked)),
-    ):
+    runs = [("from Python", given, ours(*given))]
+    if is_linked:
+        result = call_library(loaded_object(scop, schedule), scop, linked)
+        runs.append(("from C", linked, result))
+    for name, arguments, result in runs:
         pairs = zip(scop.function.parameters, arguments, theirs, strict=True)
         for variable, mine, right in pairs:
             assert _same(mine, right), f"{variable.name} differs, called {name}"

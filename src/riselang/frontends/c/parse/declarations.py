@@ -112,7 +112,8 @@ def make_variable(
     """Create the variable of a declaration; `value` reads the lengths of arrays."""
     type, levels = cursor.type, list[Any]()
     if is_function_pointer(type):
-        return Variable(cursor.spelling, FUNCTION, location, is_parameter=True)
+        is_parameter = kind_name(cursor) == "PARM_DECL"
+        return Variable(cursor.spelling, FUNCTION, location, is_parameter=is_parameter)
     is_parameter = kind_name(cursor) == "PARM_DECL"
     is_pointer = is_restrict = is_named = False
     while True:

@@ -268,6 +268,9 @@ class Inliner:
         function = self._enter_function(call)
         values: dict[Variable, Expression] = {}
         for parameter, argument in zip(function.parameters, arguments, strict=True):
+            if isinstance(argument, ArrayValue):
+                values[parameter] = self._fix_address(argument)
+                continue
             if parameter.is_array or parameter.type is FUNCTION:
                 values[parameter] = argument
                 continue
@@ -296,6 +299,19 @@ class Inliner:
             returned = self.inline_value(substitute_expression(last.value, values))
         self._active.pop()
         return returned
+
+    def _fix_address(self, array: ArrayValue) -> ArrayValue:
+        """Store indices that the called function may change."""
+        indices = tuple(map(self._fix_index, array.indices))
+        offset = None if array.offset is None else self._fix_index(array.offset)
+        return replace(array, indices=indices, offset=offset)
+
+    def _fix_index(self, index: Expression) -> Expression:
+        may_change = any(
+            isinstance(part, Access) and (part.indices or part.variable.root.is_global)
+            for part in walk_expression(index)
+        )
+        return self._declare_value(index.location, index.type, index) if may_change else index
 
     def _check_arrays(
         self, call: Call, function: Function, values: Mapping[Variable, Expression]
@@ -342,7 +358,7 @@ class Inliner:
 def _direct_call(call: Call) -> Call:
     """Return a call through a pointer as one of the function that the pointer points to."""
     pointer, *arguments = call.arguments
-    if isinstance(pointer, Access):
+    if isinstance(pointer, Access) and pointer.variable.is_parameter:
         raise UnsupportedConstruct(
             call.location, f"{pointer.variable.name} is a function that callers choose",
             "call a function of the file by its name",
