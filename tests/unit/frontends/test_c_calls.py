@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from riselang.frontends.c.parse.syntax import Assign, While, walk_statements
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from support.c_programs import check_same, model
 
@@ -85,3 +86,19 @@ def test_recursion_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedConstruct, match="f calls itself") as caught:
         model(text, "f")
     assert caught.value.location is not None
+
+
+def test_restrict_in_brackets_is_read() -> None:
+    text = "void f(int n, double a[restrict n], double b[n], double c[const restrict static 4],"
+    function = model(f"{text} double *restrict d) {{ a[0] = b[0] + c[0] + d[0]; }}").function
+    names = [each.name for each in function.parameters if each.is_restrict]
+    assert names == ["a", "c", "d"]
+
+
+def test_a_break_does_not_guard_the_step_of_the_loop() -> None:
+    text = "double f(int n, double a[n]) { double s = 0;" \
+        " for (int i = 0; i < n; i++) { s += a[i]; if (s > 9) break; } return s; }"  # fmt: skip
+    loop = next(each for each in walk_statements([each.body for each in model(text).statements])
+                if isinstance(each, While))  # fmt: skip
+    assert all(isinstance(each, Assign) for each in loop.update.statements)
+    check_same(text, "f", {"n": 30})

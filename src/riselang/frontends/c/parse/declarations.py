@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -155,11 +156,17 @@ def make_variable(
         is_pointer=is_pointer or (is_parameter and bool(levels)),
         is_parameter=is_parameter,
         is_global=is_global(cursor),
-        is_restrict=is_restrict,
+        is_restrict=is_restrict or _is_restrict_parameter(cursor),
         is_constant=type.is_const_qualified(),
         steps=(None,) * len(extents),
         row_pointers=(1,) if [each.kind.name for each in levels][1:] == ["POINTER"] else (),
     )
+
+
+def _is_restrict_parameter(cursor: Cursor) -> bool:
+    """Whether a parameter is declared like `double a[restrict n]`, which only the text of its type
+    shows."""
+    return re.search(r"\[[^\]]*\brestrict\b", cursor.type.spelling) is not None
 
 
 def is_function_pointer(type: Any) -> bool:

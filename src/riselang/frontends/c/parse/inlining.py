@@ -225,7 +225,11 @@ class Inliner:
         if effects is not None and not effects:
             return
         parts = [] if self._current is None else list(_evaluated_parts(self._current))
-        calls = [e for e in parts if isinstance(e, Call) and e.function in self.functions]
+        calls = [
+            each for each in parts
+            if isinstance(each, Call) and each.function in self.functions
+            and _effects(self.functions[each.function], {}) != set()
+        ]  # fmt: skip
         inside = {id(part) for part in walk_expression(call)}
         others = {
             part.variable.root for part in parts

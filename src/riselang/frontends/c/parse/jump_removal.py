@@ -233,11 +233,14 @@ class _JumpRemover:
         if not stops:
             return [replace(loop, body=body_block)]
         self._tested.update(stops)
+        is_own = isinstance(loop, For) and loop.declares_variable
         if isinstance(loop, For):
             *start, loop_ = count_as_while(replace(loop, body=body_block)).statements
             assert isinstance(loop_, While)
             begin, loop = [*begin, *start], loop_
-        return [*begin, _stop_if(replace(loop, body=body_block), stops)]
+        # A variable of the loop itself is not read after it.
+        stopped = _stop_if(replace(loop, body=body_block), stops, is_update_seen=not is_own)
+        return [*begin, stopped]
 
     def _remove_from_switch(self, statement: Switch) -> list[Statement]:
         location = statement.location
@@ -305,7 +308,7 @@ class _JumpRemover:
         return self._clean_block(Block(statement.location, (statement,)))
 
 
-def _stop_if(loop: While, stops: Sequence[Variable]) -> While:
+def _stop_if(loop: While, stops: Sequence[Variable], *, is_update_seen: bool) -> While:
     """Return a loop that ends when one of the flags is set; what follows the body does not run."""
     location = loop.location
     runs = none_of(location, stops)
@@ -319,7 +322,7 @@ def _stop_if(loop: While, stops: Sequence[Variable]) -> While:
         loop,
         prelude=guard(loop.prelude),
         condition=both(runs, loop.condition),
-        update=guard(loop.update),
+        update=guard(loop.update) if is_update_seen else loop.update,
     )
 
 
