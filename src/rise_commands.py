@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
 
 def rise() -> None:
     """Run the command `rise`."""
+    if sys.argv[1:2] == ["cc"]:
+        # Builds call it for each file, and most of them need nothing else.
+        del sys.argv[1]
+        rise_cc()
+        return
     with _loading():
         from riselang.tools.rise import main
     main()
+
+
+def rise_cc() -> None:
+    """Run the command `rise cc`."""
+    with _loading():
+        from riselang.tools.cc.driver import run_driver
+    run_driver(sys.argv[1:])
 
 
 def rise_opt() -> None:

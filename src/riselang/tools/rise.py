@@ -20,6 +20,8 @@ from riselang.tools.bench import add_bench_options, bench
 from riselang.tools.benchcmp import add_benchcmp_options, benchcmp
 from riselang.tools.c_files import add_c_options, compile_c_file
 from riselang.tools.cache import add_cache_options, manage_cache
+from riselang.tools.cc.driver import SUMMARY as CC_SUMMARY
+from riselang.tools.cc.driver import run_driver
 from riselang.tools.compiling import add_compile_options, compile_file
 from riselang.tools.completion import add_completion_options, completion_script
 from riselang.tools.doctor import add_doctor_options, doctor
@@ -49,6 +51,11 @@ from riselang.version import __version__
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command `rise`."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["cc"]:
+        # Its flags are those of gcc.
+        run_tool(lambda: run_driver(words[1:]))
+        return
     run_tool(lambda: _run_command(_parse_arguments(arguments)))
 
 
@@ -99,6 +106,8 @@ def _commands() -> tuple[_Command, ...]:
                  (add_file_argument, add_export_options, add_program_options, add_timing_option)),
         _Command("c", compile_c_file, "translate C loops to MLIR, patterns or machine code",
                  (add_c_options, add_timing_option)),
+        _Command("cc", lambda options: run_driver(options.arguments), CC_SUMMARY,
+                 (_add_cc_options,)),
         _Command("derive", _derive, "rewrite a program with a strategy, step by step",
                  (add_derive_options, add_program_options, add_timing_option)),
         _Command("explore", _explore, "write an HTML page with every step and stage of a program",
@@ -143,6 +152,13 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _complete(options: argparse.Namespace) -> None:
     print(completion_script(options.shell, make_parser()), end="")
+
+
+def _add_cc_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "arguments", nargs="*", metavar="ARGUMENT",
+        help="gcc's flags and files, and flags that begin with -frise-",
+    )  # fmt: skip
 
 
 def _add_format_options(command: argparse.ArgumentParser) -> None:

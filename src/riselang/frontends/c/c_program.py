@@ -227,16 +227,17 @@ class CProgram:
                     "add it as a parameter",
                 )  # fmt: skip
 
-    def _compile_job(self, *, is_checked: bool) -> Job:
+    def _compile_job(self, *, is_checked: bool, visibility: str = "") -> Job:
         module = self._link_module(is_checked=is_checked)
         if is_checked:
             poll_signals(module)
+        is_own = bool(visibility)
         entries = "\n".join(
-            format_abi_entry(scop) if has_own_entry(scop) and not is_checked
-            else format_llvm_entry(scop)
+            format_abi_entry(scop) if has_own_entry(scop) and not (is_checked or is_own)
+            else format_llvm_entry(scop, visibility)
             for scop in self.scops
         )  # fmt: skip
-        if not is_checked:
+        if not (is_checked or is_own):
             entries += format_globals(self.scops)
         is_parallel = collect_facts(module).has_parallel_loops
         pipeline = pipelines.cpu_pipeline(threads=is_parallel, bf16=False)
@@ -268,7 +269,10 @@ class CProgram:
 
     @cached_property
     def llvm_ir(self) -> str:
-        job = self._compile_job(is_checked=False)
+        return self._linkable_ir("")
+
+    def _linkable_ir(self, visibility: str) -> str:
+        job = self._compile_job(is_checked=False, visibility=visibility)
         names = [
             f"{prefix}{s.name}"
             for s in self.scops
@@ -276,9 +280,10 @@ class CProgram:
         ]
         return make_internal(job.complete_ir, names)
 
-    def object_code(self) -> bytes:
-        """Return machine code to be linked with C."""
-        return llvm.object_code(self.llvm_ir, self.options.effort)
+    def object_code(self, target: llvm.Target | None = None, *, visibility: str = "") -> bytes:
+        """Return machine code to be linked with C; the functions have LLVM's visibility."""
+        ir = self._linkable_ir(visibility) if visibility else self.llvm_ir
+        return llvm.object_code(ir, self.options.effort, target)
 
     def assembly(self) -> str:
         return llvm.assembly(self.llvm_ir, self.options.effort)

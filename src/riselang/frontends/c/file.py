@@ -45,12 +45,17 @@ class CFile:
         include: Sequence[str] = (),
         defines: Mapping[str, object] | None = None,
     ) -> CFile:
-        parsed = parse_c(text, name, include, defines)
+        return CFile.of_parsed(parse_c(text, name, include, defines))
+
+    @staticmethod
+    @with_deep_stack
+    def of_parsed(parsed: ParsedFile) -> CFile:
+        """Read the functions and the marked regions of a file."""
         try:
             functions = tuple(StatementReader(parsed).read_functions())
             return CFile(parsed, functions, tuple(find_marked_ranges(parsed)))
         except RecursionError:
-            start = SourceLocation(name, 1)
+            start = SourceLocation(parsed.name, 1)
             raise UnsupportedConstruct(start, "expressions or statements nest too deeply") from None
 
     @cached_property

@@ -27,7 +27,7 @@ from riselang.frontends.c.emit.indices import INDEX
 from riselang.frontends.c.emit.region_functions import array_type, input_type
 from riselang.frontends.c.emit.row_pointers import emit_lengths, emit_table_strides
 from riselang.frontends.c.emit.strided_arrays import emit_strides
-from riselang.frontends.c.model.aliasing import emit_overlap_check
+from riselang.frontends.c.model.aliasing import emit_entry_parameters, emit_overlap_check
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.c_types import CType
@@ -112,6 +112,7 @@ def _call_by_aliasing(
             call = emitter.insert(func.CallOp(f"{prefix}{scop.name}", call_arguments, outputs))
             emitter.insert(scf.YieldOp(*call.results))
         regions.append(Region(block))
+    emit_entry_parameters(emitter)
     condition = emit_overlap_check(emitter, buffers)
     return emitter.insert(scf.IfOp(condition, outputs, regions[0], regions[1])).results
 
@@ -171,8 +172,8 @@ def _extent_value(
     return emitter.emit_index(extent)
 
 
-def format_llvm_entry(scop: Scop) -> str:
-    """Return LLVM IR of the function that C calls."""
+def format_llvm_entry(scop: Scop, visibility: str = "") -> str:
+    """Return LLVM IR of the function that C calls, with LLVM's visibility."""
     entry_parameters: list[str] = []
     call_arguments: list[str] = []
     for position, variable in enumerate(scop.inputs):
@@ -193,7 +194,10 @@ def format_llvm_entry(scop: Scop) -> str:
     result = "void" if scop.result is None else llvm_type(scop.result.type)
     call = f'call {result} @"{OUTER_PREFIX}{scop.name}"({", ".join(call_arguments)})'
     body = f"  {call}\n  ret void" if scop.result is None else f"  %r = {call}\n  ret {result} %r"
-    return f'define {result} @"{scop.name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
+    # C callers read all bits of a byte.
+    extended = f"zeroext {result}" if result == "i1" else result
+    header = f"{visibility} {extended}" if visibility else extended
+    return f'define {header} @"{scop.name}"({", ".join(entry_parameters)}) {{\n{body}\n}}\n'
 
 
 def buffer_arguments(address: str, type: MemRefType[Attribute]) -> list[str]:

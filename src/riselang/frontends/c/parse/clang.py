@@ -36,7 +36,7 @@ UNARY_OPERATORS = (
 """Operators in the order of `CXUnaryOperatorKind`."""
 _INTEGER, _FLOAT = 1, 2
 """The relevant kinds of `CXEvalResultKind`."""
-_ERROR = 3
+ERROR = 3
 """The lowest diagnostic severity that is an error."""
 
 
@@ -114,7 +114,6 @@ def parse_c(
     text: str, name: str, include: Sequence[str] = (), defines: Mapping[str, object] | None = None
 ) -> ParsedFile:
     """Parse a text with clang; raises its first error."""
-    cindex = _bindings().cindex
     if "\0" in text:
         location = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
         raise UserError("the file has a zero byte in it, so it is not C text", location)
@@ -123,20 +122,26 @@ def parse_c(
         arguments.append(f"-isystem{LIBRARY_HEADERS}")
     arguments += [f"-I{folder}" for folder in include]
     arguments += [f"-D{macro}={value}" for macro, value in (defines or {}).items()]
-    try:
-        unit = cindex.Index.create().parse(name, arguments, [(name, text)])
-    except cindex.TranslationUnitLoadError:
-        raise LimitationError(
-            "clang cannot read this file: it reports no reason", SourceLocation(name, 1)
-        ) from None
-    parsed = ParsedFile(name, text, unit)
-    for diagnostic in unit.diagnostics:
-        if diagnostic.severity >= _ERROR:
+    parsed = parse_unit(text, name, arguments)
+    for diagnostic in parsed.unit.diagnostics:
+        if diagnostic.severity >= ERROR:
             raise UserError(
                 f"clang refuses this: {diagnostic.spelling}",
                 parsed.source_location(diagnostic.location),
             )
     return parsed
+
+
+def parse_unit(text: str, name: str, arguments: Sequence[str]) -> ParsedFile:
+    """Parse a text with clang, whatever its errors are."""
+    cindex = _bindings().cindex
+    try:
+        unit = cindex.Index.create().parse(name, list(arguments), [(name, text)])
+    except cindex.TranslationUnitLoadError:
+        raise LimitationError(
+            "clang cannot read this file: it reports no reason", SourceLocation(name, 1)
+        ) from None
+    return ParsedFile(name, text, unit)
 
 
 def binary_operator(cursor: Cursor) -> str:

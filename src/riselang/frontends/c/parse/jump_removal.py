@@ -195,7 +195,10 @@ class _JumpRemover:
         flag = access_to(self._flag_of(kind, location), location)
         assigned: list[Statement] = [Assign(location, flag, Literal(location, INT, 1))]
         if isinstance(statement, Return) and statement.value is not None:
-            assert self.result is not None
+            if self.result is None:
+                raise UnsupportedConstruct(
+                    location, "a return leaves the region", "mark the entire function"
+                )
             value = convert_to(statement.value, self.result.type)
             assigned.insert(0, Assign(location, access_to(self.result, location), value))
         return assigned

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from riselang.frontends.c.parse.clang import ParsedFile, children, kind_name
 from riselang.frontends.c.parse.syntax import (
     Access,
+    ArrayValue,
     Block,
     Declare,
     For,
@@ -198,14 +199,33 @@ def _make_region(
         used |= declared
     return Region(
         name, location, function, statements, is_whole=False,
-        outer_locals=frozenset(declared - used - initialized), live_after=frozenset(used),
+        outer_locals=frozenset(declared - used - initialized - _persistent(function, region_ids)),
+        live_after=frozenset(used),
     )  # fmt: skip
+
+
+def _persistent(function: Function, region_ids: set[int]) -> set[Variable]:
+    """Return the variables that keep their values from one execution of a region to the next: those
+    that are declared outside of the innermost loop around it."""
+    around: Statement | None = None
+    for each in walk_statement(function.body):
+        inner = list(walk_statement(each))
+        if isinstance(each, UnsupportedStatement) and each.reason.startswith("goto"):
+            around = Block(each.location, ())
+            break
+        is_loop = isinstance(each, For | While | UnsupportedStatement)
+        if is_loop and id(each) not in region_ids and any(id(e) in region_ids for e in inner):
+            around = each
+    if around is None:
+        return set()
+    declared = {e.variable for e in walk_statement(function.body) if isinstance(e, Declare)}
+    return declared - {e.variable for e in walk_statement(around) if isinstance(e, Declare)}
 
 
 def _statement_variables(statement: Statement) -> Iterator[Variable]:
     for expression in direct_expressions(statement):
         for part in walk_expression(expression):
-            if isinstance(part, Access):
+            if isinstance(part, Access | ArrayValue):
                 yield part.variable
 
 

@@ -1,0 +1,94 @@
+"""Calls that take the place of regions in a C file, and what makes them safe there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from riselang.frontends.c.emit.c_entry_points import is_buffer
+from riselang.frontends.c.model.aliasing import can_check_aliasing, possibly_aliasing_pairs
+from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.c_types import CType
+from riselang.frontends.c.parse.clang import ParsedFile
+from riselang.frontends.c.parse.regions import Region
+from riselang.frontends.c.parse.syntax import UnsupportedStatement, Variable, walk_statement
+from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
+from riselang.frontends.c.source_extents import (
+    declared_in_region,
+    declared_names,
+    function_text,
+)
+from riselang.support.errors import SourceLocation
+
+_ADDRESS = re.compile(r"&\s*\(?\s*(\w+)")
+"""A variable whose address may be taken; the operand of a binary & is found, too."""
+HIDDEN = '__attribute__((visibility("hidden")))'
+
+
+def format_call(scop: Scop, symbol: str, attribute: str = "") -> str:
+    """Return a block that declares the function of a region and calls it."""
+    result = "void" if scop.result is None else format_type(scop.result.type)
+    types = ["void *" if is_buffer(scop, v) else format_type(v.type) for v in scop.inputs]
+    values = [_format_argument(scop, variable) for variable in scop.inputs]
+    prototype = f"extern {attribute} {result} {symbol}({', '.join(types) or 'void'});"
+    call = f"{symbol}({', '.join(values)});"
+    return f"{{ {prototype} {'' if scop.result is None else 'return '}{call} }}"
+
+
+def format_type(type: CType) -> str:
+    return "_Bool" if type.is_bool else str(type)
+
+
+def _format_argument(scop: Scop, variable: Variable) -> str:
+    if not is_buffer(scop, variable):
+        return variable.name
+    return f"(void *)({variable.name})" if variable.is_array else f"(void *)&({variable.name})"
+
+
+def refuse_unsafe_call(region: Region, scop: Scop, parsed: ParsedFile) -> None:
+    """Raise an error if a call cannot take the place of a region with the same meaning."""
+    for location, reason in _obstacles(region, scop, parsed):
+        raise UnsupportedConstruct(location, reason)
+
+
+def _obstacles(
+    region: Region, scop: Scop, parsed: ParsedFile
+) -> Iterator[tuple[SourceLocation, str]]:
+    names = [variable.name for variable in scop.inputs]
+    has_unknown = any(
+        isinstance(each, UnsupportedStatement) for each in walk_statement(region.function.body)
+    )
+    if not region.is_whole:
+        for variable in declared_in_region(parsed, region):
+            if has_unknown or variable in region.live_after:
+                yield (
+                    variable.location,
+                    f"{variable.name} is declared here and used after the loops",
+                )
+    declared = declared_names(parsed, region.function.name)
+    addressed = set(_ADDRESS.findall(function_text(parsed, region.function.name)))
+    for variable in scop.inputs:
+        if not variable.name or names.count(variable.name) > 1:
+            yield region.location, f"two variables have the name {variable.name or 'of none'}"
+        if variable.is_global and variable.name in declared:
+            yield region.location, f"the function has a variable with the name {variable.name}, too"
+        is_exposed = variable.is_global or variable.name in addressed
+        if is_exposed and _may_be_written(scop, variable):
+            yield region.location, f"{variable.name} may be an element of an array that is written"
+    if any(possibly_aliasing_pairs(scop)) and not can_check_aliasing(scop):
+        yield region.location, "whether its arrays share memory cannot be checked at the call"
+
+
+def _may_be_written(scop: Scop, variable: Variable) -> bool:
+    """Whether a scalar that is passed by value may be changed through a pointer."""
+    if is_buffer(scop, variable) or variable.is_constant:
+        return False
+    return any(
+        each.is_array and each.is_pointer and _may_share_memory(each.type, variable.type)
+        for each in scop.written_variables
+    )
+
+
+def _may_share_memory(first: CType, second: CType) -> bool:
+    """Whether C permits objects of two types to be at one address."""
+    return first.bits == 8 or (first.bits == second.bits and first.is_float == second.is_float)
