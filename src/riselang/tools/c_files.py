@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from riselang.frontends.c.model.scop import Scop
     from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
-EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report")
+EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report",
+                "c", "source", "calls")  # fmt: skip
 
 
 def add_c_options(command: argparse.ArgumentParser) -> None:
@@ -67,7 +68,7 @@ def compile_c_file(options: argparse.Namespace) -> None:
     program = CProgram(tuple(scops), chosen, options.schedule)
     if scops:
         with progress(f"compiling {name}"):
-            data = _emit(program, options)
+            data = _emit(program, options, file)
         _write(data, options)
     if options.autodetect:
         found = format_count(len(scops), "region")
@@ -119,8 +120,14 @@ def _model_regions(
     return scops, refusals
 
 
-def _emit(program: CProgram, options: argparse.Namespace) -> bytes:
+def _emit(program: CProgram, options: argparse.Namespace, file: CFile) -> bytes:
+    from riselang.frontends.c.rewritten_files import format_with_calls, format_with_loops
+
     match options.emit:
+        case "calls":
+            return format_with_calls(file.parsed, program.scops).encode()
+        case "source":
+            return format_with_loops(file.parsed, program.scops, program.c_loops()).encode()
         case "obj":
             if options.output is None and sys.stdout.isatty():
                 raise UserError("machine code is not text; specify a file with -o")

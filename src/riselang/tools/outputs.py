@@ -10,13 +10,16 @@ from riselang.support.errors import UserError
 SUFFIX_OUTPUTS = {
     ".o": "obj", ".obj": "obj", ".h": "header", ".so": "shared", ".dylib": "shared",
     ".dll": "shared", ".s": "asm", ".ll": "llvm", ".ptx": "ptx", ".rise": "notation",
-    ".mlir": "affine",
+    ".mlir": "affine", ".c": "c",
 }  # fmt: skip
 OUTPUT_TEXTS = {
     "obj": "an object file; link it to a C program, whose header '--emit header' writes",
     "header": "a C header",
     "shared": "a shared library; load it with 'rl.load', or link it to a C program",
     "report": "a report",
+    "c": "C source",
+    "source": "the file with new loops",
+    "calls": "the file with calls of the functions that '--emit obj' compiles",
 }
 """What each output is, and how it is used."""
 

@@ -28,6 +28,7 @@ from riselang.frontends.c.emit.c_entry_points import (
     format_llvm_entry,
     is_buffer,
 )
+from riselang.frontends.c.emit.c_source import format_c
 from riselang.frontends.c.emit.expression_emitter import CalledFunctions
 from riselang.frontends.c.emit.fma_contraction import contract_scop
 from riselang.frontends.c.emit.parallel_loops import parallelize_loops
@@ -79,6 +80,8 @@ class CProgram:
     """Whether functions in this process check for out-of-bounds accesses."""
     threads: bool = False
     """Whether functions in this process run parallel loops in several threads."""
+    passes_globals: bool = False
+    """Whether global variables become parameters of whole functions, too."""
 
     @cached_property
     def scops(self) -> tuple[Scop, ...]:
@@ -143,6 +146,15 @@ class CProgram:
             )
         return found
 
+    @with_deep_stack
+    def c_text(self) -> str:
+        """Print the loops as C, with a function for each region."""
+        return format_c(self.scops, self.c_loops())
+
+    def c_loops(self) -> list[Any]:
+        """Return isl's loops for each region, without unrolled tiles."""
+        return [loop_ast(scop, self.schedule, unrolls=False) for scop in self.scops]
+
     def text(self, stage: str) -> str:
         """Print the regions at a stage."""
         texts = {
@@ -150,6 +162,7 @@ class CProgram:
             "linalg": self.linalg_text,
             "notation": self.notation_text,
             "rise": self.rise_text,
+            "c": self.c_text,
             "report": lambda: "".join(
                 format_report(scop, self.options, self.schedule) for scop in self.regions
             ),
@@ -220,7 +233,7 @@ class CProgram:
 
     def _check_globals(self, scop: Scop) -> None:
         for variable in scop.inputs:
-            is_parameter = variable.root in scop.function.parameters
+            is_parameter = variable.root in scop.function.parameters or self.passes_globals
             if scop.is_whole and not is_parameter and variable.root.definition is None:
                 raise UnsupportedConstruct(
                     variable.location, f"{variable.name} is not a parameter of {scop.name}",

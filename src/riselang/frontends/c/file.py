@@ -103,7 +103,8 @@ class CFile:
                 structured = remove_jumps(region.statements)
             statements = expand_records(inliner.inline_statements(structured))
             statements = drop_single_dimensions(statements)
-            return extract_scop(replace(region, statements=statements))
+            scop = extract_scop(replace(region, statements=statements))
+            return replace(scop, region=region)
         except RecursionError:
             raise UnsupportedConstruct(region.location, "expressions nest too deeply") from None
 

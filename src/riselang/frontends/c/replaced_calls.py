@@ -18,7 +18,6 @@ from riselang.frontends.c.source_extents import (
     declared_names,
     function_text,
 )
-from riselang.support.errors import SourceLocation
 
 _ADDRESS = re.compile(r"&\s*\(?\s*(\w+)")
 """A variable whose address may be taken; the operand of a binary & is found, too."""
@@ -47,36 +46,42 @@ def _format_argument(scop: Scop, variable: Variable) -> str:
 
 def refuse_unsafe_call(region: Region, scop: Scop, parsed: ParsedFile) -> None:
     """Raise an error if a call cannot take the place of a region with the same meaning."""
-    for location, reason in _obstacles(region, scop, parsed):
-        raise UnsupportedConstruct(location, reason)
+    refuse_unsafe_names(region, scop, parsed)
+    addressed = set(_ADDRESS.findall(function_text(parsed, region.function.name)))
+    for variable in scop.inputs:
+        is_exposed = variable.is_global or variable.name in addressed
+        if is_exposed and _may_be_written(scop, variable):
+            reason = f"{variable.name} may be an element of an array that is written"
+            raise UnsupportedConstruct(region.location, reason)
+    if any(possibly_aliasing_pairs(scop)) and not can_check_aliasing(scop):
+        reason = "whether its arrays share memory cannot be checked at the call"
+        raise UnsupportedConstruct(region.location, reason, "declare the pointers restrict")
 
 
-def _obstacles(
-    region: Region, scop: Scop, parsed: ParsedFile
-) -> Iterator[tuple[SourceLocation, str]]:
+def refuse_unsafe_names(region: Region, scop: Scop, parsed: ParsedFile) -> None:
+    """Raise an error if names have another meaning where a region is, or are used after it."""
     names = [variable.name for variable in scop.inputs]
+    declared = declared_names(parsed, region.function.name)
+    for variable in () if region.is_whole else _leaving_variables(region, parsed):
+        reason = f"{variable.name} is declared here and used after the loops"
+        raise UnsupportedConstruct(variable.location, reason, "declare it before them")
+    for variable in scop.inputs:
+        if not variable.name or names.count(variable.name) > 1:
+            reason = f"two variables have the name {variable.name}"
+            raise UnsupportedConstruct(region.location, reason, "rename one of them")
+        if variable.is_global and variable.name in declared:
+            reason = f"the function has a variable with the name {variable.name}, too"
+            raise UnsupportedConstruct(region.location, reason, "rename one of them")
+
+
+def _leaving_variables(region: Region, parsed: ParsedFile) -> Iterator[Variable]:
+    """Yield the variables that a region declares, and that later statements may use."""
     has_unknown = any(
         isinstance(each, UnsupportedStatement) for each in walk_statement(region.function.body)
     )
-    if not region.is_whole:
-        for variable in declared_in_region(parsed, region):
-            if has_unknown or variable in region.live_after:
-                yield (
-                    variable.location,
-                    f"{variable.name} is declared here and used after the loops",
-                )
-    declared = declared_names(parsed, region.function.name)
-    addressed = set(_ADDRESS.findall(function_text(parsed, region.function.name)))
-    for variable in scop.inputs:
-        if not variable.name or names.count(variable.name) > 1:
-            yield region.location, f"two variables have the name {variable.name or 'of none'}"
-        if variable.is_global and variable.name in declared:
-            yield region.location, f"the function has a variable with the name {variable.name}, too"
-        is_exposed = variable.is_global or variable.name in addressed
-        if is_exposed and _may_be_written(scop, variable):
-            yield region.location, f"{variable.name} may be an element of an array that is written"
-    if any(possibly_aliasing_pairs(scop)) and not can_check_aliasing(scop):
-        yield region.location, "whether its arrays share memory cannot be checked at the call"
+    for variable in declared_in_region(parsed, region):
+        if has_unknown or variable in region.live_after:
+            yield variable
 
 
 def _may_be_written(scop: Scop, variable: Variable) -> bool:

@@ -70,7 +70,7 @@ def region_extent(parsed: ParsedFile, region: Region) -> SourceExtent:
     whole = SourceExtent(extents[0].start, _with_semicolon(offsets.text, extents[-1].end))
     for other in walk_statement(region.function.body):
         at = offsets.at(other.location)
-        if id(other) not in own and whole.start <= at < whole.end and at != extents[0].start:
+        if id(other) not in own and whole.start <= at < whole.end:
             _refuse(other.location)
     return whole
 
@@ -97,6 +97,9 @@ def _enclosing_statement(body: Cursor, offset: int) -> tuple[Cursor, Cursor]:
         parent, current = current, inner[-1]
         if kind_name(parent) in _PARENTS:
             best = (parent, current)
+            if current.extent.start.offset == offset:
+                # In a macro, the statements inside of it begin there, too.
+                return best
 
 
 def _with_semicolon(text: bytes, end: int) -> int:

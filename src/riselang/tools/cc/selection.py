@@ -131,9 +131,8 @@ class Selection:
                 return
             extent = region_extent(self.file.parsed, region)
             symbol = self._symbol(scop)
-            program = make_program(
-                [replace(scop, name=symbol, is_whole=False)], self.options, self.schedule
-            )
+            program = make_program([replace(scop, name=symbol)], self.options, self.schedule)
+            program = replace(program, passes_globals=True)
             if not (self.takes_all or _has_new_loops(program)):
                 self._note_left(scop.location, name, "riselang would not reorder its loops")
                 return

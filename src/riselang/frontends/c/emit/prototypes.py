@@ -24,7 +24,7 @@ def format_header(scops: Sequence[Scop], name: str) -> str:
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
         "/* Link with the C math library (-lm). */", *_declared_records(scops), "",
-        *[_format_prototype(scop) for scop in scops], "", "#endif", "",
+        *[format_prototype(scop) for scop in scops], "", "#endif", "",
     ])  # fmt: skip
 
 
@@ -41,7 +41,8 @@ def _declared_records(scops: Sequence[Scop]) -> list[str]:
     return [*needed, *(f"{name};" for name in types if name not in names)]
 
 
-def _format_prototype(scop: Scop) -> str:
+def format_prototype(scop: Scop) -> str:
+    """Format the declaration of the function of a region."""
     result = "void" if scop.result is None else str(scop.result.type)
     variables = scop.function.parameters if scop.is_whole else scop.inputs
     parameters = [_format_parameter(scop, variable) for variable in variables]

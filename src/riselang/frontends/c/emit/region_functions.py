@@ -84,7 +84,8 @@ def input_type(scop: Scop, variable: Variable) -> Attribute:
     """Return the type of an input variable: a buffer, or a value."""
     if variable.is_array:
         return array_type(variable, scop.views.get(variable))
-    if variable in scop.written_variables and not variable.is_parameter:
+    is_own = variable.is_parameter and scop.is_whole
+    if variable in scop.written_variables and not is_own:
         return MemRefType(variable.type.stored_type, [])
     return variable.type.mlir_type
 

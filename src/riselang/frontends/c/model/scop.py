@@ -10,6 +10,7 @@ from typing import Any
 from riselang.frontends.c.model.isl_text import Names, parameter_prefix
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop_parameters import Parameter
+from riselang.frontends.c.parse.regions import Region
 from riselang.frontends.c.parse.syntax import Access, Expression, Function, Statement, Variable
 from riselang.support.errors import SourceLocation
 
@@ -89,6 +90,8 @@ class Scop:
     """The location of the loop of each iterator."""
     result: Expression | None = None
     """The return value of the function."""
+    region: Region | None = field(default=None, repr=False)
+    """The statements of the file that it is the model of."""
     is_checked: bool = False
     """Whether bounds and divisions are checked at run time (`bounds_checks.py`)."""
 

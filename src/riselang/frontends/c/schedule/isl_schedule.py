@@ -39,13 +39,13 @@ class LoopOrder:
     """Why the source order is used, if another was requested."""
 
 
-def loop_ast(scop: Scop, schedule: str) -> Any:
+def loop_ast(scop: Scop, schedule: str, *, unrolls: bool = True) -> Any:
     """Return isl's AST of loops for a region; None if there is nothing to do."""
-    return choose_order(scop, schedule).tree
+    return choose_order(scop, schedule, unrolls=unrolls).tree
 
 
-def choose_order(scop: Scop, schedule: str) -> LoopOrder:
-    """Generate the loops of a region.
+def choose_order(scop: Scop, schedule: str, *, unrolls: bool = True) -> LoopOrder:
+    """Generate the loops of a region; tiles of unroll and jam are loops if it does not unroll.
 
     The source order is used if isl finds no other order within its limit, or if the loops for it
     are not proved correct.
@@ -62,7 +62,7 @@ def choose_order(scop: Scop, schedule: str) -> LoopOrder:
         )
     if schedule == SOURCE:
         return LoopOrder(source)
-    result = within_limits(lambda: (_optimized_loops(scop),), MAX_OPERATIONS)
+    result = within_limits(lambda: (_optimized_loops(scop, unrolls=unrolls),), MAX_OPERATIONS)
     if result is None:
         return LoopOrder(
             source, f"the search for another took more than {MAX_OPERATIONS} operations"
@@ -94,9 +94,19 @@ def _source_order_loops(scop: Scop) -> Any:
     )
 
 
-def _optimized_loops(scop: Scop) -> Any:
+def _optimized_loops(scop: Scop, *, unrolls: bool) -> Any:
     optimized_schedule = find_schedule(scop)
-    return None if optimized_schedule is None else _generate_ast(scop, optimized_schedule)
+    if optimized_schedule is None:
+        return None
+    if not unrolls:
+        optimized_schedule = optimized_schedule.map_schedule_node_bottom_up(_remove_options)
+    return _generate_ast(scop, optimized_schedule)
+
+
+def _remove_options(node: Any) -> Any:
+    if node.get_type() != isl().schedule_node_type.band:
+        return node
+    return node.band_set_ast_build_options(isl().UnionSet("{ }"))
 
 
 def _generate_ast(scop: Scop, schedule: Any, *, is_marked: bool = True) -> Any:
