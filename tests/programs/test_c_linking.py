@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from riselang.native.llvm.linking import find_c_compiler
+from riselang.native.llvm.thread_pool import IS_SUPPORTED
 from riselang.tools import rise
 
 KERNEL = """\
@@ -86,6 +88,79 @@ void twice_anywhere(int n, const double *a, double *b) {
     b[i] = a[i] * 2.0;
 }
 """
+CPP_MAIN = """\
+#include <cstdio>
+#include "smooth.h"
+
+int main() {
+  static double a[5 * 9], b[5 * 9];
+  for (int i = 0; i < 45; i++)
+    a[i] = i / 9 * 10 + i % 9;
+  std::printf("%.17g\\n", smooth(5, (double (*)[9])a, (double (*)[9])b));
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_headers_are_for_cpp_too(project: Path) -> None:
+    (project / "main.cpp").write_text(CPP_MAIN)
+    common = ["c", str(project / "smooth.c"), "-I", str(project / "include"), "-D", "FACTOR=0.3",
+              "--function", "smooth", "--float", "strict"]  # fmt: skip
+    rise.main([*common, "--emit", "header", "-o", str(project / "smooth.h")])
+    rise.main([*common, "--emit", "obj", "-o", str(project / "smooth.o")])
+    command = ["g++", "-Wall", "-Werror", "main.cpp", "smooth.o", "-o", "program", "-lm"]
+    subprocess.run(command, check=True, cwd=project, capture_output=True)
+    output = subprocess.run([str(project / "program")], check=True, capture_output=True, text=True)
+    assert built(project, "main.c", "smooth.c").startswith(output.stdout.strip())
+
+
+THREADED = """\
+void f(int n, double *s, double *a) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      s[i] += a[j * n + i] * 0.1;
+}
+"""
+THREADED_MAIN = """\
+#include <stdio.h>
+#include <stdlib.h>
+void f(int n, double *s, double *a);
+
+int main(void) {
+  int n = 1100;
+  double *a = malloc(sizeof *a * n * (n + 1)), total = 0;
+  for (int i = 0; i < n * (n + 1); i++)
+    a[i] = i % 7;
+  f(n, a + n * n, a);
+  f(n, a + 3, a);
+  for (int i = 0; i < n * (n + 1); i++)
+    total += a[i];
+  printf("%.17g\\n", total);
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(not IS_SUPPORTED, reason="needs POSIX threads")
+@pytest.mark.parametrize("schedule", ["source", "isl"])
+def test_threads_in_object_files(
+    tmp_path: Path,
+    schedule: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The second call has arrays that overlap, so it runs in one thread."""
+    (tmp_path / "f.c").write_text(THREADED)
+    (tmp_path / "main.c").write_text(THREADED_MAIN)
+    expected = built(tmp_path, "main.c", "f.c")
+    command = ["c", str(tmp_path / "f.c"), "--function", "f", "--threads", "--float", "strict"]
+    rise.main([*command, "--schedule", schedule, "--emit", "obj", "-o", str(tmp_path / "f.o")])
+    assert "-pthread -lm" in capsys.readouterr().out
+    for count in ("1", "4"):
+        monkeypatch.setenv("RISE_NUM_THREADS", count)
+        assert built(tmp_path, "main.c", "f.o") == expected
+
+
 SHARED_MAIN = """\
 #include <stdio.h>
 void twice(int n, double a[n], double b[n]);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -92,6 +93,32 @@ def test_several_files_are_linked(tmp_path: Path) -> None:
     assert run(["./program"], tmp_path) == "36 3\n"
     assert "sum.c:2:6: add is compiled by riselang" in report.read_text()
     assert "-O0 asks for code to debug" not in report.read_text()
+
+
+PROJECT = """\
+cmake_minimum_required(VERSION 3.16)
+project(test C)
+set(CMAKE_C_FLAGS "-O2 -ffp-contract=off")
+find_package(Riselang REQUIRED PATHS "${RISE_PACKAGE}")
+add_executable(cavity ${PROGRAMS}/cavity.c)
+rise_target_loops(cavity -frise-report=${CMAKE_BINARY_DIR}/report.txt)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+def test_a_target_of_cmake(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    package = run([*RISE_CC, "-frise-cmake-dir"], tmp_path).strip()
+    given = [
+        f"-DRISE_PACKAGE={package}",
+        f"-DPROGRAMS={PROGRAMS}",
+        f"-DRISE_CC={';'.join(RISE_CC)}",
+    ]
+    run(["cmake", "-S", ".", "-B", "build", *given], tmp_path)
+    run(["cmake", "--build", "build"], tmp_path)
+    assert "Re" not in run(["build/cavity", "20", "2"], tmp_path)
+    assert "solve_pressure is compiled" in (tmp_path / "build" / "report.txt").read_text()
 
 
 def test_errors_and_other_steps_are_those_of_the_compiler(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument("--library", choices=LIBRARIES,
                          help="blas: replace loops with calls to BLAS routines")  # fmt: skip
+    command.add_argument("--threads", action="store_true",
+                         help="run loops with independent iterations in threads")  # fmt: skip
     command.add_argument("-o", "--output", help="the file to write; default: standard output")
 
 
@@ -65,11 +67,11 @@ def compile_c_file(options: argparse.Namespace) -> None:
         scops, refusals = _model_regions(file, options)
     for refusal in refusals:
         print(refusal.warning, file=sys.stderr)
-    program = CProgram(tuple(scops), chosen, options.schedule)
+    program = CProgram(tuple(scops), chosen, options.schedule, threads=options.threads)
     if scops:
         with progress(f"compiling {name}"):
             data = _emit(program, options, file)
-        _write(data, options)
+        _write(data, options, program)
     if options.autodetect:
         found = format_count(len(scops), "region")
         skipped = format_count(len(refusals), "loop or statement", "loops or statements")
@@ -138,7 +140,7 @@ def _emit(program: CProgram, options: argparse.Namespace, file: CFile) -> bytes:
             return program.text(stage).encode()
 
 
-def _write(data: bytes, options: argparse.Namespace) -> None:
+def _write(data: bytes, options: argparse.Namespace, program: CProgram) -> None:
     if options.output is None and options.emit == "obj":
         sys.stdout.buffer.write(data)
         return
@@ -147,3 +149,5 @@ def _write(data: bytes, options: argparse.Namespace) -> None:
         return
     write_file(options.output, data)
     report_output(options.emit, options.output)
+    if options.emit == "obj":
+        print(f"link it with {' '.join(program.link_flags())}")

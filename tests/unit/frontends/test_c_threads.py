@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import scf
 
 import riselang as rl
 from riselang.dialects.affine import ParallelOp
@@ -85,6 +86,15 @@ SEQUENTIAL = {
 @pytest.mark.parametrize("name", SEQUENTIAL)
 def test_what_runs_in_one_thread(name: str) -> None:
     assert parallel_loops(SEQUENTIAL[name]) == 0
+
+
+def test_small_loops_run_in_one_thread() -> None:
+    text = (KERNELS / "covariance.c").read_text()
+    program = make_program([model(text)], Options("affine", "strict"), "isl", threads=True)
+    module: Any = program._link_module(is_checked=True)
+    parents = [op.parent_op() for op in walk(module) if isinstance(op, ParallelOp)]
+    assert parents
+    assert all(isinstance(each, scf.IfOp) for each in parents)
 
 
 def test_kernels_have_parallel_loops() -> None:

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from riselang import pipelines
 from riselang.api.load import term_kernel
 from riselang.compiler.module_facts import collect_facts
-from riselang.dialects.module import module_text
+from riselang.dialects.affine import ParallelOp
+from riselang.dialects.module import module_text, walk
 from riselang.frontends.c.calling import CFunction, CompiledCFunction
 from riselang.frontends.c.emit.abi_entries import (
     format_abi_entry,
@@ -56,7 +57,7 @@ from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import shared_libraries as libraries
 from riselang.native.llvm.ir_text import make_internal
-from riselang.native.llvm.thread_pool import has_threads
+from riselang.native.llvm.thread_pool import IS_SUPPORTED
 from riselang.native.mlir.generic_printer import native_text
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -105,8 +106,8 @@ class CProgram:
 
     @property
     def _is_reordered(self) -> bool:
-        """Whether anything runs in another order than the source."""
-        return self._is_scheduled or self.options.library != "none"
+        """Whether anything runs in another order than the source, or at the same time."""
+        return self._is_scheduled or self.options.library != "none" or self.threads
 
     @cached_property
     @with_deep_stack
@@ -222,7 +223,8 @@ class CProgram:
         ]  # fmt: skip
         distinct += [len(scop.inputs)] if runtime_checks(scop) else []
         mark_noalias(function, distinct)
-        if self.threads and has_threads() and not runtime_checks(scop):
+        has_loops = self.threads and IS_SUPPORTED and prefix != SOURCE_ORDER_PREFIX
+        if has_loops and not runtime_checks(scop) and (is_apart or not _may_alias(scop)):
             # Checks that fail are recorded by one thread.
             parallelize_loops(function)
         return function
@@ -302,7 +304,16 @@ class CProgram:
         return llvm.assembly(self.llvm_ir, self.options.effort)
 
     def header(self, name: str) -> str:
-        return format_header(self.scops, name)
+        return format_header(self.scops, name, self.link_flags())
+
+    @with_deep_stack
+    def link_flags(self) -> list[str]:
+        """Return the flags of the libraries that an object file needs."""
+        ops = list(walk(self.linked_module()))
+        calls = [op.sym_name.data for op in ops if isinstance(op, func.FuncOp)]
+        blas = ["-lopenblas"] if any(name.startswith("cblas_") for name in calls) else []
+        threads = ["-pthread"] if any(isinstance(op, ParallelOp) for op in ops) else []
+        return [*blas, *threads, "-lm"]
 
     def _machine_code(self) -> bytes:
         """Load machine code from the cache, or compile and store it.
@@ -332,8 +343,8 @@ class CProgram:
         texts = [model_text(scop) for scop in self.regions]
         if None in texts:
             return None
-        threads = self.threads and has_threads()
-        return fingerprint("c", isl().version.VERSION, self.schedule, threads, self.options, *texts)
+        version = isl().version.VERSION
+        return fingerprint("c", version, self.schedule, self.threads, self.options, *texts)
 
     def functions(self) -> dict[str, CFunction]:
         """Return the functions in this process, ready to call."""
@@ -359,6 +370,10 @@ class CProgram:
         return {
             scop.name: CompiledCFunction(scop, self._load_functions, code) for scop in program.scops
         }
+
+
+def _may_alias(scop: Scop) -> bool:
+    return any(possibly_aliasing_pairs(scop))
 
 
 def make_program(

@@ -33,7 +33,8 @@ _MODES = {"-c": "compile", "-S": "other", "-E": "other", "-fsyntax-only": "other
           "--help": "other", "-dumpversion": "other", "-dumpmachine": "other"}  # fmt: skip
 OPTIONS = {
     "report": None, "float": ("strict", "contract"), "schedule": ("source", "isl"),
-    "take": ("gains", "all"), "skip": None,
+    "take": ("gains", "all"), "skip": None, "threads": None,
+    "cmake-dir": None,
 }  # fmt: skip
 """The flags that begin with `-frise-`, and their values."""
 

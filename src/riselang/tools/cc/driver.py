@@ -34,6 +34,9 @@ MAX_SECONDS = 300
 """The limit on the time that one worker takes."""
 MAX_RESTARTS = 8
 """How often a worker is started again without the function that ended it."""
+LAUNCHER = "-frise-launcher"
+CMAKE_FOLDER = Path(__file__).parent / "cmake"
+"""The folder of the CMake package."""
 _LOOP = re.compile(r"\b(for|while|do)\b")
 SUMMARY = (
     "compile C with gcc's command line: loops by riselang, and the rest by the system's compiler"
@@ -43,7 +46,7 @@ SUMMARY = (
 def run_driver(words: Sequence[str]) -> None:
     """Run `rise cc`; exits with the code of the system's compiler."""
     try:
-        compiler = _find_compiler()
+        compiler, words = _find_compiler(words)
         command = parse_command_line(words, shlex.split(os.environ.get(FLAGS_VARIABLE, "")))
     except RiseError as error:
         print(error, file=sys.stderr)
@@ -51,13 +54,27 @@ def run_driver(words: Sequence[str]) -> None:
     if not words:
         print(f"usage: rise cc FLAG... FILE...\n\n{SUMMARY}", file=sys.stderr)
         raise SystemExit(2)
+    if command.option("cmake-dir") is not None:
+        print(CMAKE_FOLDER)
+        return
     code = _run([*compiler, *command.words, *_libraries(command)])
     if code == 0:
         _Replacement(compiler, command).run()
     raise SystemExit(code)
 
 
-def _find_compiler() -> list[str]:
+def _find_compiler(words: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """Return the system's compiler, and its arguments.
+
+    It follows the flag `-frise-launcher` if another tool starts `rise cc` in front of it.
+    """
+    if LAUNCHER in words[:-1]:
+        at = words.index(LAUNCHER)
+        return [words[at + 1]], [*words[:at], *words[at + 2 :]]
+    return _named_compiler(), words
+
+
+def _named_compiler() -> list[str]:
     given = shlex.split(os.environ.get(COMPILER_VARIABLE, ""))
     for name in [*given[:1], "cc", "gcc", "clang"]:
         if path := shutil.which(name):

@@ -63,6 +63,8 @@ class Selection:
     schedule: str = "isl"
     takes_all: bool = False
     """Whether loops are taken that riselang compiles like the system's compiler."""
+    threads: bool = False
+    """Whether loops with independent iterations run in several threads."""
     openmp: bool = False
     """Whether pragmas of OpenMP have a meaning."""
     skip: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -132,7 +134,7 @@ class Selection:
             extent = region_extent(self.file.parsed, region)
             symbol = self._symbol(scop)
             program = make_program([replace(scop, name=symbol)], self.options, self.schedule)
-            program = replace(program, passes_globals=True)
+            program = replace(program, passes_globals=True, threads=self.threads)
             if not (self.takes_all or _has_new_loops(program)):
                 self._note_left(scop.location, name, "riselang would not reorder its loops")
                 return

@@ -103,6 +103,7 @@ def _select(request: _Request, text: str, target: BuildTarget, begin: Any) -> Se
     return Selection(
         CFile.of_parsed(parsed), markers, options, target.llvm,
         request.options.get("schedule", "isl"), request.options.get("take") == "all",
+        "threads" in request.options,
         any(each.startswith("-fopenmp") for each in request.compile),
         {**skip, **request.skip}, begin,
     )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import affine, func, scf
-from xdsl.ir import Operation, Region
+from xdsl.dialects import affine, arith, func, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from riselang.dialects.affine import Bounds, ParallelOp
 from riselang.frontends.c.emit.isl_ast import PARALLEL_MARK
+from riselang.frontends.c.emit.parallel_work import MIN_WORK, WorkEstimate
 
 MAX_DEPTH = 1
 """The most loops around one that runs in several threads."""
@@ -42,6 +44,24 @@ def _is_worthwhile(loop: affine.ForOp) -> bool:
 
 
 def _parallelize(loop: affine.ForOp) -> None:
+    """Run a loop in several threads if it has enough work, else as it is."""
+    work = WorkEstimate(loop).emit()
+    least = arith.ConstantOp.from_int_and_width(MIN_WORK, IndexType())
+    is_enough = arith.CmpiOp(work, least, "sge")
+    threaded, plain = Block(), Block()
+    choice = scf.IfOp(is_enough, [], Region(threaded), Region(plain))
+    for op in (least, is_enough, choice):
+        op.location = loop.location
+        Rewriter.insert_op(op, InsertPoint.before(loop))
+    plain.add_op(loop.clone())
+    loop.detach()
+    threaded.add_op(loop)
+    _run_in_threads(loop)
+    for block in (threaded, plain):
+        block.add_op(scf.YieldOp())
+
+
+def _run_in_threads(loop: affine.ForOp) -> None:
     lower, upper = loop.lowerBoundMap.data, loop.upperBoundMap.data
     parallel = ParallelOp.from_bounds(
         Bounds(lower, (len(lower.results),), tuple(loop.lowerBoundOperands)),

@@ -18,13 +18,16 @@ from riselang.frontends.c.parse.syntax import (
 )
 
 
-def format_header(scops: Sequence[Scop], name: str) -> str:
-    """Format the declarations of the functions."""
+def format_header(scops: Sequence[Scop], name: str, link_flags: Sequence[str] = ("-lm",)) -> str:
+    """Format the declarations of the functions, for C and for C++, which has no lengths that are
+    parameters."""
     guard = re.sub(r"\W", "_", name).upper() or "REGIONS"
     return "\n".join([
         f"#ifndef RISE_{guard}_H", f"#define RISE_{guard}_H", "",
-        "/* Link with the C math library (-lm). */", *_declared_records(scops), "",
-        *[format_prototype(scop) for scop in scops], "", "#endif", "",
+        f"/* Link with {' '.join(link_flags)}. */", *_declared_records(scops), "",
+        "#ifdef __cplusplus", 'extern "C" {',
+        *[format_prototype(scop, is_cpp=True) for scop in scops], "}", "#else",
+        *[format_prototype(scop) for scop in scops], "#endif", "", "#endif", "",
     ])  # fmt: skip
 
 
@@ -41,15 +44,17 @@ def _declared_records(scops: Sequence[Scop]) -> list[str]:
     return [*needed, *(f"{name};" for name in types if name not in names)]
 
 
-def format_prototype(scop: Scop) -> str:
+def format_prototype(scop: Scop, *, is_cpp: bool = False) -> str:
     """Format the declaration of the function of a region."""
     result = "void" if scop.result is None else str(scop.result.type)
     variables = scop.function.parameters if scop.is_whole else scop.inputs
-    parameters = [_format_parameter(scop, variable) for variable in variables]
+    parameters = [_format_parameter(scop, variable, is_cpp) for variable in variables]
+    if is_cpp:
+        return f"{result} {scop.name}({', '.join(parameters)});".replace("_Bool ", "bool ")
     return f"{result} {scop.name}({', '.join(parameters) or 'void'});"
 
 
-def _format_parameter(scop: Scop, variable: Variable) -> str:
+def _format_parameter(scop: Scop, variable: Variable, is_cpp: bool) -> str:
     type = "_Bool" if variable.type.is_bool else str(variable.type)
     if not (variable.is_array or is_buffer(scop, variable)):
         return f"{type} {variable.name}"
@@ -57,6 +62,10 @@ def _format_parameter(scop: Scop, variable: Variable) -> str:
     if not variable.is_array:
         return f"{type} *{variable.name}"
     outermost, *inner = variable.extents
+    if is_cpp and not all(isinstance(extent, Literal) for extent in inner):
+        return f"{qualifier}{type} *{variable.name}"
+    if is_cpp and not isinstance(outermost, Literal):
+        outermost = None
     lengths = "".join(f"[{_format_length(extent)}]" for extent in inner)
     if outermost is None:
         pointer = f"(*{variable.name}){lengths}" if lengths else f"*{variable.name}"
