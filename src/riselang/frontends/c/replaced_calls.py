@@ -39,9 +39,22 @@ def format_type(type: CType) -> str:
 
 
 def _format_argument(scop: Scop, variable: Variable) -> str:
+    if variable.member is not None:
+        address = _format_address(variable)
+        if is_buffer(scop, variable):
+            return f"(void *)({address})"
+        return f"*({format_type(variable.type)} *)({address})"
     if not is_buffer(scop, variable):
         return variable.name
     return f"(void *)({variable.name})" if variable.is_array else f"(void *)&({variable.name})"
+
+
+def _format_address(variable: Variable) -> str:
+    """Return the address of a variable, which may be a member of structures."""
+    if variable.member is None:
+        return f"(char *){'' if variable.is_array else '&'}({variable.name})"
+    address = f"{_format_address(variable.member.parent)} + {variable.member.offset}"
+    return f"*(char **)({address})" if variable.is_pointer_member else address
 
 
 def refuse_unsafe_call(region: Region, scop: Scop, parsed: ParsedFile) -> None:
@@ -53,24 +66,46 @@ def refuse_unsafe_call(region: Region, scop: Scop, parsed: ParsedFile) -> None:
         if is_exposed and _may_be_written(scop, variable):
             reason = f"{variable.name} may be an element of an array that is written"
             raise UnsupportedConstruct(region.location, reason)
+    for variable in scop.inputs:
+        if reason := _reason_not_to_pass(scop, variable):
+            raise UnsupportedConstruct(region.location, reason)
     if any(possibly_aliasing_pairs(scop)) and not can_check_aliasing(scop):
         reason = "whether its arrays share memory cannot be checked at the call"
         raise UnsupportedConstruct(region.location, reason, "declare the pointers restrict")
 
 
+def _reason_not_to_pass(scop: Scop, variable: Variable) -> str:
+    """Return why a call in C cannot pass a variable; empty if it can."""
+    root = variable.root
+    if variable.row_pointers or root.row_pointers:
+        return f"whether the rows of {root.name} share memory is not known"
+    if not is_buffer(scop, variable) and (variable.type.is_complex or variable.type.is_record):
+        return f"{variable.name} is passed by value"
+    if root.definition is not None and root.definition.symbol != root.name:
+        return f"{root.name} is static in a function"
+    if variable.member is None or not root.is_pointer:
+        return ""
+    # The members of a structure at an invalid address must not be read before the loops are.
+    known = {each.source.member.parent for each in scop.parameters
+             if isinstance(each.source, Variable) and each.source.member is not None}  # fmt: skip
+    is_read = variable.member.parent in known
+    return "" if is_read else f"{root.name} may be no valid pointer if no loop runs"
+
+
 def refuse_unsafe_names(region: Region, scop: Scop, parsed: ParsedFile) -> None:
     """Raise an error if names have another meaning where a region is, or are used after it."""
-    names = [variable.name for variable in scop.inputs]
+    names = [variable.name for variable in scop.inputs if variable.member is None]
     declared = declared_names(parsed, region.function.name)
     for variable in () if region.is_whole else _leaving_variables(region, parsed):
         reason = f"{variable.name} is declared here and used after the loops"
         raise UnsupportedConstruct(variable.location, reason, "declare it before them")
     for variable in scop.inputs:
-        if not variable.name or names.count(variable.name) > 1:
+        if not variable.root.name or names.count(variable.name) > 1:
             reason = f"two variables have the name {variable.name}"
             raise UnsupportedConstruct(region.location, reason, "rename one of them")
-        if variable.is_global and variable.name in declared:
-            reason = f"the function has a variable with the name {variable.name}, too"
+        name = variable.root.name
+        if variable.root.is_global and name in declared:
+            reason = f"the function has a variable with the name {name}, too"
             raise UnsupportedConstruct(region.location, reason, "rename one of them")
 
 

@@ -79,6 +79,12 @@ class CWriter:
 
     def write_body(self, tree: Any) -> str:
         """Return the statements of the region, with the loops of isl's AST."""
+        for variable in (*self.scop.inputs, *self.scop.locals):
+            if variable.member is not None or variable.row_pointers or variable.type.is_complex:
+                raise UnsupportedConstruct(
+                    variable.root.location,
+                    f"{variable.root.name} has members or row pointers, which are not written as C",
+                )
         for variable in self.scop.locals:
             lengths = "".join(
                 f"[{self._values.format(extent)}]" for extent in variable.extents if extent
