@@ -97,18 +97,18 @@ class KernelCache:
             return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(key, _MAGIC + _checksum(key, content) + content)
+            self._write(key, _MAGIC + _checksum(key, content), content)
             if _claim_prune():
                 self.prune()
         except (OSError, ValueError):
             return False
         return True
 
-    def _write(self, key: str, data: bytes) -> None:
+    def _write(self, key: str, *parts: bytes) -> None:
         descriptor, name = tempfile.mkstemp(suffix=_TEMPORARY_SUFFIX, dir=self.folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, self._path(key))
@@ -198,7 +198,9 @@ def _claim_prune() -> bool:
 
 def _checksum(key: str, content: bytes) -> bytes:
     # The key is included to detect an entry that was renamed to a different key.
-    return _HASH(key.encode() + content).digest()
+    hashed = _HASH(key.encode())
+    hashed.update(content)
+    return hashed.digest()
 
 
 def _open_regular_file(path: str, flags: int) -> int:

@@ -321,3 +321,28 @@ def test_large_constants_of_equal_elements_are_not_stored() -> None:
     found = load(proto)
     np.testing.assert_array_equal(found(x), x)
     assert "constant" not in found.as_text("notation")
+
+
+def test_a_compiled_model_is_found_by_the_bytes_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is not parsed again, and the constants have the values and dtypes of the model."""
+    monkeypatch.setenv("RISE_CACHE", "1")
+    monkeypatch.setenv("RISE_CACHE_DIR", str(tmp_path / "cache"))
+    w = np.arange(60, dtype=np.float32).reshape(3, 20)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    proto = model([node], [tensor("x", [2, 3])], [tensor("y", [2, 20])], weight("w", w))
+    path = tmp_path / "linear.onnx"
+    path.write_bytes(proto.SerializeToString())
+    np.testing.assert_allclose(rl.from_onnx(path)(X), X @ w)
+    with monkeypatch.context() as without_parser:
+        without_parser.setattr(onnx, "load_model_from_string", None)
+        found: Any = rl.from_onnx(path)
+        np.testing.assert_allclose(found(X), X @ w)
+    onnx.save_model(
+        proto, str(path), save_as_external_data=True, location="w.bin", size_threshold=0
+    )
+    np.testing.assert_allclose(rl.from_onnx(path)(X), X @ w)
+    weights = np.fromfile(tmp_path / "w.bin", np.float32)
+    (weights * 2).tofile(tmp_path / "w.bin")
+    np.testing.assert_allclose(rl.from_onnx(path)(X), X @ (2 * w))

@@ -9,25 +9,54 @@ from riselang.api.lowered import resolve_strategy
 from riselang.frontends.frameworks import require_framework
 from riselang.frontends.onnx.model import make_onnx_model
 from riselang.frontends.onnx.reading import FRONT_END, load_proto
+from riselang.frontends.stablehlo.model.body import ModelBody
+from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, model_options
 from riselang.rewrite.default import DEFAULT
 from riselang.support.errors import UserError
 from riselang.support.recursion import with_deep_stack
+
+EXTERNAL_FIELD = b"location"
+"""The name of a field of tensors whose data are in another file."""
 
 
 @with_deep_stack
 def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     """Read the model in a file, in bytes, or an `onnx.ModelProto`; its weights are constants."""
     require_framework("onnx", "onnx", FRONT_END)
-    proto = load_proto(source)
     choices = dict(choices)
     if choices.pop("fallback", None) is not None:
         raise UserError(f"{FRONT_END}: there is no fallback for ops of ONNX")
     backend = choices.pop("backend", "compile")
     strategy = resolve_strategy(choices.pop("strategy", None), DEFAULT)
+    options = model_options(**choices)
+    content = _content_of(source)
+    if content is not None:
+        body = ModelBody(_origin(content), backend, options, strategy)
+        if body.is_cached:
+            return Model(body)
+    proto = load_proto(source if content is None else content)
+    if content is None:
+        try:
+            content = proto.SerializeToString()
+        except ValueError as error:
+            raise UserError(f"{FRONT_END}: the model is too large ({error})") from None
+    return make_onnx_model(_origin(content), backend, options, strategy, proto)
+
+
+def _origin(content: bytes) -> ModelOrigin:
+    return ModelOrigin(content, "<onnx>", reader="onnx")
+
+
+def _content_of(source: Any) -> bytes | None:
+    """Return the bytes of a model, if they contain all its weights: those in other files may change
+    separately. A file with another suffix may be text."""
+    if isinstance(source, bytes):
+        return source
+    if not isinstance(source, str | Path) or Path(source).suffix != ".onnx":
+        return None
     try:
-        content = source if isinstance(source, bytes) else proto.SerializeToString()
-    except ValueError as error:
-        raise UserError(f"{FRONT_END}: the model is too large ({error})") from None
-    origin = ModelOrigin(content, "<onnx>", reader="onnx")
-    return make_onnx_model(origin, backend, model_options(**choices), strategy, proto)
+        content = Path(source).read_bytes()
+    except (OSError, ValueError):
+        return None  # `load_proto` reports why it cannot be read
+    return None if EXTERNAL_FIELD in content else content

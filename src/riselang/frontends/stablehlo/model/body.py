@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
@@ -16,7 +14,6 @@ from riselang.api.compiled import Compiled
 from riselang.api.kernel import Kernel
 from riselang.api.lowered import Lowered
 from riselang.dialects.rise.types import RiseType
-from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.argument_binding import (
     BoundCode,
     compile_bound,
@@ -24,6 +21,11 @@ from riselang.frontends.stablehlo.model.argument_binding import (
     store_bound_code,
 )
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, Signature, lower_graph
+from riselang.frontends.stablehlo.model.program_metadata import (
+    ProgramMetadata,
+    decode_metadata,
+    encode_metadata,
+)
 from riselang.nat import Nat
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
@@ -32,7 +34,6 @@ from riselang.rewrite.default import DEFAULT
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
-from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
 from riselang.support import config
 from riselang.support.config import Options
 from riselang.support.errors import UserError
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
 
 BACKENDS = ("compile", "interpret")
-_KIND = "signature of a model"
 
 
 class ProgramKernel(Kernel):
@@ -114,7 +114,7 @@ class ModelBody:
     @cached_property
     def signature(self) -> Signature:
         if self._cached_metadata is not None:
-            return self._cached_metadata[0]
+            return self._cached_metadata.signature
         return Signature.of(self.program)
 
     def run(self, arrays: Sequence[Any]) -> Any:
@@ -153,7 +153,7 @@ class ModelBody:
     def compiled(self) -> Compiled:
         with hold_forks(), self._lock:
             if self._cached_metadata is not None:
-                found = _load_compiled(*self._cached_metadata)
+                found = _load_compiled(self._cached_metadata)
                 if found is not None:
                     return found
             compiled = self._lowered.compile()
@@ -205,13 +205,13 @@ class ModelBody:
         )  # fmt: skip
 
     @cached_property
-    def _cached_metadata(self) -> tuple[Signature, Mapping[str, Any]] | None:
+    def _cached_metadata(self) -> ProgramMetadata | None:
         """The metadata that another process stored for the same module."""
         cache = default_cache()
         if cache is None or not self._is_cacheable or self.backend != "compile":
             return None
         data = cache.read(self._cache_key)
-        return None if data is None else _decode_metadata(data)
+        return None if data is None else decode_metadata(data)
 
     @property
     def _is_cacheable(self) -> bool:
@@ -221,69 +221,18 @@ class ModelBody:
     def _store_metadata(self) -> None:
         cache = default_cache()
         if cache is not None and self._is_cacheable:
-            cache.write(self._cache_key, _encode_metadata(self.signature, self._lowered.key))
+            cache.write(self._cache_key, encode_metadata(self.signature, self._lowered.key))
 
 
-def _load_compiled(signature: Signature, facts: Mapping[str, Any]) -> Compiled | None:
+def _load_compiled(metadata: ProgramMetadata) -> Compiled | None:
     from riselang.compiler.caching import find_cached
 
-    artifact = find_cached(facts["key"], signature.name, {facts["function"]: None})
+    signature, function = metadata.signature, metadata.function
+    artifact = find_cached(metadata.key, signature.name, {function: None})
     if artifact is None:
         return None
     functions = artifact.load_executables(lambda _: [])
-    return Compiled(
-        functions[facts["function"]], tuple(facts["groups"]), interface=signature.interface
-    )
-
-
-def _encode_metadata(signature: Signature, key: str) -> bytes:
-    head = {
-        "name": signature.name,
-        "function": signature.name if signature.name.isidentifier() else "kernel",
-        "names": signature.argument_names,
-        "arguments": [_type_to_json(each) for each in signature.arguments],
-        "results": [_type_to_json(each) for each in signature.results],
-        "constants": [str(dtype_name(each)) for each in signature.constants],
-        "key": key,
-        "groups": [1] * len(signature.results),
-    }
-    return seal(_KIND, json.dumps(head).encode() + b"\n" + arrays_to_bytes(signature.constants))
-
-
-def _decode_metadata(data: bytes) -> tuple[Signature, Mapping[str, Any]] | None:
-    try:
-        head, _, rest = unseal(_KIND, data).partition(b"\n")
-        with as_value_errors("a model"):
-            facts = json.loads(head)
-            signature = Signature(
-                check_json_type(facts["name"], str),
-                tuple(check_json_type(each, str) for each in facts["names"]),
-                tuple(_type_from_json(each) for each in facts["arguments"]),
-                tuple(_type_from_json(each) for each in facts["results"]),
-                arrays_from_bytes(
-                    rest, [check_json_type(each, str) for each in facts["constants"]]
-                ),
-            )
-            for each in ("key", "function"):
-                check_json_type(facts[each], str)
-            if facts["groups"] != [1] * len(signature.results):
-                return None
-    except (ValueError, zipfile.BadZipFile):
-        return None
-    return signature, facts
-
-
-def _type_to_json(type: TensorType) -> list[Any]:
-    return [type.element.name, list(type.shape)]
-
-
-def _type_from_json(data: Any) -> TensorType:
-    return TensorType(tuple(check_json_type(each, int) for each in data[1]), ELEMENT_TYPES[data[0]])
-
-
-def dtype_name(array: np.ndarray[Any, Any]) -> str:
-    """Return the StableHLO name of an element type."""
-    return next(name for name in ELEMENT_TYPES if dtype_of(name) == array.dtype)
+    return Compiled(functions[function], metadata.groups, interface=signature.interface)
 
 
 def arrays_to_bytes(arrays: Sequence[np.ndarray[Any, Any]]) -> bytes:

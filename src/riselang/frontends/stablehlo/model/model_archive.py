@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from riselang.frontends.stablehlo.model.body import arrays_from_bytes, arrays_to_bytes, dtype_name
+from riselang.frontends.stablehlo.model.body import arrays_from_bytes, arrays_to_bytes
 from riselang.frontends.stablehlo.model.origin import ModelOrigin
+from riselang.frontends.stablehlo.model.program_metadata import dtype_name
 from riselang.runtime.arrays import Array
 from riselang.support.config import Options
 from riselang.support.errors import UserError
