@@ -279,6 +279,8 @@ class Builder:
         return self.apply(pattern_registry.TRANSPOSE, sizes, xss)
 
     def join(self, xss: Node) -> Node:
+        if is_split(xss):
+            return xss.arguments[0]
         inner = element_of(xss.type)
         assert isinstance(inner, ArrayType)
         return self.apply(pattern_registry.JOIN, [length_of(xss), inner.length, inner.element], xss)
@@ -401,6 +403,10 @@ def scalar_of(type: RiseType) -> RiseType:
     while isinstance(type, ArrayType):
         type = type.element
     return type
+
+
+def is_split(node: Node) -> TypeGuard[build.Application]:
+    return _is_application_of(node, pattern_registry.SPLIT)
 
 
 def _is_application_of(node: Node, spec: PatternSpec) -> TypeGuard[build.Application]:

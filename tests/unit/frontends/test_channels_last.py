@@ -86,6 +86,20 @@ def test_a_network_stays_in_one_order(batch: int) -> None:
     assert "map(transpose) |> transpose |> toMem" not in model.as_text()
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_elementwise_ops_are_epilogues_of_pointwise_convolutions(batch: int) -> None:
+    """They map over the rows of the product, not over images of them."""
+    nodes = [
+        helper.make_node("Conv", ["x", "k", "b"], ["a"]),
+        helper.make_node("Relu", ["a"], ["c"]),
+        helper.make_node("Conv", ["c", "k"], ["d"]),
+        helper.make_node("Add", ["c", "d"], ["y"]),
+    ]
+    inputs = {"x": random(batch, 8, 24, 23)}
+    model = check(nodes, inputs, {"k": random(8, 8, 1, 1), "b": random(8)})
+    assert "toMem(heap) |> split" not in " ".join(model.as_text().split())
+
+
 def test_operands_of_different_orders() -> None:
     """The tensor that is added has the features first, so the sum is in the order of the model."""
     nodes = [

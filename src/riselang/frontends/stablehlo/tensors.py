@@ -14,7 +14,7 @@ from math import prod
 
 from riselang.dialects.rise.types import ArrayType, RiseType, array
 from riselang.frontends.stablehlo.elements import ElementType
-from riselang.frontends.term_builder import Builder
+from riselang.frontends.term_builder import Builder, is_split, length_of
 from riselang.term.build import Node
 
 
@@ -199,18 +199,33 @@ def map_elements(
     tensors = [arrange(builder, each, sorted(each.varying, key=varying.index)) for each in tensors]
     nodes = [tensor.make() for tensor in tensors]
 
+    def moving(level: int) -> list[int]:
+        return [k for k, each in enumerate(tensors) if varying[level] in each.varying]
+
     def nest(level: int, nodes: list[Node]) -> Node:
-        if level == len(varying):
-            return function(nodes)
-        moving = [k for k, each in enumerate(tensors) if varying[level] in each.varying]
+        return function(nodes) if level == len(varying) else map_joined(level, nodes, 1)
+
+    def map_joined(level: int, nodes: list[Node], count: int) -> Node:
+        """Map over `count` dimensions, which are joined: rows that are split stay rows of one
+        matrix, so that the function becomes an epilogue of what computes it."""
+        inner_level, arrays = level + count, moving(level)
+        if (
+            inner_level < len(varying)
+            and arrays == moving(inner_level)
+            and any(is_split(nodes[k]) for k in arrays)
+        ):
+            length = tensors[arrays[0]].shape[varying[inner_level]]
+            joined = [builder.join(each) if k in arrays else each for k, each in enumerate(nodes)]
+            rows = map_joined(level, joined, count + 1)
+            return builder.split(length, length_of(rows) // length, rows)
 
         def body(value: Node) -> Node:
             inner = list(nodes)
-            for k, part in zip(moving, builder.unpack_tuple(value, len(moving)), strict=True):
+            for k, part in zip(arrays, builder.unpack_tuple(value, len(arrays)), strict=True):
                 inner[k] = part
-            return nest(level + 1, inner)
+            return nest(inner_level, inner)
 
-        return builder.map(body, builder.zip_all([nodes[k] for k in moving]))
+        return builder.map(body, builder.zip_all([nodes[k] for k in arrays]))
 
     node = nest(0, nodes)
     return Tensor(element, tuple(shape), tuple(varying), lambda: node)

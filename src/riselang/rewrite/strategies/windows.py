@@ -13,7 +13,7 @@ from riselang.rewrite.strategies.stencils import match_scalar_nest, vectors
 from riselang.rewrite.term_parts import has_cost, pattern_arguments, view_source
 from riselang.term.nodes import Term, subterms
 
-MIN_ELEMENTS = 1 << 16
+MIN_ELEMENTS = 1 << 14
 """The minimum number of elements of a result for which scheduling is worth the compile time."""
 
 
