@@ -158,3 +158,13 @@ def test_what_the_default_does(name: str, emulate: Emulate) -> None:
 def test_sums_are_not_reordered_without_permission() -> None:
     text, _ = DEFAULTS["sums of rows"]
     assert "mapBlock" not in str(kernel(text).lower().rewritten)
+
+
+def test_blocks_compute_groups_of_short_rows(emulate: Emulate) -> None:
+    """A block for each of them would have 16 threads."""
+    program = kernel("fun((x : 8.512.64.f32), x |> map(map(map(fun(e, e * 2.0)))))")
+    gpu = emulate(program.lower())
+    x = np.arange(8 * 512 * 64, dtype=np.float32).reshape(8, 512, 64)
+    assert np.array_equal(program(x), 2 * x)
+    ((_, grid, block),) = gpu.launched
+    assert (grid, block) == ((32, 8, 1), (16, 16, 1))

@@ -143,3 +143,20 @@ def test_factors_are_multiplied_after_a_dot_product() -> None:
     result = top_down(scale_after_products).run(parse_term(text), Setting("relaxed"))
     assert isinstance(result, Success)
     assert "* (0.5 * 0.25)" in str(result.term)
+
+
+SOFTMAX = """fun((x : 4.512.f32),
+  let powers = zip(x, x |> map(reduce(max, -inf)))
+    |> map(fun(p, fst(p) |> map(fun(e, exp(e - snd(p))))));
+  let quotients = zip(powers, powers |> map(reduce(add, 0.0)))
+    |> map(fun(p, fst(p) |> map(fun(e, e / snd(p))))) |> toMem(heap);
+  quotients |> map(fun(row, row |> map(fun(e, e * 2.0)))))"""
+
+
+def test_the_steps_of_a_softmax_are_one_loop_over_rows(emulate: Emulate) -> None:
+    program = kernel(SOFTMAX)
+    gpu = emulate(program.lower())
+    x = np.random.default_rng(0).standard_normal((4, 512)).astype(np.float32)
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    assert np.allclose(program(x), 2 * powers / powers.sum(-1, keepdims=True), rtol=1e-5)
+    assert len(gpu.launched) <= 2

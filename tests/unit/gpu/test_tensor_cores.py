@@ -271,3 +271,22 @@ def test_the_tiles_occupy_most_multiprocessors(monkeypatch: pytest.MonkeyPatch) 
         sizes = re.search(r"tensorMMA\(((?:\s*\d+,){6})", text)
         assert sizes is not None
         assert ", ".join(re.findall(r"\d+", sizes[1])) == tile
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+def test_blocks_share_long_sums_of_few_tiles(
+    epilogue: str, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    text = product(64, 128, 2048, epilogue)
+    program = kernel(text)
+    gpu = emulate(program.lower())
+    a, b, *bias = given = arguments(program)
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    if bias:
+        expected = np.maximum(expected + bias[0], 0)
+    found = program(*given)
+    assert np.array_equal(found, expected.astype(found.dtype))
+    grids = [grid for _, grid, _ in gpu.launched]
+    assert len(grids) == 2
+    assert np.prod(grids[0]) == 4, "two tiles, and two parts of each sum"

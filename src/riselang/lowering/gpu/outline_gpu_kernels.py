@@ -51,6 +51,7 @@ from riselang.lowering.gpu.tile_attention import check_attention, lower_attentio
 from riselang.lowering.gpu.tile_products import (
     check_products,
     find_products,
+    has_many_sums,
     lower_products,
     resident_products,
     with_producers,
@@ -373,8 +374,12 @@ def _build_kernel(name: str, ops: Sequence[Operation]) -> tuple[gpu.FuncOp, list
     kernel = gpu.FuncOp(name, (types, []), Region(body), kernel=True)
     written = [_is_written(argument) for argument in body.args]
     distinct = list(map(is_noalias, arguments))
-    if all(is_distinct for is_distinct, stores in zip(distinct, written, strict=True) if stores):
-        # What is only read overlaps nothing that is written, so its loads need not wait.
+    are_stores_distinct = all(
+        is_distinct for is_distinct, stores in zip(distinct, written, strict=True) if stores
+    )
+    if are_stores_distinct and not has_many_sums(find_products(ops)):
+        # What is only read overlaps nothing that is written, so its loads need not wait. They need
+        # registers.
         distinct = [True] * len(distinct)
     kernel.attributes["arg_attrs"] = ArrayAttr(map(_argument_attributes, arguments, distinct))
     return kernel, arguments

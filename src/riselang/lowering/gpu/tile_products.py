@@ -47,11 +47,21 @@ TENSOR_PRODUCT = "rise.tensor_product"
 TENSOR_MAPS = "rise.tensor_maps"
 """The attribute of a kernel that numbers the buffers of its tensor maps, which it takes last."""
 MAP_ALIGNMENT = 64
+MANY_SUMS = 128
 _Add = Callable[[Operation], SSAValue]
 
 
 def find_products(ops: Sequence[Operation]) -> list[ProductOp]:
     return [each for op in ops for each in op.walk() if isinstance(each, ProductOp)]
+
+
+def has_many_sums(products: Sequence[ProductOp]) -> bool:
+    """Whether the sums of a product take most registers of a thread."""
+    for op in products:
+        _, _, _, _, row_tiles, column_tiles, _ = op.size_values
+        if row_tiles * column_tiles * 4 >= MANY_SUMS:
+            return True
+    return False
 
 
 def describe(op: ProductOp, name: str, unit: str) -> TensorProduct:

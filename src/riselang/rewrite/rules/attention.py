@@ -11,19 +11,9 @@ from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, bf16, 
 from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match, NoMatch
 from riselang.rewrite.rule import Bindings, Condition, Permission, Unmet, rule
+from riselang.rewrite.rules.dot_products import adds_products
 from riselang.rewrite.term_parts import abstract_over, move_outside, pattern_arguments
-from riselang.term.multiply_add import is_multiply_add
 from riselang.term.nodes import Bound, Lambda, Literal, Scalar, Term, subterms
-
-
-def multiply_adds(name: str) -> Condition:
-    """A condition: the function adds a product to its first argument."""
-
-    def check(match: Match, setting: Setting) -> None:
-        if not is_multiply_add(match.term(name)):
-            raise Unmet(f"{name} does not add products")
-
-    return Condition(f"{name} adds products", check, (name,))
 
 
 def converts(name: str) -> Condition:
@@ -126,7 +116,7 @@ def _quotient(body: Term) -> tuple[Term, Term]:
 
 @rule(
     "g : f32 -> (f32 x u) -> f32, v : u -> f32, h : f32 -> t, x : n.f32, y : n.d.u",
-    multiply_adds("g"), converts("v"), permission=Permission.RELAXED,
+    adds_products("g"), converts("v"), permission=Permission.RELAXED,
 )  # fmt: skip
 def softmax_in_one_pass(term: Term) -> Bindings:
     """let scores = x;
@@ -162,7 +152,7 @@ def softmax_in_one_pass(term: Term) -> Bindings:
 @rule(
     "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, r : f32, "
     "x : (m * wr * tm * 16).k.s, y : n.k.s, z : n.(tn * 8).s",
-    multiply_adds("f"), converts("v"),
+    adds_products("f"), converts("v"),
     choose="p q wr tm tn", permission=Permission.RELAXED,
 )  # fmt: skip
 def attend_with_tensor_cores(term: Term, **given: object) -> Bindings:
@@ -199,7 +189,7 @@ def attend_with_tensor_cores(term: Term, **given: object) -> Bindings:
     "f : f32 -> (s x s) -> f32, v : s -> f32, h : f32 -> t, c : f32, r : f32, "
     "j : idx[m * wr * tm * 16] -> i64, l : idx[n] -> i64, "
     "x : (m * wr * tm * 16).k.s, y : n.k.s, z : n.(tn * 8).s",
-    multiply_adds("f"), converts("v"), counts("j"), counts("l"),
+    adds_products("f"), converts("v"), counts("j"), counts("l"),
     choose="p q wr tm tn", permission=Permission.RELAXED,
 )  # fmt: skip
 def attend_causally_with_tensor_cores(term: Term, **given: object) -> Bindings:

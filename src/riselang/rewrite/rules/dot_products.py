@@ -7,6 +7,7 @@ from riselang.rewrite.core import Setting
 from riselang.rewrite.law_matching import Match
 from riselang.rewrite.rule import Condition, Unmet, law
 from riselang.rewrite.side_conditions import may_reorder, scalar
+from riselang.term.multiply_add import is_multiply_add
 from riselang.term.nodes import scalar_type
 
 
@@ -23,6 +24,16 @@ def any_order(function: str, init: str) -> Condition:
 
     text = f"{init} is an integer, or {function} may be reordered"
     return Condition(text, check, decides_floats=True)
+
+
+def adds_products(name: str) -> Condition:
+    """A condition: the function adds a product to its first argument."""
+
+    def check(match: Match, setting: Setting) -> None:
+        if not is_multiply_add(match.term(name)):
+            raise Unmet(f"{name} does not add products")
+
+    return Condition(f"{name} adds products", check, (name,))
 
 
 @law(

@@ -8,8 +8,8 @@ registers. In each tile of 16 x 8 elements, lane l holds two elements of row l /
 from __future__ import annotations
 
 from riselang.dialects.rise.pattern_registry import FST, MAP
-from riselang.rewrite.rule import Bindings, law, rule
-from riselang.rewrite.rules.dot_products import any_order
+from riselang.rewrite.rule import Bindings, Permission, law, rule
+from riselang.rewrite.rules.dot_products import adds_products, any_order
 from riselang.rewrite.rules.functions import abstract_over_component, loop_parts
 from riselang.rewrite.side_conditions import scalar
 from riselang.term.nodes import Term
@@ -31,6 +31,22 @@ def multiply_with_tensor_cores() -> None:
         |> transpose |> map(fun(row, row |> join)))) |> join
 
     The sums of a tile are a fragment: wr x wc warps have tm x tn tiles of 16 x 8 sums each."""
+
+
+@law(
+    "f : f32 -> (s x u) -> f32, x : m.(k * c).s, y : n.(k * c).u",
+    scalar("s"), scalar("u"), adds_products("f"), choose="c", permission=Permission.RELAXED,
+)  # fmt: skip
+def split_depth() -> None:
+    """x |> map(fun(row, y |> map(fun(column, zip(row, column) |> reduce(f, 0.0)))))
+    ~> zip(x |> transpose |> split(c) |> map(fun(part, part |> transpose)),
+        y |> transpose |> split(c) |> map(fun(part, part |> transpose)))
+      |> map(fun(p, fst(p) |> map(fun(row, snd(p)
+        |> map(fun(column, zip(row, column) |> reduce(f, 0.0))))))) |> toMem(heap)
+      |> transpose |> map(fun(parts, parts |> transpose
+        |> map(fun(sums, sums |> reduce(add, 0.0)))))
+
+    Other blocks multiply other parts of the rows and columns, c elements each."""
 
 
 @law(

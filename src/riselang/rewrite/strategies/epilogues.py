@@ -135,11 +135,11 @@ def vectorize_epilogue(lanes: int) -> Strategy:
 
 
 _move_map_out_of_zip = choice(zip_of_map_first, zip_of_map_second)
-_fuse_into_rows = (
-    argument(not_stored)
-    >> map_fusion
-    >> inside(try_(repeat(argument(_move_map_out_of_zip))) >> map_fusion)
+fuse_into_rows: Strategy = map_fusion >> inside(
+    try_(repeat(argument(_move_map_out_of_zip))) >> map_fusion
 )
+"""Computes an epilogue in the maps that compute its rows."""
+_fuse_stored = argument(not_stored) >> fuse_into_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +153,7 @@ class FuseEpilogue(Strategy):
         stored_arguments = None if arguments is None else pattern_arguments(arguments[1], "toMem")
         if stored_arguments is None or not self.is_kernel(stored_arguments[0]):
             return Failure(self, "expected a map over the stored sums of a kernel", term)
-        result = (_fuse_into_rows >> TIDY).run(term, setting)
+        result = (_fuse_stored >> TIDY).run(term, setting)
         if isinstance(result, Success) and not self.is_kernel(result.term):
             reason = "the epilogue is more than elementwise arithmetic"
             return Failure(self, reason, term, closeness=CONDITION)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from riselang.dialects.rise.types import ArrayType, RiseType, ScalarType, index
-from riselang.rewrite.combinators import Identity, choice, repeat, seq, try_
+from riselang.rewrite.combinators import choice, repeat, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at, written_paths
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import reduce_map_fusion
-from riselang.rewrite.rules.functions import hoist_from_map, inline_let
+from riselang.rewrite.rules.algorithmic import split_join
+from riselang.rewrite.rules.functions import inline_let
 from riselang.rewrite.rules.gpu import transpose_by_blocks
 from riselang.rewrite.rules.lowering import (
     map_in_parallel,
@@ -32,10 +32,12 @@ from riselang.rewrite.strategies.gpu_nests import (
     COPIED,
     FUNCTION,
     MIN_THREADS,
+    MIN_VECTORS,
     Level,
     block_rules,
     perfect_nest,
     separate_maps,
+    short_rows,
     thread_rules,
 )
 from riselang.rewrite.strategies.gpu_operands import operands_of
@@ -48,6 +50,7 @@ from riselang.rewrite.strategies.gpu_reductions import (
     reduce_by_block,
     reduces_rows,
 )
+from riselang.rewrite.strategies.gpu_rows import FuseRows
 from riselang.rewrite.strategies.gpu_scans import (
     scan_columns,
     scan_on_gpu,
@@ -55,13 +58,20 @@ from riselang.rewrite.strategies.gpu_scans import (
     scans_rows,
 )
 from riselang.rewrite.strategies.gpu_stored_attention import RecoverAttention
+from riselang.rewrite.strategies.gpu_stored_operands import (
+    AtPath,
+    ReadStoredRows,
+    SplitDepth,
+    StoreOperands,
+    fuse_sums,
+)
 from riselang.rewrite.strategies.gpu_sums import (
     choose_part,
     outermost_reductions,
     reduce_by_blocks,
 )
-from riselang.rewrite.strategies.gpu_tensor_cores import copies_for_tensor_cores, tensor_strategy
-from riselang.rewrite.strategies.matmul_shapes import bytes_of, match_product
+from riselang.rewrite.strategies.gpu_tensor_cores import tensor_strategy
+from riselang.rewrite.strategies.matmul_shapes import bytes_of, length_of, match_product
 from riselang.rewrite.strategies.transposed_copies import result_of
 from riselang.rewrite.term_parts import has_cost, is_free_to_read, pattern_arguments
 from riselang.rewrite.traversals import (
@@ -69,7 +79,6 @@ from riselang.rewrite.traversals import (
     everywhere,
     function,
     inside,
-    normalize,
     run_at,
     top_down,
 )
@@ -96,10 +105,10 @@ class _OnGpu(Strategy):
         term, steps = recovered.term, recovered.steps
         for path in separate_maps(term):
             part = subterm_at(term, path)
-            result = run_at(_StoreOperands(), term, path, part, setting)
+            result = run_at(StoreOperands(), term, path, part, setting)
             if isinstance(result, Success):
                 term, steps = result.term, (*steps, *result.steps)
-        fused = (try_(everywhere(_ReadStoredRows())) >> try_(everywhere(epilogues))).run(
+        fused = (try_(everywhere(ReadStoredRows())) >> try_(everywhere(epilogues))).run(
             term, setting
         )
         assert isinstance(fused, Success), fused
@@ -107,6 +116,11 @@ class _OnGpu(Strategy):
         fused = (try_(everywhere(memory_of_memory)) >> try_(_ResultNotStored())).run(term, setting)
         assert isinstance(fused, Success), fused
         term, steps = fused.term, (*steps, *fused.steps)
+        for path in separate_maps(term):
+            part = subterm_at(term, path)
+            result = run_at(SplitDepth(), term, path, part, setting)
+            if isinstance(result, Success):
+                term, steps = result.term, (*steps, *result.steps)
         for path in list(outermost_reductions(term)):
             part = subterm_at(term, path)
             result = run_at(_strategy_for_reduction(part), term, path, part, setting)
@@ -133,6 +147,7 @@ class _OnGpu(Strategy):
 
 _fuse_models = (
     try_(repeat(RecoverAttention()))
+    >> try_(everywhere(FuseRows()))
     >> try_(fuse_mapped_blocks)
     >> try_(everywhere(InlineConversions()))
 )
@@ -151,52 +166,6 @@ class _ResultNotStored(Strategy):
 
     def __str__(self) -> str:
         return "result_not_stored()"
-
-
-@dataclass(frozen=True, repr=False)
-class _StoreOperands(Strategy):
-    """Copies operands of matrix multiplications that tensor cores could not read otherwise."""
-
-    is_last: bool = False
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        fused = _fuse_sums.run(term, setting)
-        if not isinstance(fused, Success) or tensor_strategy(fused.term, setting) is not None:
-            return Failure(self, "expected a matrix multiplication", term)
-        copies = copies_for_tensor_cores(fused.term, setting)
-        if not copies:
-            return Failure(self, "expected operands that must be copied", term)
-        # The columns are computed before the loop over the rows; they come last.
-        stores = [
-            _AtPath(path, try_(argument(not_stored)) >> store)
-            >> (Identity() if path[0] else hoist_from_map)
-            for path, store in copies
-        ]
-        copied = _fuse_sums >> seq(*stores)
-        # Copies may have to be transposed.
-        return (copied if self.is_last else copied >> try_(_StoreOperands(True))).run(term, setting)
-
-    def __str__(self) -> str:
-        return "store_operands()"
-
-
-@dataclass(frozen=True, repr=False)
-class _ReadStoredRows(Strategy):
-    """Reads an operand of a matrix multiplication where it is, if tensor cores can, instead of
-    copying it."""
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        arguments = pattern_arguments(term, "map")
-        stored = None if arguments is None else pattern_arguments(arguments[1], "toMem")
-        if stored is None or not is_free_to_read(stored[-1]) or match_product(term) is None:
-            return Failure(self, "expected a matrix multiplication whose rows are copied", term)
-        result = argument(not_stored).run(term, setting)
-        if isinstance(result, Success) and tensor_strategy(result.term, setting) is not None:
-            return result
-        return Failure(self, "tensor cores cannot read the rows where they are", term)
-
-    def __str__(self) -> str:
-        return "read_stored_rows()"
 
 
 TILE, THREAD_ROWS = 32, 8
@@ -284,15 +253,15 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
     on_tensor_cores = attention_strategy(part, setting)
     if on_tensor_cores is not None:
         strategies.append(on_tensor_cores)
-    fused = _fuse_sums.run(part, setting)
+    fused = fuse_sums.run(part, setting)
     product = match_product(fused.term) if isinstance(fused, Success) else None
     tile = None if product is None else choose_tile(product)
     if isinstance(fused, Success):
         on_tensor_cores = tensor_strategy(fused.term, setting)
         if on_tensor_cores is not None:
-            strategies.append(_fuse_sums >> on_tensor_cores)
+            strategies.append(fuse_sums >> on_tensor_cores)
     if tile is not None:
-        strategies.append(_fuse_sums >> tile.strategy())
+        strategies.append(fuse_sums >> tile.strategy())
     if isinstance(fused, Success) and (threads := _threads_of_sums(fused.term)):
         strategies.append(inside(top_down(reduce_by_block(threads, 1))) >> _MapLoops())
     strategies += _tiles_of_batch(part, setting)
@@ -318,7 +287,7 @@ def _threads_of_sums(term: Term) -> int | None:
 
 def _takes_epilogue(part: Term, setting: Setting) -> bool:
     """Whether a matrix multiplication applies an epilogue to its sums: not in tiles of lanes."""
-    fused = _fuse_sums.run(part, setting)
+    fused = fuse_sums.run(part, setting)
     product = match_product(fused.term) if isinstance(fused, Success) else None
     if product is None or not isinstance(fused, Success):
         return False
@@ -333,25 +302,13 @@ def _tiles_of_batch(part: Term, setting: Setting) -> list[Strategy]:
     """Return the strategy for a batch of matrix multiplications: blocks compute tiles of each."""
     for level, inner in pairwise(perfect_nest(part)):
         matrices = subterm_at(part, inner.path)
-        fused = _fuse_sums.run(matrices, setting)
+        fused = fuse_sums.run(matrices, setting)
         product = match_product(fused.term) if isinstance(fused, Success) else None
         tile = None if product is None else choose_tile(product, level.length or 1)
         if tile is not None:
-            in_tiles = _AtPath(inner.path, _fuse_sums >> tile.strategy())
-            return [in_tiles >> _AtPath(level.path, map_over_blocks_z)]
+            in_tiles = AtPath(inner.path, fuse_sums >> tile.strategy())
+            return [in_tiles >> AtPath(level.path, map_over_blocks_z)]
     return []
-
-
-@dataclass(frozen=True, repr=False)
-class _AtPath(Strategy):
-    path: Path
-    strategy: Strategy
-
-    def run(self, term: Term, setting: Setting) -> Result:
-        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
-
-    def __str__(self) -> str:
-        return str(self.strategy)
 
 
 @dataclass(frozen=True, repr=False)
@@ -393,9 +350,6 @@ def _reduce_rows(threads: int) -> Strategy:
     return inside(top_down(reduce_row)) >> try_(inside(everywhere(reduce_row)))
 
 
-_fuse_sums = try_(normalize(reduce_map_fusion))
-
-
 @dataclass(frozen=True, repr=False)
 class _MapLoops(Strategy):
     """Maps a map to blocks and the maps in it to threads, or all elements to threads."""
@@ -406,12 +360,31 @@ class _MapLoops(Strategy):
         thread_maps = list(_thread_maps(subterm_at(term, innermost), innermost))
         if thread_maps or has_pattern(subterm_at(term, FUNCTION), "mapThread"):
             rules = [(path, map_over_threads) for path in thread_maps] + block_rules(levels)
+        elif (rows := short_rows(levels, _lanes(subterm_at(term, innermost)))) is not None:
+            return self._in_groups(*rows).run(term, setting)
         else:
             rules = thread_rules(levels)
         return _Lower(tuple(rules)).run(term, setting)
 
+    def _in_groups(self, path: Path, count: int) -> Strategy:
+        """Let a block compute a number of iterations of the map at a path, whose rows are short."""
+        if not path:
+            return split_join(count) >> argument(_MapGroups())
+        return AtPath(path, split_join(count)) >> _MapGroups()
+
     def __str__(self) -> str:
         return "map_loops()"
+
+
+@dataclass(frozen=True, repr=False)
+class _MapGroups(Strategy):
+    """Maps groups of short rows to blocks, and their elements to threads."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return _Lower(tuple(thread_rules(perfect_nest(term))), MIN_VECTORS).run(term, setting)
+
+    def __str__(self) -> str:
+        return "map_groups()"
 
 
 @dataclass(frozen=True, repr=False)
@@ -419,13 +392,15 @@ class _Lower(Strategy):
     """Applies rules at paths, in order; the maps of threads are computed in vectors."""
 
     rules: tuple[tuple[Path, Strategy], ...]
+    min_vectors: int = MIN_THREADS
+    """The minimum number of vectors of a row."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         steps: tuple[Step, ...] = ()
         for path, rule in self.rules:
             part = subterm_at(term, path)
             is_vectorized = rule in (map_over_threads, map_in_parallel)
-            strategy = _in_vectors(part, rule) if is_vectorized else rule
+            strategy = _in_vectors(part, rule, self.min_vectors) if is_vectorized else rule
             result = run_at(strategy, term, path, part, setting)
             assert isinstance(result, Success), result
             term, steps = result.term, (*steps, *result.steps)
@@ -435,20 +410,24 @@ class _Lower(Strategy):
         return f"lower_at({', '.join(str(rule) for _, rule in self.rules)})"
 
 
-def _in_vectors(part: Term, lower: Strategy) -> Strategy:
-    """Return a strategy that lowers a map, to vectors if its elements are 4 or 8 bytes long."""
+def _in_vectors(part: Term, lower: Strategy, min_vectors: int) -> Strategy:
+    """Return a strategy that lowers a map, to vectors if its rows have enough of them."""
+    lanes, length = _lanes(part), length_of(part.type)
+    if lanes == 1 or length.constant < min_vectors * lanes:
+        return lower
+    return choice(vectorize_map(lanes) >> argument(lower), lower)
+
+
+def _lanes(part: Term) -> int:
+    """Return the number of elements that a thread computes at once: if they are 2 to 8 bytes
+    long, and the length of the row permits it."""
     assert isinstance(part.type, ArrayType)
     element, length = part.type.element, part.type.length
     if not isinstance(element, ScalarType) or element == index or not length.is_constant:
-        return lower
+        return 1
     lanes = min(VECTOR_BYTES // bytes_of(element), MAX_LANES)
-    if (
-        lanes * bytes_of(element) < MIN_VECTOR_BYTES
-        or length.constant % lanes
-        or length.constant < MIN_THREADS * lanes
-    ):
-        return lower
-    return choice(vectorize_map(lanes) >> argument(lower), lower)
+    is_too_short = lanes * bytes_of(element) < MIN_VECTOR_BYTES
+    return 1 if is_too_short or length.constant % lanes else lanes
 
 
 MAX_LANES, MIN_VECTOR_BYTES = 4, 8

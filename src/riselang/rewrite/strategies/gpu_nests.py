@@ -39,6 +39,9 @@ MIN_THREADS = 32
 ENOUGH_THREADS = 128
 """The number of threads of a block from which further loops are mapped to blocks."""
 MAX_THREADS = 1024
+GROUP_THREADS, MIN_GROUPS, MIN_VECTORS = 256, 256, 8
+"""The number of threads that compute a group of short rows, the minimum number of groups, and that
+of vectors of such a row."""
 OVER_BLOCKS = (map_over_blocks, map_over_blocks_y, map_over_blocks_z)
 OVER_THREADS = (map_over_threads, map_over_threads_y, map_over_threads_z)
 FUNCTION, BODY = (0, 1), 0
@@ -246,6 +249,22 @@ def thread_rules(levels: Sequence[Level]) -> list[tuple[Path, Strategy]]:
     split = len(outer) - count
     pairs = zip(reversed(outer[split:]), OVER_THREADS, strict=False)
     return [*((level.path, rule) for level, rule in pairs), *block_rules(outer[:split])]
+
+
+def short_rows(levels: Sequence[Level], lanes: int) -> tuple[Path, int] | None:
+    """Return the map of which a block should compute several iterations, and their number, since
+    its rows are too short for the threads of a block; None if they are not."""
+    lengths = [level.length for level in levels]
+    if len(lengths) < 2 or None in lengths or _thread_levels(levels) > 1:
+        return None
+    *_, count, length = (each or 1 for each in lengths)
+    threads = length // lanes if length // lanes >= MIN_VECTORS else length
+    if not MIN_VECTORS <= threads < ENOUGH_THREADS or length >= ENOUGH_THREADS:
+        return None
+    groups = prod(each or 1 for each in lengths[:-1])
+    most = min(GROUP_THREADS // threads, groups // MIN_GROUPS)
+    group = next((each for each in range(most, 1, -1) if count % each == 0), 1)
+    return (levels[-2].path, group) if group * threads >= ENOUGH_THREADS else None
 
 
 def _thread_levels(levels: Sequence[Level]) -> int:

@@ -14,33 +14,20 @@ from dataclasses import dataclass
 from riselang.rewrite.combinators import choice, try_
 from riselang.rewrite.core import Failure, Path, Result, Setting, Step, Strategy, Success
 from riselang.rewrite.paths import subterm_at
-from riselang.rewrite.rules.algorithmic import (
-    map_fusion,
-    reduce_map_fusion,
-    zip_of_equal,
-    zip_of_map_first,
-    zip_of_map_second,
-)
 from riselang.rewrite.rules.functions import beta, inline_let, map_fission
 from riselang.rewrite.rules.lowering import not_stored, store_on_heap
-from riselang.rewrite.rules.movement import map_before_split, transpose_before_map
+from riselang.rewrite.rules.movement import map_before_split
 from riselang.rewrite.rules.weighted_sums import scale_after_products
 from riselang.rewrite.strategies.gpu_attention import TILES, attention_strategy
-from riselang.rewrite.strategies.gpu_elements import join_mapped_blocks
 from riselang.rewrite.strategies.gpu_operands import has_rows
+from riselang.rewrite.strategies.gpu_rows import FUSIONS
 from riselang.rewrite.strategies.matmul_shapes import match_product
-from riselang.rewrite.strategies.schedules import SIMPLIFICATIONS
 from riselang.rewrite.term_parts import abstract_over, has_cost, pattern_arguments, view_source
 from riselang.rewrite.traversals import normalize, run_at
 from riselang.term.nodes import DepLambda, Lambda, Scalar, Term, has_pattern, subterms
 from riselang.term.substitution import mentions, shift
 
-_FUSION = normalize(
-    choice(
-        SIMPLIFICATIONS, inline_let, map_fusion, reduce_map_fusion, zip_of_equal, zip_of_map_first,
-        zip_of_map_second, not_stored, join_mapped_blocks, transpose_before_map,
-    )
-)  # fmt: skip
+_FUSION = normalize(choice(FUSIONS, not_stored))
 _DEFINITION = _FUSION >> try_(normalize(scale_after_products))
 
 

@@ -38,10 +38,11 @@ from riselang.rewrite.rules.tensor_cores import (
     map_fragment,
     map_fragment_in_vectors,
     multiply_with_tensor_cores,
+    split_depth,
     zip_rows_first,
 )
 from riselang.rewrite.strategies.dot_products import multiplied_types
-from riselang.rewrite.strategies.epilogues import sums_before_epilogue
+from riselang.rewrite.strategies.epilogues import fuse_into_rows, sums_before_epilogue
 from riselang.rewrite.strategies.gpu_operands import (
     Operand,
     element_layout,
@@ -49,10 +50,11 @@ from riselang.rewrite.strategies.gpu_operands import (
     transposed_arrays,
     unreadable_arrays,
 )
+from riselang.rewrite.strategies.gpu_rows import FUSIONS
 from riselang.rewrite.strategies.matmul_shapes import arguments_in_body, bytes_of, match_product
 from riselang.rewrite.strategies.schedules import fuse, pads_before_zip
 from riselang.rewrite.term_parts import pattern_arguments
-from riselang.rewrite.traversals import argument, inside, top_down
+from riselang.rewrite.traversals import argument, inside, normalize, top_down
 from riselang.term.nodes import Lambda, Term
 
 TYPES: tuple[tuple[RiseType, ScalarType], ...] = ((bf16, f32), (f16, f32), (f32, f32), (i8, i32))
@@ -92,6 +94,11 @@ class TensorTile:
     @property
     def columns(self) -> int:
         return self.column_warps * self.column_tiles * 8
+
+    @property
+    def sums(self) -> int:
+        """The number of sums of a thread."""
+        return self.row_tiles * self.column_tiles * 4
 
     def fits(self, rows: Nat, columns: Nat, depth: Nat, bytes: int = SHORT_BYTES) -> bool:
         """Whether a matrix multiplication consists of full tiles, of elements of some bytes."""
@@ -276,7 +283,40 @@ def copies_for_tensor_cores(term: Term, setting: Setting) -> list[tuple[Path, St
     return [(path, store_on_heap) for path in paths]
 
 
-_store_transposed = store_matrices_transposed >> argument(argument(argument(try_(not_stored))))
+_copy_transposed = argument(try_(not_stored)) >> try_(normalize(FUSIONS))
+_store_transposed = store_matrices_transposed >> argument(argument(_copy_transposed))
+"""Copies matrices so that their columns are contiguous; transposes of transposes cancel."""
+
+
+MAX_PARTS, MIN_DEPTH = 8, 1024
+"""The maximum number of parts of a sum that blocks compute, and the minimum length of one."""
+
+
+def depth_strategy(term: Term, setting: Setting) -> Strategy | None:
+    """Return the strategy for a matrix multiplication whose tiles are too few to occupy a GPU:
+    several blocks compute parts of the sums of a tile."""
+    product = match_product(term)
+    tile = _choose_tile(term, setting, 1, operands_of(term))
+    types = multiplied_types(term, setting)
+    if product is None or tile is None or types not in TYPES or setting.float != "relaxed":
+        return None
+    rows, columns, depth = product.sizes
+    if setting.tensor_unit != "wgmma" or types[1] != f32 or not depth.is_constant:
+        return None
+    most = min(MULTIPROCESSORS // tile.blocks(rows, columns), depth.constant // MIN_DEPTH)
+    divisors = [
+        each
+        for each in range(2, min(most, MAX_PARTS) + 1)
+        if depth.constant % (each * tile.step) == 0
+    ]
+    if not divisors:
+        return None
+    split = split_depth(depth.constant // divisors[-1])
+    if product.is_bare:
+        return split
+    return (
+        sums_before_epilogue >> argument(try_(inside(firsts_before_map)) >> split) >> fuse_into_rows
+    )
 
 
 FUNCTION_BODY = (0, 1, 0)
@@ -315,6 +355,11 @@ def _choose_tile(
     fitting = [tile for tile in tiles if tile.fits(*product.sizes, bytes)]
     if not fitting and setting.tensor_unit == "wgmma":
         fitting = [tile for tile in tiles if tile.fits_padded(*product.sizes, bytes)]
+    depth = product.sizes[2]
+    if pattern_arguments(product.columns, "zip") and depth.is_constant:
+        # A thread with few sums loads the operands of a long epilogue ahead of time.
+        few = [tile for tile in fitting if tile.sums <= MAX_SUMS]
+        fitting = few if few and depth.constant <= SHORT_DEPTH else fitting
     counts = [tile.blocks(*product.sizes[:2]) * batch for tile in fitting]
     large = [
         (tile, count) for tile, count in zip(fitting, counts, strict=True) if count >= MIN_BLOCKS
@@ -341,6 +386,9 @@ def _reads_tiles(operands: Operands, tile: TensorTile, bytes: int) -> bool:
 
 MIN_BLOCKS = 128
 """The minimum number of blocks for a size of tiles: about as many as a GPU has multiprocessors."""
+MAX_SUMS, SHORT_DEPTH = 64, 1024
+"""The sums of a thread with registers to spare, and the depth up to which an epilogue takes much of
+the time."""
 MULTIPROCESSORS, MIN_SHARE = 132, 0.8
 """The multiprocessors of Hopper GPUs, and the minimum share of them that compute at a time."""
 

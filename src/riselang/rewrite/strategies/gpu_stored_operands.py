@@ -1,0 +1,98 @@
+"""Operands of matrix multiplications that are stored: those that tensor cores can read where they
+are, and those that must be copied for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from riselang.rewrite.combinators import Identity, seq, try_
+from riselang.rewrite.core import Failure, Path, Result, Setting, Strategy, Success
+from riselang.rewrite.paths import subterm_at
+from riselang.rewrite.rules.algorithmic import reduce_map_fusion
+from riselang.rewrite.rules.functions import hoist_from_map
+from riselang.rewrite.rules.lowering import not_stored
+from riselang.rewrite.strategies.gpu_tensor_cores import (
+    copies_for_tensor_cores,
+    depth_strategy,
+    tensor_strategy,
+)
+from riselang.rewrite.strategies.matmul_shapes import match_product
+from riselang.rewrite.term_parts import is_free_to_read, pattern_arguments
+from riselang.rewrite.traversals import argument, normalize, run_at
+from riselang.term.nodes import Term
+
+fuse_sums = try_(normalize(reduce_map_fusion))
+
+
+@dataclass(frozen=True, repr=False)
+class AtPath(Strategy):
+    path: Path
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return run_at(self.strategy, term, self.path, subterm_at(term, self.path), setting)
+
+    def __str__(self) -> str:
+        return str(self.strategy)
+
+
+@dataclass(frozen=True, repr=False)
+class StoreOperands(Strategy):
+    """Copies operands of matrix multiplications that tensor cores could not read otherwise."""
+
+    is_last: bool = False
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        fused = fuse_sums.run(term, setting)
+        if not isinstance(fused, Success) or tensor_strategy(fused.term, setting) is not None:
+            return Failure(self, "expected a matrix multiplication", term)
+        copies = copies_for_tensor_cores(fused.term, setting)
+        if not copies:
+            return Failure(self, "expected operands that must be copied", term)
+        # The columns are computed before the loop over the rows; they come last.
+        stores = [
+            AtPath(path, try_(argument(not_stored)) >> store)
+            >> (Identity() if path[0] else hoist_from_map)
+            for path, store in copies
+        ]
+        copied = fuse_sums >> seq(*stores)
+        # Copies may have to be transposed.
+        return (copied if self.is_last else copied >> try_(StoreOperands(True))).run(term, setting)
+
+    def __str__(self) -> str:
+        return "store_operands()"
+
+
+@dataclass(frozen=True, repr=False)
+class ReadStoredRows(Strategy):
+    """Reads an operand of a matrix multiplication where it is, if tensor cores can, instead of
+    copying it."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        stored = None if arguments is None else pattern_arguments(arguments[1], "toMem")
+        if stored is None or not is_free_to_read(stored[-1]) or match_product(term) is None:
+            return Failure(self, "expected a matrix multiplication whose rows are copied", term)
+        result = argument(not_stored).run(term, setting)
+        if isinstance(result, Success) and tensor_strategy(result.term, setting) is not None:
+            return result
+        return Failure(self, "tensor cores cannot read the rows where they are", term)
+
+    def __str__(self) -> str:
+        return "read_stored_rows()"
+
+
+@dataclass(frozen=True, repr=False)
+class SplitDepth(Strategy):
+    """Computes parts of the sums of a matrix multiplication by different blocks, if it has too few
+    tiles, and adds them in another kernel."""
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        fused = fuse_sums.run(term, setting)
+        strategy = depth_strategy(fused.term, setting) if isinstance(fused, Success) else None
+        if strategy is None:
+            return Failure(self, "expected a matrix multiplication with few tiles", term)
+        return (fuse_sums >> strategy).run(term, setting)
+
+    def __str__(self) -> str:
+        return "split_depth()"
