@@ -164,4 +164,5 @@ def test_a_constant_array_is_read_in_a_part_of_a_concatenation(loops: Any) -> No
     text = f"fun((x : 2.3.1.i64), {numbers} |> concat(x) |> map(mapSeqUnroll(map(fun(e, e)))))"
     program: Any = rl.loads(text, name="p.rise", loops=loops)
     x = np.arange(6).reshape(2, 3, 1)
-    assert np.array_equal(program.main(x), [*x, [[3], [7], [1]]])
+    expected = np.concatenate([x, [[[3], [7], [1]]]])
+    assert np.array_equal(program.main(x), expected)

@@ -39,7 +39,8 @@ PROGRAMS = {
         " return t[n]; }",
     "constants": "const double half = 0.5; static const int limit = 4; double f(int n, double a[n])"
         " { for (int i = 0; i < limit; i++) a[i] *= half; return half; }",
-    "inlined functions": "static double half(double x) { return x / 2; } static unsigned seed = 1; static double next(void) {"
+    "inlined functions": "static double half(double x) { return x / 2; }"
+        " static unsigned seed = 1; static double next(void) {"
         " seed = seed * 1103515245u + 12345u; return seed / 65536 % 100; }"
         " double f(int n, double a[n]) { double r = next(); for (int i = 0; i < n; i++)"
         " a[i] = seed; r += next() + half(4); if (next() > 50) r = -r; return r; }",
