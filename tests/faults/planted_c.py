@@ -5,10 +5,10 @@ from __future__ import annotations
 from fault import Fault
 
 from riselang.frontends.c.emit import (
-    c_entry_points,
     expression_emitter,
     isl_expressions,
     registers,
+    strided_arrays,
     structured,
 )
 from riselang.frontends.c.emit.blas_routines import RoutineEmitter
@@ -23,7 +23,14 @@ from riselang.frontends.c.model.dependences import Dependences
 from riselang.frontends.c.model.extraction import Extraction
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.quasi_affine import AffineReader
-from riselang.frontends.c.parse import typed_nodes
+from riselang.frontends.c.parse import (
+    complex_arithmetic,
+    forward_gotos,
+    globals,
+    record_expansion,
+    record_types,
+    typed_nodes,
+)
 from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.schedule import dependence_queries
 from riselang.frontends.c.tactics import array_views, boxes, dependence_cycles, structures
@@ -88,8 +95,20 @@ C_FAULTS = (
           "f'({$left}) or ({$right})'", "f'({$left}) and ({$right})'"),
     Fault("a ternary takes the other branch", ExpressionEmitter._emit_conditional,
           "arith.SelectOp($condition, $first, $second)", "arith.SelectOp($condition, $second, $first)"),
-    Fault("extents come from the innermost dimension", c_entry_points._make_buffer,
-          "reversed($lengths[1:])", "reversed($lengths[:-1])"),
+    Fault("extents come from the innermost dimension", strided_arrays.emit_strides,
+          "$lengths[$at + 1]", "$lengths[$at]"),
+    Fault("members are where the structure is", record_types._make_member,
+          "MemberOf($a, $b, $c, $d)", "MemberOf($a, $b, 0, $d)"),
+    Fault("steps between structures are lost", strided_arrays.emit_strides,
+          "$out.indices.emit_constant($step // $_)", "$out.indices.emit_constant(1)"),
+    Fault("a complex product adds what it subtracts", complex_arithmetic._product,
+          "_apply('-', $x, $y)", "_apply('+', $x, $y)"),
+    Fault("values that an assignment changes are not stored", record_expansion._conflicts,
+          "return True", "return False"),
+    Fault("initial values of globals are lost", globals._store,
+          "$array[$at] = $value", "$array[$at] = 0"),
+    Fault("a goto in nested loops leaves one", forward_gotos._Exits.replace_in,
+          "self.is_nested = True", "self.is_nested = False"),
     Fault("an assignment that is a value is lost", ExpressionReader.read_assigned,
           """
           $reader.effects.append($statement)
