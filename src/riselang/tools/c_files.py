@@ -15,6 +15,7 @@ from riselang.support.io import write_file
 from riselang.support.progress import progress
 from riselang.tools.exits import FAILED
 from riselang.tools.file_reading import read_bytes
+from riselang.tools.options import parse_count
 from riselang.tools.outputs import choose_output, report_output
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 
 EMIT_CHOICES = ("affine", "linalg", "rise", "notation", "llvm", "asm", "obj", "header", "report",
-                "c", "source", "calls")  # fmt: skip
+                "c", "source", "calls", "schedule", "model", "json")  # fmt: skip
 
 
 def add_c_options(command: argparse.ArgumentParser) -> None:
@@ -41,8 +42,13 @@ def add_c_options(command: argparse.ArgumentParser) -> None:
         choices=EMIT_CHOICES,
         help="what to write; default: by the suffix of the file (.o, .h, .s, .ll), or affine",
     )
-    command.add_argument("--schedule", choices=("source", "isl"), default="source",
-                         help="isl: tiled loops, in an order that isl computes")  # fmt: skip
+    command.add_argument("--schedule", default="source", metavar="source|isl|FILE",
+                         help="isl: tiled loops, in an order that isl computes; or a file that "
+                         "--emit schedule wrote")  # fmt: skip
+    command.add_argument("--tile", metavar="32,32", type=_parse_sizes, default=(),
+                         help="tile a schedule of isl with these sizes")  # fmt: skip
+    command.add_argument("--fusion", choices=("none", "smart", "max"),
+                         help="which statements share loops in a schedule of isl")  # fmt: skip
     command.add_argument("--float", help=FLOAT.summary)
     command.add_argument("--library", choices=LIBRARIES,
                          help="blas: replace loops with calls to BLAS routines")  # fmt: skip
@@ -67,7 +73,8 @@ def compile_c_file(options: argparse.Namespace) -> None:
         scops, refusals = _model_regions(file, options)
     for refusal in refusals:
         print(refusal.warning, file=sys.stderr)
-    program = CProgram(tuple(scops), chosen, options.schedule, threads=options.threads)
+    schedule = _choose_schedule(scops, options)
+    program = CProgram(tuple(scops), chosen, schedule, threads=options.threads)
     if scops:
         with progress(f"compiling {name}"):
             data = _emit(program, options, file)
@@ -78,6 +85,30 @@ def compile_c_file(options: argparse.Namespace) -> None:
         print(f"{name}: {found} found, {skipped} left out", file=sys.stderr)
     elif refusals:
         raise SystemExit(FAILED)
+
+
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    return tuple(parse_count(each) for each in text.split(","))
+
+
+def _choose_schedule(scops: Sequence[Scop], options: argparse.Namespace) -> str:
+    """Return the name of a schedule, or the text of one."""
+    from riselang.frontends.c.schedule.user_schedules import (
+        format_schedules,
+        is_schedule_text,
+        make_schedule,
+    )
+    from riselang.support.io import decode_text
+
+    if options.tile or options.fusion:
+        trees = [make_schedule(scop, options.fusion or "smart", options.tile) for scop in scops]
+        return format_schedules(scops, trees) or "source"
+    if options.schedule in ("source", "isl"):
+        return options.schedule
+    text = decode_text(read_bytes(options.schedule), options.schedule)
+    if not is_schedule_text(text):
+        raise UserError(f"{options.schedule} has no schedule tree; --emit schedule writes one")
+    return text
 
 
 def _parse_defines(given: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,8 @@ from riselang.support.errors import UserError
 SUFFIX_OUTPUTS = {
     ".o": "obj", ".obj": "obj", ".h": "header", ".so": "shared", ".dylib": "shared",
     ".dll": "shared", ".s": "asm", ".ll": "llvm", ".ptx": "ptx", ".rise": "notation",
-    ".mlir": "affine", ".c": "c",
+    ".mlir": "affine", ".c": "c", ".yaml": "schedule",
+    ".json": "json",
 }  # fmt: skip
 OUTPUT_TEXTS = {
     "obj": "an object file; link it to a C program, whose header '--emit header' writes",
@@ -18,6 +19,7 @@ OUTPUT_TEXTS = {
     "shared": "a shared library; load it with 'rl.load', or link it to a C program",
     "report": "a report",
     "c": "C source",
+    "schedule": "schedule trees; change them, and pass the file to '--schedule'",
     "source": "the file with new loops",
     "calls": "the file with calls of the functions that '--emit obj' compiles",
 }

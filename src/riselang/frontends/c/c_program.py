@@ -47,9 +47,21 @@ from riselang.frontends.c.model.aliasing import can_check_aliasing, possibly_ali
 from riselang.frontends.c.model.isl_text import isl
 from riselang.frontends.c.model.model_identity import model_text
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.model_report import format_models, format_models_as_json
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.frontends.c.report import format_report
-from riselang.frontends.c.schedule.isl_schedule import ISL, PATTERNS, loop_ast
+from riselang.frontends.c.schedule.isl_schedule import (
+    ISL,
+    PATTERNS,
+    SOURCE,
+    find_schedule,
+    loop_ast,
+)
+from riselang.frontends.c.schedule.user_schedules import (
+    format_schedules,
+    is_schedule_text,
+    read_schedule,
+)
 from riselang.lowering.debug_locations import complete_locations
 from riselang.lowering.noalias import mark_noalias, noalias_pointers
 from riselang.lowering.passes.poll_signals import poll_signals
@@ -102,7 +114,7 @@ class CProgram:
 
     @property
     def _is_scheduled(self) -> bool:
-        return self.schedule in (ISL, PATTERNS)
+        return self.schedule != SOURCE
 
     @property
     def _is_reordered(self) -> bool:
@@ -152,6 +164,17 @@ class CProgram:
         """Print the loops as C, with a function for each region."""
         return format_c(self.scops, self.c_loops())
 
+    def schedule_text(self) -> str:
+        """Print the schedule trees as isl's YAML, which can be changed and used."""
+        return format_schedules(self.regions, [self._schedule_tree(scop) for scop in self.regions])
+
+    def _schedule_tree(self, scop: Scop) -> Any:
+        if scop.schedule is None or self.schedule == SOURCE:
+            return scop.schedule
+        if is_schedule_text(self.schedule):
+            return read_schedule(scop, self.schedule)
+        return find_schedule(scop) or scop.schedule
+
     def c_loops(self) -> list[Any]:
         """Return isl's loops for each region, without unrolled tiles."""
         return [loop_ast(scop, self.schedule, unrolls=False) for scop in self.scops]
@@ -164,6 +187,9 @@ class CProgram:
             "notation": self.notation_text,
             "rise": self.rise_text,
             "c": self.c_text,
+            "schedule": self.schedule_text,
+            "model": lambda: format_models(self.regions),
+            "json": lambda: format_models_as_json(self.regions),
             "report": lambda: "".join(
                 format_report(scop, self.options, self.schedule) for scop in self.regions
             ),
@@ -351,7 +377,7 @@ class CProgram:
         if self.checks:
             regions = tuple(map(add_checks, self.regions))
             return replace(self, regions=regions, checks=False).functions()
-        lifted = self._lifted_functions() if self._is_scheduled else {}
+        lifted = self._lifted_functions() if self.schedule in (ISL, PATTERNS) else {}
         rest = [scop for scop in self.regions if scop.name not in lifted]
         return {**lifted, **(self._load_functions(rest) if rest else {})}
 

@@ -9,6 +9,7 @@ from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.schedule.isl_schedule import SCHEDULES
+from riselang.frontends.c.schedule.user_schedules import is_schedule_text
 from riselang.support.config import default_options
 from riselang.support.errors import UserError
 from riselang.support.io import decode_text
@@ -39,8 +40,11 @@ def load_function(
     checks: bool = True,
     threads: bool = False,
 ) -> CFunction:
-    if schedule not in SCHEDULES:
-        raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, but is {schedule!r}")
+    if schedule not in SCHEDULES and not is_schedule_text(schedule):
+        raise UserError(
+            f"schedule must be one of {', '.join(SCHEDULES)}, or a schedule tree as "
+            f"'rise c --emit schedule' writes it, but is {schedule!r}"
+        )
     options = default_options("affine").with_changes(float=float, library=library)
     text, name = read_text(source)
     with progress(f"compiling {name}"):

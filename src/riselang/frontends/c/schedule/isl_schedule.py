@@ -19,6 +19,7 @@ from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruc
 from riselang.frontends.c.schedule.planning import plan_schedule
 from riselang.frontends.c.schedule.replay import has_same_data_flow
 from riselang.frontends.c.schedule.schedule_validation import is_faithful
+from riselang.frontends.c.schedule.user_schedules import is_schedule_text, read_schedule
 
 MAX_OPERATIONS = 3_000_000
 """The limit on isl operations; beyond it, the source order is used."""
@@ -62,6 +63,8 @@ def choose_order(scop: Scop, schedule: str, *, unrolls: bool = True) -> LoopOrde
         )
     if schedule == SOURCE:
         return LoopOrder(source)
+    if is_schedule_text(schedule):
+        return LoopOrder(_user_loops(scop, source, schedule))
     result = within_limits(lambda: (_optimized_loops(scop, unrolls=unrolls),), MAX_OPERATIONS)
     if result is None:
         return LoopOrder(
@@ -92,6 +95,19 @@ def _source_order_loops(scop: Scop) -> Any:
         "isl generates no loops for this region",
         "simplify its bounds and conditions",
     )
+
+
+def _user_loops(scop: Scop, source: Any, text: str) -> Any:
+    """Generate the loops of a schedule that the user wrote, and prove them."""
+    tree = _generate_ast(scop, read_schedule(scop, text))
+    if not has_same_data_flow(scop, source, tree) or (
+        within_limits(lambda: is_faithful(scop, tree), MAX_PROOF_OPERATIONS) is False
+    ):
+        raise UnsupportedConstruct(
+            scop.location, "the loops that isl generates for the schedule are not proved",
+            "use another schedule",
+        )  # fmt: skip
+    return tree
 
 
 def _optimized_loops(scop: Scop, *, unrolls: bool) -> Any:
