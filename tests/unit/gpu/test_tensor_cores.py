@@ -179,7 +179,7 @@ def test_the_default_uses_the_tensor_cores_of_the_target(
     ptx = kernel(product(512, 512, 128, "bias")).lower().as_text("ptx")
     assert instruction in ptx
     assert ".local" not in ptx, "the sums are in registers"
-    assert ("cvt.rn.bf16.f32" in ptx) == (target != "sm_70")
+    assert ("cvt.rn.bf16x2.f32" in ptx) == (target != "sm_70")
 
 
 @pytest.mark.parametrize(
