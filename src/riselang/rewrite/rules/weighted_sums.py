@@ -120,7 +120,7 @@ def scale_after_products(term: Term) -> Bindings:
     x, y = arguments_of(pairs, "zip")
     total = body_of(body_of(add))
     if not isinstance(total, Scalar) or total.op != "math.fma":
-        raise NoMatch("expected a sum of products")
+        raise NoMatch("expected products that are added")
     c, d = (_factor(each) for each in total.operands[:2])
     f, g = (conversion_of(element_of(each.type)) for each in (x, y))
     return {"f": f, "g": g, "c": c, "d": d, "x": x, "y": y}

@@ -102,7 +102,7 @@ def _stored_products(program: Term) -> Iterator[Path]:
 
 @dataclass(frozen=True, repr=False)
 class _InlineProduct(Strategy):
-    """Replaces the name of a function that only multiplies matrices, which several places call."""
+    """Replaces the name of a function that only multiplies matrices, and is called often."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         let = pattern_arguments(term, "let")
