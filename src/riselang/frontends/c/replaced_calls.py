@@ -1,4 +1,4 @@
-"""Calls that take the place of regions in a C file, and what makes them safe there."""
+"""Calls that replace regions of a C file, and what makes them safe there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _format_address(variable: Variable) -> str:
 
 
 def refuse_unsafe_call(region: Region, scop: Scop, parsed: ParsedFile) -> None:
-    """Raise an error if a call cannot take the place of a region with the same meaning."""
+    """Raise an error if a call cannot replace a region with the same meaning."""
     refuse_unsafe_names(region, scop, parsed)
     addressed = set(_ADDRESS.findall(function_text(parsed, region.function.name)))
     for variable in scop.inputs:

@@ -1,4 +1,4 @@
-"""A C file in which new loops, or calls, take the place of its regions."""
+"""A C file in which new loops, or calls, replace its regions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def format_with_calls(parsed: ParsedFile, scops: Sequence[Scop]) -> str:
         if region.is_whole and scop.function.is_static:
             raise UnsupportedConstruct(
                 scop.location,
-                f"{scop.name} is static, so no function of an object file takes its place",
+                f"{scop.name} is static, so no function of an object file can replace it",
                 "remove static",
             )
         new_texts.append((extent, ";" if region.is_whole else format_call(scop, scop.name)))

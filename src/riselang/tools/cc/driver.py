@@ -227,7 +227,7 @@ def _format_end(code: int, errors: str) -> str:
 
 
 def _move(source: str, target: str) -> None:
-    """Put a file in the place of another, also on another file system; its mode stays."""
+    """Replace a file by another, also on another file system; its mode stays."""
     mode = Path(target).stat().st_mode
     temporary = f"{target}.rise{os.getpid()}"
     shutil.copyfile(source, temporary)

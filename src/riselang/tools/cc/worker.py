@@ -2,7 +2,7 @@
 
 It preprocesses the file with the system's compiler, so that clang parses exactly what that
 compiles, compiles regions to object files, lets the system's compiler compile the text with calls
-in their place, and merges the object files.
+instead of them, and merges the object files.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class CWriter:
 
     scop: Scop
     is_inline: bool = False
-    """Whether the text takes the place of the region, where its variables are in scope."""
+    """Whether the text replaces the region, where its variables are in scope."""
     lines: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:

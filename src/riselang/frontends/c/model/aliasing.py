@@ -59,7 +59,7 @@ def possibly_aliasing_pairs(scop: Scop) -> Iterator[tuple[Variable, Variable]]:
 
 
 def _is_object(variable: Variable) -> bool:
-    """Whether it is memory of its own, to which no other variable is a name."""
+    """Whether it has its own buffer, to which no other variable refers."""
     return variable.member is None and not (variable.is_pointer or variable.row_pointers)
 
 
