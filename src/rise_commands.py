@@ -1,4 +1,4 @@
-"""Entry points of `rise` and `rise-opt`: Ctrl-C prints no traceback, even while they are loading.
+"""Entry points of the commands: Ctrl-C prints no traceback, even while they are loading.
 
 Loading takes half a second. No module of the package can handle an interrupt in that time, since
 Python runs `riselang/__init__.py` first; so this module is outside of the package.

@@ -55,9 +55,9 @@ def drawn(image: Array) -> str:
 
 
 def first_operator(text: str) -> str:
-    """Return the part of the program up to the first stored array."""
-    start = text.index("x |> map(fun(image")
-    return "  " + text[start : text.index(" |> toMem", start)]
+    """Return the part of the program from the image to the result of the first sum, as stored."""
+    start = text.index("x |> at(")
+    return "  " + text[start : text.index(" |> toMem", text.index("reduce", start))]
 
 
 def classified(network: Callable[[Array], Array], images: Array) -> Array:

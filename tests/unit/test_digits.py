@@ -35,7 +35,7 @@ def test_the_demo_classifies_what_it_has_never_seen(
 ) -> None:
     assert recognize.main() >= 0.95
     shown = capsys.readouterr().out
-    assert "x |> map(fun(image" in shown
+    assert "x |> at(0_index" in shown
     assert "reduce(add, total1)" in shown
     assert "is classified as 4; its label is 4" in shown
     assert "classified 500 of 500 images" in shown

@@ -134,7 +134,7 @@ getattr(rise_commands, COMMAND)()
 """
 
 
-@pytest.mark.parametrize("command", ["rise", "rise_opt"])
+@pytest.mark.parametrize("command", ["rise", "rise_cc", "rise_opt"])
 def test_nothing_is_said_of_what_is_being_loaded(command: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", LOADING.replace("COMMAND", repr(command))],
@@ -147,9 +147,9 @@ def test_nothing_is_said_of_what_is_being_loaded(command: str) -> None:
 def test_the_commands_are_started_that_way() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     scripts = project["project"]["scripts"]
-    assert scripts == {"rise": "rise_commands:rise", "rise-opt": "rise_commands:rise_opt"}
-    assert callable(rise_commands.rise)
-    assert callable(rise_commands.rise_opt)
+    names = {"rise": "rise", "rise-cc": "rise_cc", "rise-opt": "rise_opt"}
+    assert scripts == {name: f"rise_commands:{function}" for name, function in names.items()}
+    assert all(callable(getattr(rise_commands, function)) for function in names.values())
 
 
 def test_an_interruption_that_python_drops_is_repeated(capsys: pytest.CaptureFixture[str]) -> None:
