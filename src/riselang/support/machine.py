@@ -56,7 +56,7 @@ class Machine:
     nontemporal, as on x86-64."""
     cores: int = 1
     """The number of threads of a parallel loop, each of which has a core."""
-    dot_instructions: frozenset[str] = frozenset()
+    dot_instructions: tuple[str, ...] = ()
     """The instructions for dot products of bytes and 16-bit floats: see `DOT_UNITS`."""
     vector_fmas_per_cycle: float = 2.0
     """Vector multiply-adds per cycle of a core."""
@@ -228,9 +228,9 @@ def _cpu_flags() -> frozenset[str]:
         return frozenset()
 
 
-def _detect_dot_instructions() -> frozenset[str]:
+def _detect_dot_instructions() -> tuple[str, ...]:
     flags = {flag for flag in _cpu_flags() if permit_amx() or not flag.startswith("amx")}
-    return frozenset(name for name, flag in DOT_INSTRUCTIONS.items() if flag in flags)
+    return tuple(name for name, flag in DOT_INSTRUCTIONS.items() if flag in flags)
 
 
 @cache
