@@ -123,7 +123,9 @@ class Artifact:
             return self._gpu_executables(self.kernels)
         from riselang.native.llvm import codegen as llvm
         from riselang.native.llvm import shared_libraries as libraries
+        from riselang.runtime.shared_code import use_cached_code
 
+        use_cached_code()
         with time_span("load"):
             for name in self.libraries:
                 libraries.prepare_library(name)

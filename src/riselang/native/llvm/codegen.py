@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -285,15 +285,13 @@ def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
 @cache
 def _runtime_functions() -> LoadedCode:
     """Return the functions that pool memory and end calls early, shared by all loaded code."""
-    # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
-    machine = _target_machine(host(), jit=True, opt=0)
     text = temporary_pool.pool_ir()
     if guard.IS_SUPPORTED:
         text = "\n".join([text, guard.guard_ir()])
         for name in guard.PYTHON_FUNCTIONS:
             _add_python_function(name)
-    engine = binding.create_mcjit_compiler(_parse(text, host()), machine)
-    engine.finalize_object()
+    # Unoptimized: compiled in a few milliseconds, and called once for each temporary.
+    engine = _load_functions(text, opt=0)
     loaded = LoadedCode(engine)
     if guard.IS_SUPPORTED:
         guard.start_guard(loaded.address)
@@ -306,10 +304,7 @@ def _runtime_functions() -> LoadedCode:
 def _thread_functions() -> LoadedCode:
     """Return the thread pool that all loaded code shares; its workers never end."""
     _runtime_functions()
-    machine = _target_machine(host(), jit=True, opt=2)
-    engine = binding.create_mcjit_compiler(_parse(thread_pool.pool_ir(), host()), machine)
-    engine.finalize_object()
-    loaded = LoadedCode(engine)
+    loaded = LoadedCode(_load_functions(thread_pool.pool_ir(), opt=2))
     for name in thread_pool.FUNCTIONS:
         binding.add_symbol(name, loaded.address(name))
     return loaded
@@ -323,11 +318,29 @@ def array_call_functions(new_array: int) -> LoadedCode:
             _add_python_function(name)
         binding.add_symbol(array_calls.NEW_ARRAY, new_array)
         # Unoptimized: compiled in ten milliseconds, four times as fast as with optimizations.
-        machine = _target_machine(host(), jit=True, opt=0)
-        module = _parse(array_calls.array_call_ir(), host())
-        engine = binding.create_mcjit_compiler(module, machine)
-        engine.finalize_object()
-        return LoadedCode(engine)
+        return LoadedCode(_load_functions(array_calls.array_call_ir(), opt=0))
+
+
+def _load_functions(ir: str, opt: int) -> Any:
+    """Return an engine with functions that all kernels share; each process loads them."""
+    machine = _target_machine(host(), jit=True, opt=opt)
+    code = _shared_code[-1](f"{opt}\n{ir}", lambda: bytes(machine.emit_object(_parse(ir, host()))))
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+SharedCode = Callable[[str, Callable[[], bytes]], bytes]
+"""Returns the object code for a text: from a cache, or by compiling it."""
+
+
+def cache_shared_code(find: SharedCode) -> None:
+    """Use a cache for the functions that all kernels share."""
+    _shared_code.append(find)
+
+
+_shared_code: list[SharedCode] = [lambda _, compile: compile()]
 
 
 def _add_python_function(name: str) -> None:
