@@ -36,6 +36,17 @@ TRIANGLE = """void f(int n, int m, double C[n][n], double A[n][m]) {
         C[i][j] -= A[i][k] * A[j][k];
 }
 """
+CONSTANTS = """static int twice(int x) { return 2 * x; }
+void f(int n, int a[n], int b[n]) {
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < n; i++) {
+      int y = i, z = y + k, w = n;
+      a[i] += twice(i);
+      b[i] = b[i] - y + z * w;
+      a[i] -= b[i] ^ z;
+    }
+}
+"""
 PATHS = (KERNELS / "floyd-warshall.c").read_text()
 SUM = """void f(int n, double r[1], double x[n], double y[n]) {
   double sum = 0.0;
@@ -122,13 +133,20 @@ def test_chains_compute_what_c_does(test: str) -> None:
 
 
 @pytest.mark.parametrize("machine", [NEON, AVX2, AVX512], ids=["neon", "avx2", "avx512"])
-@pytest.mark.parametrize("text", [SCALED, REVERSED, PRODUCT, TRIANGLE, PATHS])
+@pytest.mark.parametrize("text", [SCALED, REVERSED, PRODUCT, TRIANGLE, CONSTANTS, PATHS])
 @pytest.mark.sampled(3)
 def test_lanes_compute_what_c_does(text: str, machine: Machine) -> None:
     with assume_machine(machine):
         for n, m in ((0, 0), (3, 5), (45, 38), (77, 18)):
             sizes = {"n": n, "m": m} if "int m" in text else {"n": n}
             check_same(text, None, sizes, seed=n, schedule="isl")
+
+
+def test_constants_that_differ_between_lanes_are_computed_for_each() -> None:
+    with assume_machine(AVX512):
+        for schedule in ("source", "isl", "patterns"):
+            for n in (1, 20, 90):
+                check_same(CONSTANTS, None, {"n": n}, seed=n, schedule=schedule)
 
 
 def test_functions_with_a_single_sum_use_shorter_vectors() -> None:

@@ -18,6 +18,7 @@ from riselang.frontends.c.model.scop import ModelStatement, Scop
 from riselang.frontends.c.model.scop_parameters import LoopNest, Parameters
 from riselang.frontends.c.parse.c_types import FUNCTION
 from riselang.frontends.c.parse.regions import Region
+from riselang.frontends.c.parse.substitution import substitute_expression, substitute_statement
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
@@ -87,6 +88,8 @@ class Extraction:
     def __post_init__(self) -> None:
         self.parameters = Parameters(self.names)
         self.fixed: dict[Variable, Expression] = {}
+        self._fixed_in_loops: dict[Variable, Expression] = {}
+        """Those that are computed from loop variables, and thus differ between iterations."""
         self.drafts: list[_StatementDraft] = []
         self.declared: list[Variable] = []
         self.loop_locations: dict[str, SourceLocation] = {}
@@ -146,7 +149,9 @@ class Extraction:
             case Declare():
                 return self._extract_declaration(statement, nest)
             case Assign():
-                return self._add_statement(statement, nest)
+                return self._add_statement(
+                    substitute_statement(statement, self._fixed_in_loops), nest
+                )
             case If():
                 return self._extract_if(statement, nest)
             case For():
@@ -189,10 +194,19 @@ class Extraction:
         if statement.value is None:
             return None
         if self._counts.get(variable) == 1 and self._is_recomputable(statement.value, nest):
-            self.fixed[variable] = statement.value
+            self._fix(variable, statement.value, nest)
             return None
         target = Access(statement.location, variable.type, variable, ())
         return self._add_statement(Assign(statement.location, target, statement.value), nest)
+
+    def _fix(self, variable: Variable, value: Expression, nest: LoopNest) -> None:
+        self.fixed[variable] = value
+        value = substitute_expression(value, self._fixed_in_loops)
+        if any(
+            isinstance(part, Access) and nest.iterator_name(part.variable) is not None
+            for part in walk_expression(value)
+        ):
+            self._fixed_in_loops[variable] = value
 
     def _is_recomputable(self, value: Expression, nest: LoopNest) -> bool:
         """Whether a value can be recomputed wherever it is used."""
