@@ -74,6 +74,30 @@ def test_a_makefile_changes_nothing_but_cc(
     assert "is compiled by riselang" in report.read_text()
 
 
+LASTING = """#include <stdio.h>
+double keep = 100;
+enum { LIMIT = 5 };
+typedef int number;
+#define LOOPS for (int k = 0; k < n; k++) for (int i = 1; i < n; i++) a[i] += a[i - 1] * .5;
+double f(int n, double *a) { static double keep = 1; LOOPS keep += a[1]; printf("f"); return keep; }
+double g(int n, double *a) { enum { LIMIT = 9 }; LOOPS printf("g"); return LIMIT; }
+double h(int n, double *a) { typedef double number; LOOPS printf("h"); return (number)2.5; }
+double e(int n, double *a) { int keep = 7; { extern double keep; LOOPS printf("e"); return keep; } }
+int main(void) {
+  double a[20] = {1, 2, 3};
+  printf("%g %g %g %g %g\\n", f(20, a), g(20, a), h(20, a), e(20, a), keep);
+}
+"""
+
+
+def test_declarations_in_front_of_loops_stay(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(LASTING)
+    report = tmp_path / "report.txt"
+    run([*RISE_CC, *FLAGS, "program.c", "-o", "program"], tmp_path, RISE_CC_REPORT=str(report))
+    assert run(["./program"], tmp_path) == expected_output(tmp_path, "program.c")
+    assert report.read_text().count("is compiled by riselang") == 4
+
+
 def test_several_files_are_linked(tmp_path: Path) -> None:
     (tmp_path / "sum.c").write_text(
         "double sum(int n, double a[n][n]) { static double t[1]; t[0] = 0;"

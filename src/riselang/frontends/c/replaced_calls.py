@@ -17,6 +17,7 @@ from riselang.frontends.c.source_extents import (
     declared_in_region,
     declared_names,
     function_text,
+    lasting_declarations,
 )
 
 _ADDRESS = re.compile(r"&\s*\(?\s*(\w+)")
@@ -99,6 +100,9 @@ def refuse_unsafe_names(region: Region, scop: Scop, parsed: ParsedFile) -> None:
     for variable in () if region.is_whole else _leaving_variables(region, parsed):
         reason = f"{variable.name} is declared here and used after the loops"
         raise UnsupportedConstruct(variable.location, reason, "declare it before them")
+    for name in () if region.is_whole else lasting_declarations(parsed, region):
+        reason = f"{name} is declared among the loops"
+        raise UnsupportedConstruct(region.location, reason, "declare it before them")
     for variable in scop.inputs:
         if not variable.root.name or names.count(variable.name) > 1:
             reason = f"two variables have the name {variable.name}"

@@ -149,6 +149,26 @@ def declared_in_region(parsed: ParsedFile, region: Region) -> Iterator[Variable]
                     yield inner.variable
 
 
+def lasting_declarations(parsed: ParsedFile, region: Region) -> Iterator[str]:
+    """Yield the static variables, externs, types and enumerators that a part of a function declares
+    for the statements after it, too."""
+    whole = region_extent(parsed, region)
+    body, within = find_function(parsed, region.function.name), list[Cursor]()
+    stack: list[Cursor] = [body]
+    while stack:
+        for each in children(stack.pop()):
+            extent = _extent(each)
+            if whole.start <= extent.start and extent.end <= whole.end:
+                within.append(each)
+            else:
+                stack.append(each)
+    for statement in within:
+        for each in children(statement) if kind_name(statement) == "DECL_STMT" else ():
+            is_variable = kind_name(each) == "VAR_DECL"
+            if not is_variable or each.storage_class.name in ("STATIC", "EXTERN"):
+                yield each.spelling or "a type"
+
+
 def loop_extents(parsed: ParsedFile, name: str) -> list[SourceExtent]:
     """Return the ranges of the loops of a function."""
     found: list[SourceExtent] = []
