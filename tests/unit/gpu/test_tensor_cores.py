@@ -263,6 +263,27 @@ def test_several_products_are_computed_by_rows_of_blocks(
     assert gpu.launched[0][1:] == ((1, 2, 1), (160, 1, 1))
 
 
+def test_a_loop_of_the_host_launches_products(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of one remains a loop outside of the kernel."""
+    monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")
+    sums = (
+        "zip(row, column) |> map(fun(p, cast[f32](fst(p)) * cast[f32](snd(p)))) |> reduce(add, 0.0)"
+    )
+    text = (
+        "fun((a : 1.2.64.64.bf16, b : 1.2.128.64.bf16), "
+        "zip(a, b) |> map(fun(x, zip(fst(x), snd(x)) "
+        f"|> map(fun(p, fst(p) |> map(fun(row, snd(p) |> map(fun(column, {sums})))))))))"
+    )
+    program = kernel(text)
+    gpu = emulate(program.lower())
+    a, b = arguments(program)
+    expected = a.astype(np.float32) @ b.astype(np.float32).swapaxes(2, 3)
+    assert np.array_equal(program(a, b), expected)
+    assert gpu.launched[-1][1:] == ((2, 2, 1), (160, 1, 1))
+
+
 def test_the_tiles_occupy_most_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
     """192 tiles of 128 x 256 would take as long as 264."""
     monkeypatch.setenv("RISE_GPU_TARGET", "sm_90a")

@@ -188,7 +188,7 @@ class _Outliner:
             if isinstance(op, scf.ParallelOp):
                 check_nesting(op)
         products = find_products(ops)
-        check_products(products)
+        check_products(products, block)
         device = self.device
         launch = with_producers(launch_dimensions(loops), products, device.tensor_unit)
         resident = resident_products(products, device.tensor_unit, device.shared_bytes)

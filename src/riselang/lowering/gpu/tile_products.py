@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from riselang.dialects.module import location_of
 from riselang.dialects.tile import ProductOp
@@ -124,11 +124,12 @@ def resident_products(products: Sequence[ProductOp], unit: str, shared_bytes: in
     return min(resident_blocks(product, shared_bytes) for product in described)
 
 
-def check_products(products: Sequence[ProductOp]) -> None:
-    """Report products in loops: the threads of a block compute a product once."""
+def check_products(products: Sequence[ProductOp], host: Block) -> None:
+    """Report products in loops of a kernel, which is in a block of the host: the threads of a block
+    compute a product once. A loop of the host launches the kernel in each iteration."""
     for op in products:
-        parent = op.parent_op()
-        while parent is not None and not isinstance(parent, gpu.FuncOp | func.FuncOp):
+        parent = op.parent_op() if op.parent is not host else None
+        while parent is not None:
             is_inner_loop = isinstance(parent, scf.ForOp | scf.WhileOp | scf.IfOp)
             if is_inner_loop or (isinstance(parent, scf.ParallelOp) and mapping_of(parent) is None):
                 raise LimitationError(
@@ -136,7 +137,7 @@ def check_products(products: Sequence[ProductOp]) -> None:
                     "in a block of its own",
                     location_of(op),
                 )
-            parent = parent.parent_op()
+            parent = parent.parent_op() if parent.parent is not host else None
 
 
 def lower_products(
