@@ -37,6 +37,7 @@ def expected_output(folder: Path, *sources: str) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("flags", [["-frise-take=all"], ["-O3", "-march=native", "-g", "-fPIC"]])
 def test_regions_in_the_middle_of_functions(tmp_path: Path, flags: list[str]) -> None:
     (tmp_path / "program.c").write_text(REGIONS.read_text())
@@ -51,6 +52,7 @@ def test_regions_in_the_middle_of_functions(tmp_path: Path, flags: list[str]) ->
 
 
 @pytest.mark.long
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
@@ -90,6 +92,7 @@ int main(void) {
 """
 
 
+@pytest.mark.rotating(2)
 def test_declarations_in_front_of_loops_stay(tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(LASTING)
     report = tmp_path / "report.txt"
@@ -98,6 +101,7 @@ def test_declarations_in_front_of_loops_stay(tmp_path: Path) -> None:
     assert report.read_text().count("is compiled by riselang") == 4
 
 
+@pytest.mark.rotating(2)
 def test_several_files_are_linked(tmp_path: Path) -> None:
     (tmp_path / "sum.c").write_text(
         "double sum(int n, double a[n][n]) { static double t[1]; t[0] = 0;"
