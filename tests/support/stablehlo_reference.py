@@ -24,6 +24,9 @@ def evaluate(text: str, arguments: Sequence[Any]) -> list[Any]:
 def _dense(ir: Any, array: Any) -> Any:
     if array.dtype == np.bool_:
         type = ir.RankedTensorType.get(array.shape, ir.IntegerType.get_signless(1))
+        if array.size == 0:
+            # MLIR takes no empty list of attributes.
+            return ir.Attribute.parse(f"dense<> : {type}")
         attributes = [ir.BoolAttr.get(bool(each)) for each in array.reshape(-1)]
         return ir.DenseElementsAttr.get(attributes, type)
     if array.dtype.kind == "u":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from riselang.frontends.c.file import CFile
@@ -59,11 +61,11 @@ def test_unknown_flags_of_ours_are_refused(word: str) -> None:
         parse_command_line([word, "a.c"])
 
 
-def selection_of(text: str, **settings: object) -> Selection:
+def selection_of(text: str, **settings: Any) -> Selection:
     markers = LineMarkers(text)
     parsed = parse_preprocessed(text, "test.c", [], markers)
     options = Options("affine", "strict")
-    return Selection(CFile.of_parsed(parsed), markers, options, host(), **settings)  # type: ignore[arg-type]
+    return Selection(CFile.of_parsed(parsed), markers, options, host(), **settings)
 
 
 COLUMNS = "void f(int n, double s[n], double a[n][n]) {" \

@@ -7,6 +7,7 @@ as many iterations as the loop has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import affine, arith, memref, scf, vector
@@ -99,9 +100,9 @@ class WorkEstimate:
         return self._divide(self._add(arith.SubiOp(upper, lower)), step)
 
     def _bound(
-        self, attribute: AffineMapAttr, operands: object, *, is_lower: bool
+        self, attribute: AffineMapAttr, operands: Sequence[SSAValue], *, is_lower: bool
     ) -> SSAValue | None:
-        values = [self._hoist(each) for each in operands]  # type: ignore[attr-defined]
+        values = [self._hoist(each) for each in operands]
         known = [each for each in values if each is not None]
         if len(known) < len(values):
             return None

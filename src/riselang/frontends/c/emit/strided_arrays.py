@@ -24,9 +24,10 @@ def array_layout(variable: Variable, shape: Sequence[int]) -> StridedLayoutAttr 
         elif not strides:
             strides = [1]
         else:
-            length = None if shape[at + 1] == DYNAMIC_INDEX else shape[at + 1]
-            known = strides[0] is not None and length is not None
-            strides.insert(0, strides[0] * length if known else None)  # type: ignore[operator]
+            inner, length = strides[0], shape[at + 1]
+            if inner is not None:
+                inner = None if length == DYNAMIC_INDEX else inner * length
+            strides.insert(0, inner)
     return StridedLayoutAttr(strides, 0)
 
 
