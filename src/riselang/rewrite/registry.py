@@ -32,13 +32,15 @@ from riselang.support.errors import UserError
 P = ParamSpec("P")
 RULE_FAMILIES = (
     "algorithmic", "movement", "simplification", "functions", "vectorization", "lowering",
-    "storing", "accumulate_into", "dot_products", "gpu", "tensor_cores", "tails", "ranks",
+    "storing", "accumulate_into", "dot_products", "attention", "weighted_sums", "gpu",
+    "tensor_cores", "tails", "ranks",
 )  # fmt: skip
 """The modules of `rules/`, in the order of the documentation."""
 STRATEGY_MODULES = (
-    "schedules", "contractions", "dot_products", "skinny_matmul", "reduction_schedules", "matmul",
-    "convolution", "stencils", "images", "threads", "transposed_copies", "convolution_tiles",
-    "gpu_mapping", "gpu", "gpu_tensor_cores", "gpu_reductions", "accumulated_rows",
+    "schedules", "contractions", "panels", "dot_products", "skinny_matmul",
+    "reduction_schedules", "matmul", "convolution", "stencils", "images", "threads",
+    "transposed_copies", "convolution_tiles", "gpu_mapping", "gpu", "gpu_tensor_cores",
+    "gpu_reductions", "gpu_sums", "gpu_scans", "gpu_attention", "accumulated_rows",
     "loops_in_lanes", "ranks", "default_schedule",
 )  # fmt: skip
 
