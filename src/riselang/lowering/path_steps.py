@@ -89,6 +89,32 @@ class PathSteps(LaneAccess):
         The function consists of ops in `steps`, and of paddings that are `passed`. Return the array
         of the map, or a captured value that the function returns, with the path in it; or None.
         """
+        found = self._look_through_body(op, path, steps, passed)
+        if found is None or found[0] is not self.body_of(op).block.args[0]:
+            return found
+        return op.source, (path[0], *found[1])
+
+    def look_through_generate(
+        self,
+        op: codegen.GenerateOp,
+        path: Path,
+        steps: tuple[type, ...] = REARRANGING_OPS,
+        passed: PassedPadding | None = None,
+    ) -> tuple[SSAValue, Path] | None:
+        """Look through an array whose elements are the same captured value; None otherwise."""
+        found = self._look_through_body(op, path, steps, passed)
+        is_index = found is not None and found[0] is self.body_of(op).block.args[0]
+        return None if is_index else found
+
+    def _look_through_body(
+        self,
+        op: codegen.MapReadOp | codegen.GenerateOp,
+        path: Path,
+        steps: tuple[type, ...],
+        passed: PassedPadding | None,
+    ) -> tuple[SSAValue, Path] | None:
+        """Follow the result of a function to its parameter or to a captured value, with the path
+        in it."""
         (block, captured_values), inner = self.body_of(op), path[1:]
         last = block.last_op
         assert isinstance(last, ReturnOp)
@@ -97,8 +123,8 @@ class PathSteps(LaneAccess):
             op_at_result = value.owner
             if isinstance(op_at_result, Block) or op_at_result.parent is not block:
                 return captured_values.get(value, value), inner
-            if isinstance(op_at_result, codegen.MapReadOp):
-                source = self.look_through_map(op_at_result, inner, steps, passed)
+            if isinstance(op_at_result, codegen.MapReadOp | codegen.GenerateOp):
+                source = self.look_through(op_at_result, inner, steps, passed)
                 if source is None:
                     return None
                 value, inner = source
@@ -109,7 +135,19 @@ class PathSteps(LaneAccess):
                 value, inner = self.follow_op(op_at_result, inner)
             else:
                 return None
-        return op.source, (path[0], *inner)
+        return value, inner
+
+    def look_through(
+        self,
+        op: codegen.MapReadOp | codegen.GenerateOp,
+        path: Path,
+        steps: tuple[type, ...],
+        passed: PassedPadding | None,
+    ) -> tuple[SSAValue, Path] | None:
+        """Look through a map or a generated array, if its elements are parts of stored arrays."""
+        if isinstance(op, codegen.GenerateOp):
+            return self.look_through_generate(op, path, steps, passed)
+        return self.look_through_map(op, path, steps, passed)
 
     def follow_op(self, op: Operation, path: Path) -> tuple[SSAValue, Path]:
         """Follow a path through an op, as in figure 8 of Lücke et al., CC 2021."""

@@ -123,8 +123,8 @@ class ScalarReads(FunctionInlining):
         while not isinstance(value.owner, codegen.CastOp):
             op = value.owner
             assert isinstance(op, Operation), "a RISE value is never a block argument here"
-            if isinstance(op, codegen.MapReadOp):
-                source = self.look_through_map(op, path, PREFETCHED_OPS, passed)
+            if isinstance(op, codegen.MapReadOp | codegen.GenerateOp):
+                source = self.look_through(op, path, PREFETCHED_OPS, passed)
                 if source is None:
                     return None
                 value, path = source

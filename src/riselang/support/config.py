@@ -75,7 +75,7 @@ GPU_TARGET = Setting(
 TEMPORARY_POOL = Setting(
     "temporary_pool_bytes",
     "RISE_TEMPORARY_POOL",
-    "64",
+    "128",
     "maximum MiB of temporary buffers that compiled code keeps allocated between calls",
 )
 LOG_COMPILES = Setting(

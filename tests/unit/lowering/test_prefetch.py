@@ -53,6 +53,25 @@ def test_a_line_is_fetched_once() -> None:
     assert np.array_equal(program(x), x + x)
 
 
+def test_an_array_that_other_loops_share_is_fetched() -> None:
+    """`generate` repeats the array for each of them."""
+    text = """fun((x : 4.64.f32), generate(fun((i : idx[3]), x)) |> mapSeq(fun(y,
+      y |> mapSeq(fun(row, row |> prefetch(16) |> mapSeq(fun(e, e + e)))))))"""
+    program = loaded(text)
+    assert len(fetches(program)) == 1
+    x = np.random.default_rng(0).random((4, 64), np.float32)
+    assert np.array_equal(program(x), np.stack([x + x] * 3))
+
+
+def test_indices_are_not_fetched() -> None:
+    """They are in no memory."""
+    text = """fun((x : 4.f32), generate(fun((i : idx[4]), i)) |> prefetch(2)
+      |> mapSeq(fun(i, fromIdx(i))))"""
+    program = loaded(text)
+    assert not fetches(program)
+    assert np.array_equal(program(np.ones(4, np.float32)), np.arange(4))
+
+
 def test_vectors_of_pairs_are_fetched() -> None:
     text = """fun((x : 64.f32, y : 64.f32), zip(x |> asVector(4), y |> asVector(4))
       |> prefetch(16) |> mapSeq(fun(p, fst(p) + snd(p))) |> asScalar)"""

@@ -20,7 +20,7 @@ from riselang.native.llvm import codegen as llvm
 from riselang.native.llvm import temporary_pool
 
 MIB = 1 << 20
-LIMIT = 64 * MIB
+LIMIT = 128 * MIB
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 

@@ -122,6 +122,43 @@ def test_pieces_are_packed_inside_of_the_only_parallel_loop() -> None:
         assert kernel.lower().as_text("notation").count("mapPar") == loops
 
 
+@pytest.mark.parametrize(
+    ("form", "packs_rows", "packs_pieces"), each_once(FORMS, [False, True], [False, True]), ids=str
+)
+def test_operands_of_pieces_are_prefetched(form: str, packs_rows: bool, packs_pieces: bool) -> None:
+    first, second, rows, columns = FORMS[form]
+    shapes = [text.format(16, 64, 24) for text in (first, second)]
+    term = parse_term(
+        f"fun((a : {shapes[0]}.f32, b : {shapes[1]}.f32), {rows} |> map(fun(r, {columns} "
+        "|> map(fun(c, zip(r, c) |> map(mult) |> reduce(add, 0))))))"
+    )
+    counts: list[int] = []
+    for piece in (0, 2):
+        tiled = register_tiles(
+            4, 16, 8, block=2, packs_rows=packs_rows, rows_ahead=4 * packs_rows, columns_ahead=2,
+            piece=piece, packs_pieces=packs_pieces and piece > 0,
+        )  # fmt: skip
+        kernel = TermKernel("f", term, strategy=fuse() >> top_down(tiled))
+        counts.append(kernel.lower().as_text("affine").count("memref.prefetch"))
+    assert counts[0] == counts[1] > 0
+
+
+def test_rows_are_packed_once_for_all_pieces() -> None:
+    tiled = register_tiles(4, 16, 8, block=2, piece=2)
+    kernel = TermKernel("f", parse_term(PRODUCT), strategy=fuse() >> top_down(tiled))
+    code = kernel.lower().as_text("affine")
+    lines = [line for line in code.splitlines() if "memref.alloca(" in line]
+    assert len(lines) == 2, "for rows and columns"
+    assert all(line.startswith(" " * 4 + "%") for line in lines), "before the loops"
+    assert code.count("affine.parallel") == 3
+
+
+@pytest.mark.parametrize("columns", [56, 57, 71])
+def test_the_last_piece_has_fewer_columns(columns: int) -> None:
+    tiled = register_tiles(4, 8, 8, block=2, piece=3, columns_ahead=2)
+    check("A B", (13, columns, 12), fuse() >> top_down(tiled))
+
+
 def test_pieces_are_one_loop() -> None:
     tiled = register_tiles(4, 8, 8, block=2, packs_rows=False, piece=2)
     kernel = TermKernel("f", parse_term(PRODUCT), strategy=fuse() >> top_down(tiled))
@@ -423,8 +460,8 @@ def test_threads_share_pieces_of_rows_and_columns(cores: int) -> None:
         assert tiles.packs_pieces == (cores > 1 and size < 2048)
         if cores > 1:
             blocks = -(-size // (tiles.rows * tiles.block))
-            pieces = blocks * size // (tiles.columns * tiles.piece)
-            assert 2 * cores <= pieces <= 8 * cores
+            pieces = blocks * -(-size // (tiles.columns * tiles.piece))
+            assert 4 * cores <= pieces <= 8 * cores
 
 
 def test_a_large_result_of_few_products_is_written_in_order() -> None:

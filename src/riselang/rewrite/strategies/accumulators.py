@@ -32,10 +32,11 @@ def vector_accumulators(lanes: int, kept: bool) -> Strategy:
     return seq(*steps, try_(vectorize_epilogue(lanes)))
 
 
-def pad_and_tile(rows: int, columns: int, block: int) -> Strategy:
-    """Tile two nested maps, padded to full tiles and, in rows, to full blocks of tiles."""
+def pad_and_tile(rows: int, columns: int, block: int, piece: int = 1) -> Strategy:
+    """Tile two nested maps, padded to full blocks of `block` tiles of rows and to full pieces of
+    `piece` tiles of columns."""
     return seq(
-        pad_to_multiple(columns) @ loop(2) >> try_(argument(pads_before_zip) @ loop(2)),
+        pad_to_multiple(columns * piece) @ loop(2) >> try_(argument(pads_before_zip) @ loop(2)),
         pad_to_multiple(rows * block) @ loop(1),
         tile(rows, columns) @ loop(1),
         try_(tile_pairs @ loop(2)),

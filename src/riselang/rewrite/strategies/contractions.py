@@ -137,8 +137,9 @@ def register_tiles(
     not 0, `depth` products are added to all sums before the next ones. Packed rows and columns are
     prefetched `rows_ahead` and `columns_ahead` products before they are used. If `packs_rows` is
     False, only columns are packed. If `piece` is not 0, each block is divided into pieces with
-    `piece` tiles of columns, and threads share the pieces of all blocks. With `packs_pieces`, the
-    columns of each piece are packed where they are used, so that no other thread reads them."""
+    `piece` tiles of columns, and threads share the pieces of all blocks; rows are packed before
+    them, once for all pieces. With `packs_pieces`, the columns of each piece are packed where they
+    are used, so that no other thread reads them."""
     tiles = _BlockedTiles(
         rows, columns, lanes, block, kept, packed, transposed, in_parallel, rows_ahead,
         columns_ahead, packs_rows, piece, packs_pieces,
@@ -171,7 +172,8 @@ class _BlockedTiles:
         """Multiply matrices, or accumulate into a matrix, whose tiles may be prefetched."""
         rows, columns, block = self.rows, self.columns, self.block
         tile_maps = choice(
-            pad_and_tile_with_matrix(rows, columns, block), pad_and_tile(rows, columns, block)
+            pad_and_tile_with_matrix(rows, columns, block),
+            pad_and_tile(rows, columns, block, max(1, self.piece)),
         )
         steps = [
             try_(parallel_as_map), tile_maps, vector_accumulators(self.lanes, self.kept) @ loop(3)
@@ -197,7 +199,11 @@ class _BlockedTiles:
             share_pieces = _share_pieces(self.piece, is_packed=False)
             pack_columns = choice(share_pieces >> pack_piece, pack_columns)
         steps = [split(self.block) @ loop(1), columns_of_block, pack_columns]
-        if self.packs_rows:
+        if self.packs_rows and self.piece:
+            # Threads share the rows as well: several pieces read the rows of a block.
+            run_tiles = argument(argument(run_copies))
+            steps.insert(0, at_columns(_pack_rows(square) >> run_tiles) @ loop(1) >> hoist())
+        elif self.packs_rows:
             steps += [at_columns(_pack_rows(square)) @ loop(3), hoist()]
         return steps
 

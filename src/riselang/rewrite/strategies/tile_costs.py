@@ -14,8 +14,11 @@ MAX_ROWS, MAX_VECTORS, MAX_TILES = 8, 16, 16
 """The maximum number of rows and of vectors of a tile, and of tiles of a block."""
 FAR_BYTES_PER_CYCLE = 6
 """Bytes per cycle that a core reads from the L3 cache."""
-IMBALANCE = 0.2
-"""The fraction of the time of a piece that threads wait for the last one."""
+IMBALANCE, SPREAD = 0.2, 0.8
+"""The fraction of the time of a piece that threads wait for the last one. On CPUs that need
+prefetches, cores differ more in speed, since wide vectors lower their frequency: `SPREAD` is the
+fraction of the time of all pieces, if each thread has one; it decreases with the square of their
+number."""
 COPY, SHARED_COPY, OWN_COPY = 3, 12, 8
 """Cycles to pack a vector of columns: on CPUs that need prefetches, they grow with the number of
 threads that read it, because each of their caches contains its line, unless a thread packs the
@@ -92,10 +95,10 @@ def estimate_cycles(
     """Estimate the cycles of the core with the most work; `ahead` means that columns are packed
     beforehand."""
     column_tiles = ceil_div(shape.columns, tiles.columns)
-    pieces = column_tiles // tiles.piece if tiles.piece else 1
+    pieces = ceil_div(column_tiles, tiles.piece) if tiles.piece else 1
     copies: float = 0 if ahead else _column_copy_cycles(tiles, shape, machine)
     if tiles.rows_ahead:
-        elements = blocks_per_core(shape.rows * shape.depth * pieces, shape, machine)
+        elements = blocks_per_core(shape.rows * shape.depth, shape, machine)
         square = square_lanes(tiles.rows, tiles.lanes) if tiles.is_transposed else 1
         copies += elements / COPIES_PER_CYCLE.get(square, 2.0)
     if not tiles.is_by_columns:
@@ -103,14 +106,19 @@ def estimate_cycles(
         blocks = ceil_div(row_tiles, tiles.block) * pieces
         pieces_per_core = blocks_per_core(blocks, shape, machine)
         # Tiles that contain only padding are skipped.
-        count = min(pieces_per_core * tiles.block, row_tiles * pieces) * (column_tiles // pieces)
-        imbalance = IMBALANCE / pieces_per_core if blocks > pieces_per_core else 0
+        count = min(pieces_per_core * tiles.block, row_tiles * pieces) * (column_tiles / pieces)
+        imbalance = _imbalance(pieces_per_core, machine) if blocks > pieces_per_core else 0
         return copies + count * _tile_cycles(tiles, tiles.rows, shape, machine) * (1 + imbalance)
     row_tiles, remainder = divmod(shape.rows, tiles.rows)
     column_cycles = row_tiles * _tile_cycles(tiles, tiles.rows, shape, machine)
     if remainder:
         column_cycles += _tile_cycles(tiles, remainder, shape, machine)
     return copies + blocks_per_core(column_tiles, shape, machine) * column_cycles
+
+
+def _imbalance(pieces: int, machine: Machine) -> float:
+    """Estimate how much longer the last thread runs, if each computes so many pieces."""
+    return SPREAD / pieces**2 if is_prefetched(machine) else IMBALANCE / pieces
 
 
 def _column_copy_cycles(tiles: Tiles, shape: MatmulShape, machine: Machine) -> int:

@@ -226,8 +226,9 @@ def _pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tile
     if machine.cores == 1 or not shape.is_parallel or tiles.depth or has_enough:
         return
     for count in range(2, PIECES_PER_THREAD + 1):
-        if column_tiles % count == 0:
-            yield replace(tiles, piece=column_tiles // count)
+        piece = ceil_div(column_tiles, count)
+        if ceil_div(column_tiles, piece) == count:
+            yield replace(tiles, piece=piece)
 
 
 def _own_pieces(tiles: Tiles, shape: MatmulShape, machine: Machine) -> Iterator[Tiles]:
