@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.attributes import LiteralAttr, Number
-from riselang.dialects.rise.pattern_registry import GATHER, MAP
+from riselang.dialects.rise.pattern_registry import FST, GATHER, MAP, SND, TUPLE
 from riselang.dialects.rise.pattern_spec import PatternSpec, Role
 from riselang.dialects.rise.types import (
     DepFunType,
@@ -22,6 +22,7 @@ from riselang.dialects.rise.types import (
     ScalarType,
     VectorType,
     contains_array,
+    pair,
 )
 from riselang.nat import Nat
 from riselang.support.errors import SourceLocation
@@ -211,6 +212,30 @@ def describe_scalar(node: Node) -> tuple[str, str]:
     if isinstance(node, Variable):
         return f"the scalar {node.name}", node.name
     return "a scalar", "a"
+
+
+def tuple_of(components: Sequence[Node], scope: Scope) -> Node:
+    """Make nested pairs, unless the last components are all those of one value: that is the tuple
+    already, and is stored once, while its components would be copied."""
+    *others, result = components
+    for first in reversed(others):
+        whole = _argument_of(FST, first)
+        if whole is not None and whole is _argument_of(SND, result):
+            result = whole
+            continue
+        arguments: dict[str, Argument] = {"s": first.type, "t": result.type}
+        use = PatternUse(TUPLE.instantiate(arguments), TUPLE, arguments, scope=scope)
+        type = pair(first.type, result.type)
+        result = Application(type, use, [first, result], scope=scope)
+    return result
+
+
+def _argument_of(spec: PatternSpec, node: Node) -> Node | None:
+    """Return the argument of a pattern that is applied to one, or None for other nodes."""
+    if not isinstance(node, Application) or not isinstance(node.function, PatternUse):
+        return None
+    is_applied = node.function.spec is spec and len(node.arguments) == 1
+    return node.arguments[0] if is_applied else None
 
 
 def is_view_node(node: Node, let_bound: Collection[Node] = ()) -> bool:

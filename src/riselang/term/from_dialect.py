@@ -23,7 +23,7 @@ from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, Retu
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
 from riselang.dialects.rise.lane_types import lane_type, wrap_type
 from riselang.dialects.rise.pattern_ops import PatternOp
-from riselang.dialects.rise.pattern_registry import TUPLE, VECTOR_FROM_SCALAR
+from riselang.dialects.rise.pattern_registry import VECTOR_FROM_SCALAR
 from riselang.dialects.rise.pattern_spec import swap_first_inputs
 from riselang.dialects.rise.types import (
     FunType,
@@ -32,7 +32,6 @@ from riselang.dialects.rise.types import (
     VectorType,
     fun,
     is_unsigned,
-    pair,
     uncurry,
     wrap_integer,
 )
@@ -68,10 +67,7 @@ def read_unit(outs: Sequence[OutOp]) -> Unit:
     block = outs[0].parent
     assert block is not None
     reader.read_block(block, scope)
-    results = [reader.operand(out, out.value) for out in outs]
-    body = results[-1]
-    for result in reversed(results[:-1]):
-        body = _make_pair(result, body, scope)
+    body = build.tuple_of([reader.operand(out, out.value) for out in outs], scope)
     types = [variable.type for variable in reader.variables]
     root = build.Function(
         fun(*types, body.type) if types else body.type, reader.variables, body, scope
@@ -91,12 +87,6 @@ def read_units(function: Operation) -> list[tuple[Operation, Unit]]:
         elif isinstance(op, OutOp) and not isinstance(op.parent_op(), LoweringUnitOp):
             units.append((op, read_unit([op])))
     return units
-
-
-def _make_pair(first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
-    spec_type = TUPLE.instantiate({"s": first.type, "t": second.type})
-    use = build.PatternUse(spec_type, TUPLE, {"s": first.type, "t": second.type}, scope=scope)
-    return build.Application(pair(first.type, second.type), use, [first, second], scope=scope)
 
 
 class _Reader:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import FST, LET, SND, TUPLE
 from riselang.dialects.rise.pattern_spec import PatternSpec
-from riselang.dialects.rise.types import TupleType, components, fun, pair, uncurry
+from riselang.dialects.rise.types import TupleType, components, fun, uncurry
 from riselang.support.errors import LimitationError
 from riselang.support.lazy import cached_property
 from riselang.term import build
@@ -62,8 +62,7 @@ def _bind_where_needed(term: Term, results: int) -> Term:
         body = body.body
     nodes = _NodeBuilder(term)
     *other_results, result = nodes.results(body, tuple(variables), results, scope)
-    for other in reversed(other_results):
-        result = nodes.make_pair(other, result, scope)
+    result = build.tuple_of([*other_results, result], scope)
     types = [variable.type for variable in variables]
     type = fun(*types, result.type) if types else result.type
     return finish(build.Function(type, variables, result, scope, location=term.location))
@@ -250,12 +249,6 @@ class _NodeBuilder:
             return part
         type = first if spec is FST else second
         return build.Application(type, pattern, [value], scope=scope)
-
-    def make_pair(self, first: build.Node, second: build.Node, scope: build.Scope) -> build.Node:
-        arguments: dict[str, Argument] = {"s": first.type, "t": second.type}
-        pattern = build.PatternUse(TUPLE.instantiate(arguments), TUPLE, arguments, scope=scope)
-        type = pair(first.type, second.type)
-        return build.Application(type, pattern, [first, second], scope=scope)
 
     def scalar(self, term: Scalar, environment: Environment, scope: build.Scope) -> build.Node:
         leaves = scalar_leaves(term)

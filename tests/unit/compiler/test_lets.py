@@ -64,3 +64,14 @@ def test_names_stay() -> None:
     ((_, unit),) = read_units(function)
     assert unit.term == settled
     assert str(unit.term) == str(settled)
+
+
+def test_a_tuple_is_stored_once_if_the_results_are_its_components() -> None:
+    term = parse_term(
+        "fun((x : 4.(i32 x (f32 x u8))), x |> map(fun(e, (fst(e), snd(e)))) |> unzip)"
+    )
+    settled = normalize_lets(term, 2)
+    assert "let" not in str(settled)
+    check(term, 2)
+    program = seeded_program(61000609, compiled=True)
+    check(program.term, program.results)
