@@ -34,6 +34,10 @@ PROGRAMS = {
     f"fun(column, {COLUMNS})))))",
     "open batch": f"fun((a : N.20.f32, b : 20.33.f32, c : 33.f32), a |> map(fun(row, zip(b |> "
     f"transpose, c) |> map(fun(p, max(({DOT.format('row', 'fst(p)')}) + snd(p), 0.0))))))",
+    "open batch of whole tiles": "fun((a : N.20.f32, b : 20.32.f32), a |> map(fun(row, b |> "
+    f"transpose |> map(fun(column, {COLUMNS})))))",
+    "accumulating": "fun((a : N.K.f32, b : K.M.f32, c : N.M.f32), zip(a, c) |> map(fun(p, zip(b |> "
+    "transpose, snd(p)) |> map(fun(q, zip(fst(p), fst(q)) |> map(mult) |> reduce(add, snd(q)))))))",
     "row sums": "fun((a : N.M.f32), a |> map(fun(row, row |> reduce(add, 0.0))))",
     "column sums": "fun((a : N.M.f32), a |> transpose |> map(fun(c, c |> reduce(add, 0.0))))",
     "matrix by vector": "fun((a : N.M.f32, x : M.f32), a |> map(fun(row, "
@@ -98,6 +102,21 @@ def test_every_size_has_the_bits_of_the_interpreter(
         expected = TermKernel("f", compiled.term, "interpret", Options(float=permission))(*arrays)
         assert np.array_equal(compiled(*arrays), expected, equal_nan=True), sizes
     ran("programs: interpreter = scheduled for all sizes", len(seeds))
+
+
+@pytest.mark.parametrize("name", ["matmul", "open batch", "open batch of whole tiles"])
+def test_small_products_read_matrices_in_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows and columns that do not fill tiles are multiplied in smaller tiles."""
+    monkeypatch.setattr(contractions, "MIN_PARALLEL_PRODUCTS", 1 << 20)
+    compiled = kernel(PROGRAMS[name], "contract")
+    sizes = {"N": Nat.const(16), "M": Nat.const(33), "K": Nat.const(3)}
+    a, b, *others = arrays_for(compiled, sizes, np.random.default_rng(0))
+    interpreted = TermKernel("f", compiled.term, "interpret", Options(float="contract"))
+    expected = interpreted(a, b, *others)
+    for rows in range(9, 17):
+        for columns in (15, 16, 17, 31, 33) if name == "matmul" else (expected.shape[1],):
+            result = compiled(a[:rows], np.ascontiguousarray(b[:, :columns]), *others)
+            assert np.array_equal(result, expected[:rows, :columns]), (rows, columns)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

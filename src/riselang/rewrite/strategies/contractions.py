@@ -64,6 +64,7 @@ from riselang.rewrite.strategies.schedules import (
     split,
 )
 from riselang.rewrite.strategies.skinny_matmul import (
+    PeelColumns,
     accumulate_in_chunks,
     before_epilogue,
     streamed_rows,
@@ -94,13 +95,21 @@ holds lines at addresses that differ by a power of two."""
 def strategy_for_tiles(tiles: Tiles) -> Strategy:
     """Return the strategy with these tile sizes."""
     if tiles.is_by_columns:
-        return column_tiles(
+        multiply = column_tiles(
             tiles.rows, tiles.columns, tiles.lanes,
             kept=tiles.loads_rows_in_vectors, transposed=tiles.is_transposed,
             in_parallel=tiles.is_parallel,
             rows_ahead=tiles.rows_ahead, columns_ahead=tiles.columns_ahead,
-            packs_rows=tiles.packs_rows,
+            packs_rows=tiles.packs_rows, packs_columns=tiles.is_packed,
         )  # fmt: skip
+        if tiles.is_packed:
+            return multiply
+        # Columns that do not fill a tile are padded when they are packed.
+        multiply_others = column_tiles(
+            tiles.rows, tiles.columns, tiles.lanes, in_parallel=False, packs_rows=False
+        )
+        peel = PeelColumns(tiles.columns, multiply, multiply_others, multiply_others)
+        return try_(parallel_as_map) >> peel
     if tiles.is_streamed:
         return streamed_tiles(
             tiles.rows, tiles.columns, tiles.lanes, depth=tiles.depth,
@@ -220,15 +229,17 @@ def column_tiles(
     rows_ahead: int = 0,
     columns_ahead: int = 0,
     packs_rows: bool = True,
+    packs_columns: bool = True,
 ) -> Strategy:
     """Multiplies matrices in register tiles, a tile of columns with all rows at a time; the rows
-    that do not fill a tile form a smaller one. Packed rows and columns are prefetched `rows_ahead`
-    and `columns_ahead` products before they are used. If `packs_rows` is False, only columns are
-    packed."""
+    that do not fill a tile form smaller ones. Packed rows and columns are prefetched `rows_ahead`
+    and `columns_ahead` products before they are used. Rows are packed unless `packs_rows` is False,
+    and columns unless `packs_columns` is False."""
+    pack_columns = store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1)
     steps = [
         try_(parallel_as_map),
         choice(tile_columns_with_matrix(columns), tile_columns(columns)),
-        store_in_each_iteration(pack_vectors_of_each_block(lanes)) @ loop(1),
+        pack_columns if packs_columns else Identity(),
         _TileRows(rows, lanes, kept, transposed, packs_rows, in_parallel and rows_ahead > 0)
         @ loop(2),
         hoist(),
@@ -300,16 +311,25 @@ class _TileRows(Strategy):
         if arguments is None:
             return Failure(self, "expected a map", term)
         length = length_of(arguments[1].type)
-        if not length.is_constant:
+        if self.packs and not length.is_constant:
             pad_rows = pad_to_multiple(self.rows) >> argument(try_(argument(pads_before_zip)))
             return (pad_rows >> argument(self._tile_rows(self.rows))).run(term, setting)
-        tiles, remainder = divmod(length.constant, self.rows)
-        if not remainder or not tiles:
-            return self._tile_rows(remainder or self.rows).run(term, setting)
-        tile_full = try_(argument(take_before_zip)) >> self._tile_rows(self.rows)
-        tile_remainder = try_(argument(drop_before_zip)) >> self._tile_rows(remainder)
-        tile_parts = function(argument(tile_full)) >> argument(tile_remainder)
-        return (peel_map(tiles * self.rows) >> tile_parts).run(term, setting)
+        return self._tile_parts(length, self.rows).run(term, setting)
+
+    def _tile_parts(self, length: Nat, rows: int) -> Strategy:
+        """Tile the rows that fill tiles of so many rows, and the others in smaller tiles. Rows that
+        are not packed are not padded: padding would add a condition to each load."""
+        in_tiles = length // rows * rows
+        remainder = length - in_tiles
+        if remainder == 0:
+            return self._tile_rows(rows)
+        if in_tiles == 0:
+            return self._tile_rows(remainder.constant)
+        smaller = remainder.constant if remainder.is_constant else power_of_two_below(rows)
+        tile_full = try_(argument(take_before_zip)) >> self._tile_rows(rows)
+        tile_others = try_(argument(drop_before_zip)) >> self._tile_parts(remainder, smaller)
+        tile_parts = function(argument(tile_full)) >> argument(tile_others)
+        return peel_map(in_tiles) >> tile_parts
 
     def _tile_rows(self, rows: int) -> Strategy:
         divides = rows % self.lanes == 0
@@ -331,6 +351,11 @@ class _TileRows(Strategy):
     def __str__(self) -> str:
         flags = f"kept={self.kept}, transposed={self.transposed}"
         return f"tile_rows({self.rows}, {self.lanes}, {flags})"
+
+
+def power_of_two_below(size: int) -> int:
+    """The largest power of two that is less than a size of at least 2."""
+    return 1 << (size - 1).bit_length() - 1
 
 
 def _in_blocks(strategy: Strategy) -> Strategy:

@@ -82,7 +82,9 @@ def streamed_tiles(
     accumulate_tiles = _PeelRows(
         tuple(_accumulate_tiles(each, columns, lanes) for each in range(rows, 0, -1))
     )
-    multiply = _PeelColumns(columns, depth, accumulate_in_chunks(depth, accumulate_tiles))
+    multiply_others = streamed_rows(depth, columns_per_thread=columns, in_parallel=False)
+    multiply = accumulate_in_chunks(depth, accumulate_tiles)
+    multiply = PeelColumns(columns, multiply, multiply_others, multiply)
     if in_parallel:
         split_columns = choice(
             tile_columns_with_matrix(columns_per_thread), tile_columns(columns_per_thread)
@@ -130,36 +132,36 @@ class _PeelRows(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
-class _PeelColumns(Strategy):
+class PeelColumns(Strategy):
     """Multiplies by the columns that fill tiles, and then by the others, if their number is known
     only at run time. Padding would add a condition to each load."""
 
     columns: int
-    depth: int
-    """The number of products of each sum that are added at a time for the other columns."""
     multiply: Strategy
-    """Multiplies by columns that fill tiles."""
+    """Multiplies by columns that fill tiles, or whose number is known."""
+    multiply_others: Strategy
+    accumulate: Strategy
+    """Multiplies if the sums start from the elements of a matrix."""
 
     def run(self, term: Term, setting: Setting) -> Result:
         product = match_product(term)
-        if product is None or product.has_matrix or product.sizes[1].is_constant:
-            return self.multiply.run(term, setting)
+        if product is None:
+            return Failure(self, "expected a matrix multiplication", term, closeness=CONDITION)
         length = product.sizes[1]
         in_tiles = length // self.columns * self.columns
-        if in_tiles == length:
+        if length.is_constant or in_tiles == length:
             return self.multiply.run(term, setting)
-        multiply_others = streamed_rows(
-            self.depth, columns_per_thread=self.columns, in_parallel=False
-        )
+        if product.has_matrix:
+            return self.accumulate.run(term, setting)
         multiply_parts = seq(
             function(argument(interchange() >> argument(self.multiply))),
-            argument(interchange() >> argument(multiply_others)),
+            argument(interchange() >> argument(self.multiply_others)),
         )
         peel = interchange() >> argument(peel_map(in_tiles) >> multiply_parts)
         return peel.run(term, setting)
 
     def __str__(self) -> str:
-        return f"peel_columns({self.columns}, {self.multiply})"
+        return f"peel_columns({self.columns}, {self.multiply}, {self.multiply_others})"
 
 
 _swap_zip = reduce_of_zip_swapped >> simplify()

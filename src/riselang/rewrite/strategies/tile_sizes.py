@@ -125,7 +125,7 @@ def is_streamed(shape: MatmulShape, machine: Machine) -> bool:
 
 def _suits(tiles: Tiles, shapes: Sequence[MatmulShape], machine: Machine, *, ahead: bool) -> bool:
     """Whether tiles that were chosen for one shape can be used for all of them."""
-    if not tiles.is_by_columns or tiles.rows_ahead:
+    if not tiles.is_by_columns or tiles.columns_ahead:
         return True
     return not ahead and all(_fits_by_columns(tiles.columns, each, machine) for each in shapes)
 
@@ -175,6 +175,11 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
             has_tiles = shape.columns >= MIN_PACKED_TILES * tiles.columns
             if shape.symbolic and is_packed and is_prefetched(machine) and not ahead:
                 # Blocks and chunks would be chosen for sizes that are known.
+                in_place = replace(tiles, block=0, is_transposed=False, packs_rows=False)
+                if "depth" not in shape.symbolic and _rows_are_near(shape, machine):
+                    yield replace(in_place, columns_ahead=_products_ahead(tiles.columns, shape))
+                if _are_both_read_in_place(tiles, shape):
+                    yield replace(in_place, loads_rows_in_vectors=False, is_packed=False)
                 tiles = replace(
                     tiles, block=0, is_transposed=square_lanes(rows, lanes) > 1,
                     rows_ahead=_products_ahead(rows, shape),
@@ -203,6 +208,14 @@ def _rows_are_near(shape: MatmulShape, machine: Machine) -> bool:
     tile_bytes = MAX_ROWS * shape.depth * shape.bytes
     is_near = is_prefetched(machine) and tile_bytes <= machine.cache_bytes(1) * 3 // 4
     return is_near and shape.has_stored_rows
+
+
+def _are_both_read_in_place(tiles: Tiles, shape: MatmulShape) -> bool:
+    """Whether tiles can read both matrices where they are, if sizes are known only at run time: few
+    multiplications read matrices that fit the L2 cache, and no column of a tile is padding."""
+    fills_tiles = "columns" in shape.symbolic or shape.columns % tiles.columns == 0
+    is_stored = shape.has_stored_rows and shape.has_stored_columns
+    return is_stored and fills_tiles and not shape.is_parallel
 
 
 def _columns_are_read_in_place(tiles: Tiles, shape: MatmulShape, machine: Machine) -> bool:
