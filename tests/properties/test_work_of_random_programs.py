@@ -36,3 +36,10 @@ def check_program(program: Program, seed: int) -> None:
     source = source_work(replace_unsupported_vectors(program.term))
     if source.is_exact and loops.is_exact:
         check_work(f"the program of seed {seed}", source + COPIES, loops)
+
+
+def test_programs_that_were_computed_repeatedly() -> None:
+    """Components of one tuple that were copied, an array that was concatenated with an empty one,
+    and pairs of which only one component is computed."""
+    for seed in (61000609, 61010748, 61016361):
+        check_program(seeded_program(seed, compiled=True), seed)

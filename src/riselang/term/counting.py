@@ -33,6 +33,8 @@ Count = int | Nat
 """A number, or a polynomial in the symbolic sizes."""
 STORABLE_VIEWS = frozenset((*INVERSES, "zip", "unzip", "tuple"))
 """The views that lose and repeat no elements."""
+STORED_WHOLE = ("tuple", "concat")
+"""The views whose result is stored if one of their arguments is computed: the others are copied."""
 INDEX_FUNCTIONS = ("generate", "reorder")
 """The patterns that apply their function to indices, not to elements."""
 PAIR_PATTERNS = ("tuple", "fst", "snd")
@@ -231,6 +233,8 @@ def _view_location(view: Pattern, arguments: Sequence[Value]) -> Data:
         return Data.REGISTER
     if locations == {Data.COMPUTED}:
         return Data.COMPUTED if view.spec.name in STORABLE_VIEWS else Data.BUFFER
+    if view.spec.name in STORED_WHOLE and Data.COMPUTED in locations:
+        return Data.COMPUTED
     # A pair with a computed component is stored; other views take scalars only as indices.
     is_stored_pair = view.spec is TUPLE and Data.REGISTER in locations
     if Data.BUFFER in locations or is_stored_pair:

@@ -16,9 +16,11 @@ from riselang.dialects.rise.pattern_registry import (
     TRANSPOSE,
 )
 from riselang.dialects.rise.pattern_spec import PatternSpec, Role
-from riselang.dialects.rise.types import FunType
+from riselang.dialects.rise.types import ArrayType, FunType
+from riselang.nat import Nat
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Term, apply_all, spine
 
+NOTHING = Nat.const(0)
 Arguments: TypeAlias = tuple[Argument, ...]
 
 
@@ -43,10 +45,14 @@ INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
 
 
 def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: views of variables and literals, also in maps."""
+    """Whether reading `term` computes nothing: views of variables and literals, also in maps, and
+    arrays without elements."""
     stack = [term]
     while stack:
-        head, arguments = spine(stack.pop())
+        current = stack.pop()
+        if isinstance(current.type, ArrayType) and current.type.length == NOTHING:
+            continue
+        head, arguments = spine(current)
         if isinstance(head, Pattern) and head.spec.role is Role.VIEW:
             stack.extend(arguments)
         elif isinstance(head, Pattern) and head.spec is MAP and arguments:

@@ -37,7 +37,7 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.term.cost import byte_size
-from riselang.term.counting import Count, Counter, Data, Value, applications, as_count
+from riselang.term.counting import STORED_WHOLE, Count, Counter, Data, Value, applications, as_count
 from riselang.term.deep_recursion import recursive
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 from riselang.term.nodes import Pattern, Scalar, Term
@@ -170,6 +170,9 @@ class _WorkCounter(Counter):
             self.add_accesses(result, 2 if is_copied else 0)
         elif pattern.spec.role is Role.VALUE and contains_array(result):
             self.add_accesses(result, 2)
+        elif name in STORED_WHOLE and Data.COMPUTED in arguments:
+            for type, argument in zip(inputs, arguments, strict=True):
+                self.add_copies(type, argument)
         elif pattern.spec is TRANSPOSE and arguments[0] is Data.GATHERED:
             # The index of a row is loaded for each of its elements.
             for lengths, _ in leaves(result):

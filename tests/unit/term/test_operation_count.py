@@ -40,3 +40,10 @@ def test_operations_are_those_of_the_work_measure(name: str) -> None:
     text, count = PROGRAMS[name]
     term = parse_term(text)
     assert count_operations(term) == source_work(term).operations == count
+
+
+def test_a_pair_with_a_computed_array_is_stored_whole() -> None:
+    text = """fun((x : 6.f32, y : 8.f32) => generate(fun((i : idx[3]) =>
+      (x, y |> mapSeq(fun(a => a * a))))))"""
+    # Each element copies x, and loads and stores each number of y.
+    assert source_work(parse_term(text)).bytes == 3 * (2 * 6 + 2 * 8) * 4
