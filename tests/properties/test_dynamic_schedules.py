@@ -47,6 +47,9 @@ PROGRAMS = {
     "p |> map(fun(e, e / s)))))",
     "line": "fun((x : (N + 2).f32), x |> slide(3, 1) |> map(fun(w, w |> reduce(add, 0.0))))",
     "grid": f"fun((x : (N + 2).(M + 2).f32), x |> map(slide(3, 1)) |> slide(3, 1) |> {WINDOWS})",
+    "volume": "fun((x : 4.(N + 2).(M + 2).f32), x |> slide(3, 1) |> map(fun(planes, planes |> map("
+    "fun(plane, plane |> map(slide(3, 1)) |> slide(3, 1) |> map(transpose))) |> transpose |> map("
+    "fun(rows, rows |> transpose |> map(fun(w, w |> join |> join |> reduce(add, 0.0))))))))",
     "elements": "fun((x : N.f32, y : N.f32), zip(x, y) |> map(fun((a, b), a * 2.0 + b)))",
 }
 REDUCTIONS = {

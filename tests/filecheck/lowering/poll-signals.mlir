@@ -29,6 +29,39 @@ func.func @short(%out: memref<100xf32>) {
   return
 }
 
+// The bound of a loop over tiles is estimated as a fraction of the size.
+
+// CHECK-LABEL: func.func @tiles
+// CHECK: affine.for
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: func.call @rise_poll
+// CHECK-NEXT: affine.for
+// CHECK-NEXT: affine.for
+// CHECK-NEXT: affine.for
+// CHECK-NOT: rise_poll
+// CHECK: func.return
+func.func @tiles(%out: memref<?x?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %planes = memref.dim %out, %c0 : memref<?x?x?xf32>
+  %rows = memref.dim %out, %c1 : memref<?x?x?xf32>
+  %columns = memref.dim %out, %c2 : memref<?x?x?xf32>
+  %tiles = arith.divui %columns, %c32 : index
+  affine.for %i = 0 to %planes {
+    affine.for %j = 0 to %rows {
+      affine.for %k = 0 to %tiles {
+        affine.for %l = 0 to 200 {
+          %x = affine.load %out[%i, %j, %k] : memref<?x?x?xf32>
+          affine.store %x, %out[%i, %j, %k] : memref<?x?x?xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
 // A loop of long iterations polls in each.
 
 // CHECK-LABEL: func.func @nest

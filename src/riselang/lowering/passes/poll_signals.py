@@ -38,6 +38,7 @@ from riselang import pipelines
 from riselang.dialects.affine import ParallelOp
 from riselang.dialects.constants import index_constant
 from riselang.dialects.module import functions, walk
+from riselang.lowering.typical_values import TypicalValues
 from riselang.support.recursion import with_deep_stack
 
 MIN_POLLED_WORK = 1 << 28
@@ -147,6 +148,7 @@ class TripCountGuess(NamedTuple):
     """Assumed trip counts of loops whose bounds are not known."""
 
     counted_loop: int
+    """For other loops; the value of a size, if a bound is computed from sizes."""
     while_loop: int
     """For `while` loops."""
 
@@ -162,6 +164,8 @@ class Work:
         self, function: func.FuncOp, guess: TripCountGuess, callee_work: Mapping[str, Work]
     ):
         self.guess = guess
+        # The length of a remainder is 0 for one of the two sizes, and not for the other.
+        self.values = [TypicalValues(guess.counted_loop - less) for less in (0, 1)]
         self.iteration_work: Counter[Operation] = Counter()
         self.op_work: dict[Operation, int] = {}
         for op in reversed(list(walk(function))):
@@ -176,54 +180,27 @@ class Work:
             return 1
         if isinstance(op, Sequential | Parallel | scf.WhileOp):
             start = FORK_JOIN_COST if isinstance(op, Parallel) else 0
-            return start + _trip_count(op, self.guess) * max(1, self.iteration_work[op])
+            return start + self._trip_count(op) * max(1, self.iteration_work[op])
         if isinstance(op, func.CallOp):
             callee = callee_work.get(op.callee.root_reference.data)
             return 1 + (callee.total if callee is not None else 0)
         return 1 + self.iteration_work[op]
 
-
-def _trip_count(loop: Operation, guess: TripCountGuess) -> int:
-    """Return the trip count of a loop if it is known, else a guess."""
-    if isinstance(loop, scf.WhileOp):
-        return guess.while_loop
-    bounds: list[tuple[int | None, int | None, int | None]]
-    if isinstance(loop, affine.ForOp):
-        lower, upper = (
-            _constant_map_result(loop.lowerBoundMap.data),
-            _constant_map_result(loop.upperBoundMap.data),
+    def _trip_count(self, loop: Operation) -> int:
+        """Return the trip count of a loop if it is known, else a guess."""
+        if isinstance(loop, scf.WhileOp):
+            return self.guess.while_loop
+        counts = (
+            prod(_count_steps(*each) or self.guess.counted_loop for each in values.ranges(loop))
+            for values in self.values
         )
-        bounds = [(lower, upper, loop.step.value.data)]
-    elif isinstance(loop, scf.ForOp):
-        bounds = [(_constant_value(loop.lb), _constant_value(loop.ub), _constant_value(loop.step))]
-    elif isinstance(loop, scf.ParallelOp):
-        values = zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
-        bounds = [
-            (_constant_value(a), _constant_value(b), _constant_value(c)) for a, b, c in values
-        ]
-    else:
-        assert isinstance(loop, ParallelOp)
-        bounds = [(0, _constant_map_result(loop.upperBoundsMap.data), 1)]
-    return prod(_constant_trip_count(*each) or guess.counted_loop for each in bounds)
+        return max(counts)
 
 
-def _constant_trip_count(lower: int | None, upper: int | None, step: int | None) -> int | None:
+def _count_steps(lower: int | None, upper: int | None, step: int | None) -> int | None:
     if lower is None or upper is None or not step:
         return None
     return max(1, -(-(upper - lower) // step))
-
-
-def _constant_map_result(map: AffineMap) -> int | None:
-    if map.num_dims or map.num_symbols or len(map.results) != 1:
-        return None
-    return map.eval([], [])[0]
-
-
-def _constant_value(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 class _PollInserter:

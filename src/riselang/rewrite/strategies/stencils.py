@@ -34,6 +34,7 @@ from riselang.rewrite.strategies.schedules import (
     fuse,
     hoist,
     interchange,
+    pad_to_multiple,
     parallel,
     reorder,
     sequential,
@@ -103,7 +104,8 @@ def in_vectors(lanes: int, most: int = 8) -> Strategy:
 
 @dataclass(frozen=True, repr=False)
 class _InVectors(Strategy):
-    """Vectorizes a map; the elements that do not fill a block are peeled into a second loop."""
+    """Vectorizes a map; the elements that do not fill a block are peeled into a second loop. If
+    their number is known only at run time, the last ones are computed in a vector with padding."""
 
     lanes: int
     max_vectors: int
@@ -128,12 +130,24 @@ class _InVectors(Strategy):
         )
         if vectorized_length == length:
             return blocks.run(term, setting)
+        peel = seq(peel_map(vectorized_length), function(argument(blocks)))
+        return (peel >> argument(self._run_remainder(length, vectors))).run(term, setting)
+
+    def _run_remainder(self, length: Nat, vectors: int) -> Strategy:
+        """Computes the elements that do not fill a block of vectors."""
+        if length.is_constant or self.lanes == 1:
+            return sequential()
         # At run time, the remainder may consist of many vectors.
-        in_single_vectors = not length.is_constant and vectors > 1
-        run_remainder = argument(_InVectors(self.lanes, 1) if in_single_vectors else sequential())
-        return seq(peel_map(vectorized_length), function(argument(blocks)), run_remainder).run(
-            term, setting
+        if vectors > 1:
+            return _InVectors(self.lanes, 1)
+        last_vector = seq(
+            pad_to_multiple(self.lanes) @ loop(1),
+            vectorize(self.lanes) @ loop(1),
+            split(1) @ loop(1),
+            sequential() @ loop(1),
+            _BlockInRegisters() @ loop(2),
         )
+        return choice(last_vector, sequential())
 
     def _vectors_one_by_one(self, length: Nat) -> Strategy:
         """Vectorizes a map without blocks or unrolling: any values in vector registers would be
