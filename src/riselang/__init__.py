@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from riselang.dsl.arrays.selections import clip, take_along
     from riselang.dsl.conditionals import if_
     from riselang.dsl.filtering import compress, filter
+    from riselang.dsl.foreign_functions import foreign
     from riselang.dsl.patterns import *  # noqa: F403
     from riselang.dsl.prelude import (
         abs,
@@ -178,6 +179,7 @@ if TYPE_CHECKING:
         "f32",
         "f64",
         "filter",
+        "foreign",
         "from_c",
         "from_jax",
         "from_keras",
@@ -272,6 +274,7 @@ _NAME_MODULES = {
         "riselang.dialects.rise.types": "bf16 bool_ complex128 complex64 f16 f32 f64 i1 i16 i32 "
         "i64 i8 index u16 u32 u64 u8",
         "riselang.dsl.conditionals": "if_",
+        "riselang.dsl.foreign_functions": "foreign",
         "riselang.dsl.filtering": "compress filter",
         "riselang.support.errors": "CheckError InternalError LimitationError NotFiniteError "
         "RiseError UserError",

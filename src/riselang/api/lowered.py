@@ -25,6 +25,7 @@ from riselang.runtime.artifact import Buffer
 from riselang.runtime.executable import Executable
 from riselang.support.config import Options
 from riselang.support.errors import LimitationError, UserError
+from riselang.support.foreign_libraries import foreign_address
 from riselang.support.forking import hold_forks
 from riselang.support.garbage_collection import infrequent_gc
 from riselang.support.html import code, details
@@ -37,7 +38,7 @@ from riselang.support.structures import PLAIN_INTERFACE, Interface
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.complex_numbers import as_complex
 from riselang.term.cost import Cost, cost
-from riselang.term.nodes import Term
+from riselang.term.nodes import CALLS, Pattern, Term, subterms_with
 from riselang.term.size_substitution import check_sizes, substitute_sizes
 
 if TYPE_CHECKING:
@@ -262,6 +263,7 @@ class Lowered:
 
         if self.interface.observations:
             self._define_observation_functions()
+        self._check_foreign_functions()
         start = perf_counter()
         with progress(f"compiling {self.name}"):
             artifact = find_or_compile(
@@ -277,6 +279,12 @@ class Lowered:
     def with_code(self, function: Executable) -> Compiled:
         """Return the program with machine code for it."""
         return Compiled(function, self._result_groups, self, self.interface)
+
+    def _check_foreign_functions(self) -> None:
+        """Report C functions that no library defines, where the program mentions them."""
+        for part in subterms_with(self.source, CALLS):
+            if isinstance(part, Pattern) and (function := part.spec.foreign) is not None:
+                foreign_address(function.library, function.name, part.location)
 
     def _define_observation_functions(self) -> None:
         """Define the functions that code calls to show values of the program."""

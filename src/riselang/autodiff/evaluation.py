@@ -384,6 +384,16 @@ def _activity(spec: PatternSpec, values: Sequence[Value], output: RiseType) -> S
     return float_leaves(output)
 
 
+def refuse_foreign(entry: Entry) -> None:
+    """Raise an error for a C function, whose derivative only its author knows."""
+    if entry.spec is not None and entry.spec.foreign is not None:
+        raise LimitationError(
+            f"the C function {entry.spec.foreign.name} has no derivative; give it one with "
+            "rl.custom_vjp or rl.custom_jvp",
+            entry.location,
+        )
+
+
 def names_of(function: Closure, count: int) -> list[str]:
     """Return names for the parameters of a function: those in the source, if it is a lambda."""
     names: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from riselang.autodiff.building import Builder
-from riselang.autodiff.evaluation import Entry, Record
+from riselang.autodiff.evaluation import Entry, Record, refuse_foreign
 from riselang.autodiff.scalar_derivatives import partials_of, scale
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.support.errors import LimitationError
@@ -50,6 +50,7 @@ class Forward:
     def _rule_for(self, entry: Entry) -> Rule:
         assert entry.spec is not None
         found = RULES.get(entry.spec.name)
+        refuse_foreign(entry)
         if found is None:
             raise LimitationError(
                 f"'{entry.spec.name}' has no derivative; differentiate the program before a "

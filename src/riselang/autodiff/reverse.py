@@ -13,7 +13,7 @@ from riselang.autodiff.building import Builder
 from riselang.autodiff.contributions import Contribution, Nest, Sparse, nest_of
 from riselang.autodiff.costs import EXPENSIVE_OPS
 from riselang.autodiff.cotangents import Cotangents, Leaves
-from riselang.autodiff.evaluation import Closure, Entry, Record, Value
+from riselang.autodiff.evaluation import Closure, Entry, Record, Value, refuse_foreign
 from riselang.autodiff.loops import Loop
 from riselang.autodiff.nests import Nests
 from riselang.autodiff.scalar_derivatives import partials_of, scale
@@ -129,6 +129,7 @@ class Reverse:
     def _rule_for(self, entry: Entry) -> Rule:
         assert entry.spec is not None
         found = RULES.get(entry.spec.name)
+        refuse_foreign(entry)
         if found is None:
             raise LimitationError(
                 f"'{entry.spec.name}' has no derivative in reverse mode; differentiate the program "

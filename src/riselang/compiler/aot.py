@@ -50,7 +50,7 @@ def header(functions: Sequence[CompiledFunction], libraries: Sequence[str], name
     needs = "; ".join(
         [
             "the C math library (-lm)",
-            *(LINK_REQUIREMENTS[library] for library in libraries),
+            *(LINK_REQUIREMENTS.get(library, library) for library in libraries),
         ]
     )
     return "\n".join([

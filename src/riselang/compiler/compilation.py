@@ -23,6 +23,7 @@ from riselang.lowering.loop_work import module_work
 from riselang.lowering.passes.contract_rise_floats import can_contract, contract_programs
 from riselang.native.compile_job import Job
 from riselang.native.llvm import codegen as llvm
+from riselang.native.llvm.foreign_calls import foreign_libraries, restore_foreign_names
 from riselang.native.llvm.guard import remove_polls
 from riselang.native.llvm.ir_text import make_internal
 from riselang.runtime.artifact import Artifact
@@ -207,16 +208,23 @@ class Compilation:
         functions = self.lowered_module.functions
         facts = description(functions, self.lowered_module.libraries, module_text(self.module))
         ir = make_internal(remove_polls(self.job.complete_ir), {each.name for each in functions})
+        ir = restore_foreign_names(ir)
         ir = "\n".join([ir.replace("@cblas_", f"@{blas_prefix}cblas_"), facts])
         if llvm.uses_amx(ir):
             ir = f"{ir}\n{llvm.amx_permission()}"
         return llvm.object_code(ir, self.options.effort)
 
+    @property
+    def foreign_libraries(self) -> list[str]:
+        """The libraries of the C functions that the program calls."""
+        return foreign_libraries(self.job.text)
+
     def header(self, name: str) -> str:
         """Return a C header for `object_code`."""
         lowered = self.lowered_module
         threads = (THREADS,) if lowered.uses_threads else ()
-        return header(lowered.functions, (*threads, *lowered.libraries), name)
+        libraries = (*threads, *lowered.libraries, *self.foreign_libraries)
+        return header(lowered.functions, libraries, name)
 
 
 def _library_report(module: ModuleOp) -> str:

@@ -23,6 +23,7 @@ from riselang.dialects.rise.types import (
     leaves,
 )
 from riselang.interpreter import scalar_semantics
+from riselang.interpreter.foreign_calls import call_foreign
 from riselang.interpreter.observation import check_finite, checks_floats, evaluate_observation
 from riselang.interpreter.pattern_semantics import MEANINGS
 from riselang.support.errors import InternalError, LimitationError, UserError
@@ -117,6 +118,8 @@ def _evaluate_operation(term: Scalar, operands: Sequence[Any]) -> Any:
 
 def _meaning(pattern: Pattern) -> Callable[..., Any]:
     """The function that computes a pattern."""
+    if pattern.spec.foreign is not None:
+        return call_foreign
     meaning = MEANINGS.get(pattern.spec.name)
     if meaning is None:
         raise InternalError(

@@ -20,6 +20,7 @@ from riselang.lowering.dynamic_sizes import Sizes
 from riselang.lowering.functional_values import Delayed
 from riselang.lowering.loop_emitter import Emitter, LoopKind
 from riselang.lowering.rule_registry import READ_RULES, STORE_RULES
+from riselang.lowering.rules.foreign_rules import ForeignRules
 from riselang.lowering.rules.index_rules import IndexRules
 from riselang.lowering.rules.lane_rules import LaneRules
 from riselang.lowering.rules.reduction_rules import ReductionRules
@@ -101,7 +102,9 @@ def compiled_patterns() -> frozenset[str]:
     return frozenset(_Translator(Emitter(InsertPoint.at_end(Block())), "scf").read_rules)
 
 
-class _Translator(ReductionRules, IndexRules, ScatterRules, SortRules, TensorRules, LaneRules):
+class _Translator(
+    ReductionRules, IndexRules, ScatterRules, SortRules, TensorRules, LaneRules, ForeignRules
+):
     """The table of lowering rules; a pattern without a rule cannot be compiled yet."""
 
     def __init__(

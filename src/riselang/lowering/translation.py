@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
+from riselang.dialects.rise.foreign_functions import FOREIGN
 from riselang.dialects.rise.interface_ops import EmbedOp
 from riselang.dialects.rise.lane_types import unwrap_type
 from riselang.dialects.rise.pattern_registry import TUPLE
@@ -187,7 +188,8 @@ class Translation:
         if len(all_arguments) < arity:
             computed = [self.compute_once(argument) for argument in all_arguments]
             return Partial(pattern, tuple(computed))
-        rule = self.read_rules.get(pattern.spec.name)
+        is_foreign = pattern.spec.foreign is not None
+        rule = self.read_rules.get(FOREIGN if is_foreign else pattern.spec.name)
         if rule is None:
             raise LimitationError(
                 f'{pattern.spec.name} compiles only with loops="gpu"; without a GPU, run it with '
@@ -246,7 +248,8 @@ class Translation:
             return
         assert isinstance(function, Partial)
         pattern, all_arguments = function.pattern, (*function.arguments, *arguments)
-        rule = self.store_rules.get(pattern.spec.name)
+        is_foreign = pattern.spec.foreign is not None
+        rule = self.store_rules.get(FOREIGN if is_foreign else pattern.spec.name)
         if rule is not None and len(all_arguments) == pattern.spec.arity:
             with self.emitter.located_at(pattern):
                 rule(pattern, all_arguments, target)

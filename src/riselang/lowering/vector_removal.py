@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from riselang.dialects.rise.foreign_functions import ForeignFunction, foreign_spec
 from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
@@ -237,8 +238,28 @@ def _replace_pattern(term: Pattern) -> Term:
         return Pattern(JOIN, (count, length, element), None, term.location)
     if term.spec is VECTOR_FROM_SCALAR:
         return _replace_broadcast(term)
+    if term.spec.foreign is not None and term.spec.foreign.is_lanewise:
+        return _replace_foreign_lanes(term, term.spec.foreign)
     arguments = [replace_vector_types(x) if isinstance(x, RiseType) else x for x in term.arguments]
     return Pattern(term.spec, arguments, term.to, term.location)
+
+
+def _replace_foreign_lanes(term: Pattern, function: ForeignFunction) -> Term:
+    """`foreignLanes(...) ~> fun((a, b), zip(a, b) |> map(fun(p, foreign(..., fst(p), snd(p)))))`"""
+    (length,) = term.sizes.values()
+    count = len(function.inputs)
+    types = [array(length, each.type) for each in function.inputs]
+    lanes = _zip_all([Bound(count - 1 - i, type) for i, type in enumerate(types)], length)
+    assert isinstance(lanes.type, ArrayType)
+    spec = foreign_spec(*function.texts)
+    parts = _unzip_element(Bound(0, lanes.type.element), count)
+    body = apply_all(Pattern(spec, (), None, term.location), parts)
+    lane = Lambda("lane", lanes.type.element, body, term.location)
+    map = Pattern(MAP, (length, lanes.type.element, body.type), None, term.location)
+    result = apply_all(map, [lane, lanes])
+    for parameter, type in zip(reversed(function.inputs), reversed(types), strict=True):
+        result = Lambda(parameter.name, type, result, term.location)
+    return result
 
 
 def _replace_broadcast(term: Pattern) -> Term:

@@ -15,6 +15,7 @@ from riselang.native.llvm.entry_points import (
     guarded_entry_points_ir,
     packed_entry_points_ir,
 )
+from riselang.native.llvm.foreign_calls import mark_foreign_functions
 from riselang.native.llvm.index_checks import mark_index_checks
 from riselang.native.llvm.ir_text import limit_vectors, mark_noalias_pointers
 from riselang.native.llvm.lookup_loops import mark_lookup_loops
@@ -50,7 +51,7 @@ class Job:
         """The LLVM IR of the module's functions."""
         ir = call_pool(mlir.to_llvm_ir(self.text, self.pipeline))
         ir = mark_short_loops(mark_noalias_pointers(ir, self.noalias_parameters), self.effort)
-        return mark_index_checks(mark_lookup_loops(ir))
+        return mark_foreign_functions(mark_index_checks(mark_lookup_loops(ir)))
 
     @property
     def complete_ir(self) -> str:

@@ -27,12 +27,6 @@ class InvalidRegion(Exception):
         self.offset = offset
 
 
-def quote(text: str) -> str:
-    """Return a text as a string literal; line breaks are not escaped."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def unquote(literal: str) -> str:
     return re.sub(r"\\(.)", r"\1", literal[1:-1], flags=re.DOTALL)
 

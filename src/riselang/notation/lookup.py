@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.dialects.rise.foreign_functions import DeclarationError, foreign_spec
 from riselang.dialects.rise.lane_types import Lanes
 from riselang.dialects.rise.pattern_registry import LOOP_DIALECTS, PATTERNS
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
 from riselang.dialects.rise.types import uncurry
 from riselang.notation.context import Context
+from riselang.notation.embedded_regions import unquote
 from riselang.notation.name_resolution import Binder, Bindings
-from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS, ScalarFunction
+from riselang.notation.operators import (
+    DERIVATIVES,
+    EMBED,
+    FOREIGN_HEADS,
+    FUNCTIONS,
+    ScalarFunction,
+)
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Ascription,
@@ -23,6 +31,7 @@ from riselang.notation.syntax import (
     Option,
     Pipe,
     Syntax,
+    Text,
 )
 from riselang.support.errors import LimitationError
 from riselang.term import build
@@ -108,6 +117,8 @@ class Lookup(Context):
                 case Pipe():
                     reversed_arguments.append(Closure(syntax.value, frame))
                     syntax = syntax.function
+                case Name(text=text) if text in FOREIGN_HEADS and syntax not in self.bindings:
+                    return self.foreign_choice(syntax, reversed_arguments[::-1])
                 case Name():
                     value = self.lookup_name(syntax, frame)
                     if not isinstance(value, Closure):
@@ -117,6 +128,28 @@ class Lookup(Context):
                     return self.lookup_option(syntax), reversed_arguments[::-1]
                 case _:
                     return Closure(syntax, frame, is_inlined), reversed_arguments[::-1]
+
+    def foreign_choice(
+        self, name: Name, arguments: list[Argument]
+    ) -> tuple[PatternChoice, list[Argument]]:
+        """Return the pattern of a C function, and the arguments after the strings."""
+        literals: list[Text] = []
+        for argument in arguments[:3]:
+            if not isinstance(argument, Closure) or not isinstance(argument.syntax, Text):
+                break
+            literals.append(argument.syntax)
+        if not literals:
+            raise self.error(
+                f"{name.text}: expected the declaration of a C function, as in "
+                f'{name.text}("double f(double)", "libf.so")',
+                name.span,
+            )
+        texts = [unquote(each.literal) for each in literals]
+        try:
+            spec = foreign_spec(*texts, is_lanewise=FOREIGN_HEADS[name.text])
+        except DeclarationError as error:
+            raise self.error(f"{name.text}: {error}", literals[0].span) from None
+        return PatternChoice(spec), arguments[len(literals) :]
 
     def lookup_name(self, name: Name, frame: Frame) -> Head:
         binder = self.bindings.get(name)

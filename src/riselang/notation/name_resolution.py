@@ -10,7 +10,7 @@ from riselang.dialects.rise.type_binding import nat_variables, substitute, type_
 from riselang.dialects.rise.types import SOURCE_SCALARS, RiseType, variable
 from riselang.nat import Nat
 from riselang.notation.hints import type_hint
-from riselang.notation.operators import DERIVATIVES, EMBED, FUNCTIONS
+from riselang.notation.operators import DERIVATIVES, EMBED, FOREIGN_HEADS, FUNCTIONS
 from riselang.notation.source import Source
 from riselang.notation.syntax import (
     Ascription,
@@ -49,6 +49,8 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "embed": 'use embed[f32]("...", a), with the result type in brackets',
 }
 """Hints for the names of other languages."""
+
+_GLOBAL_NAMES = (PATTERNS, FUNCTIONS, DERIVATIVES, FOREIGN_HEADS)
 
 Binder = Parameter | Let | Definition | DepFun
 Bindings = Mapping[Name, Binder]
@@ -191,7 +193,7 @@ class _Resolver:
             if isinstance(binder, DepFun):
                 kind = "size" if binder.kind == "nat" else "type"
                 self.report(f"'{name.text}' is a {kind}, but a value is expected here", name)
-        elif not any(name.text in names for names in (PATTERNS, FUNCTIONS, DERIVATIVES)):
+        elif not any(name.text in names for names in _GLOBAL_NAMES):
             self.report_unknown(name.text, name)
 
     def report_unknown(self, text: str, syntax: Syntax) -> None:
@@ -211,5 +213,7 @@ class _Resolver:
             return "; this is a size; sizeOf(x) returns the length of an array as an integer"
         if text in FOREIGN_NAMES:
             return f"; {FOREIGN_NAMES[text]}"
-        suggestion = closest_name(text, [*self.scope, *PATTERNS, *FUNCTIONS, *DERIVATIVES])
+        suggestion = closest_name(
+            text, [*self.scope, *(name for names in _GLOBAL_NAMES for name in names)]
+        )
         return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IndexType
 
+from riselang.dialects.rise.foreign_functions import FOREIGN, FOREIGN_LANES
 from riselang.dialects.rise.types import (
     COMPLEX_TYPES,
     SCALARS,
@@ -38,6 +39,8 @@ COMPARISONS: Mapping[str, str] = {
 }  # fmt: skip
 PREDICATES: Mapping[str, tuple[str, ...]] = {"cmpf": CMPF_PREDICATES, "cmpi": CMPI_PREDICATES}
 EMBED = "embed"
+FOREIGN_HEADS: Mapping[str, bool] = {FOREIGN: False, FOREIGN_LANES: True}
+"""What C functions are called as patterns, and whether these apply to each lane of vectors."""
 DERIVATIVES: Mapping[str, str] = {
     "grad": "the gradient of a function whose result is one float",
     "vjp": "the cotangents of the arguments of a function, from that of its result",

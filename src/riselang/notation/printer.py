@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from riselang.dialects.rise.attributes import Number, Numbers
+from riselang.dialects.rise.foreign_functions import quote
 from riselang.dialects.rise.pattern_registry import LET, PATTERNS, TUPLE
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_binding import nat_variables, type_variables
@@ -27,9 +28,17 @@ from riselang.dialects.rise.types import (
 )
 from riselang.nat import Nat
 from riselang.notation import syntax
-from riselang.notation.embedded_regions import quote, region_text
+from riselang.notation.embedded_regions import region_text
 from riselang.notation.layout import MARK, layout
-from riselang.notation.operators import COMPARISONS, EMBED, FUNCTIONS, INFIX, KEYWORDS, RAW_NAMES
+from riselang.notation.operators import (
+    COMPARISONS,
+    EMBED,
+    FOREIGN_HEADS,
+    FUNCTIONS,
+    INFIX,
+    KEYWORDS,
+    RAW_NAMES,
+)
 from riselang.notation.syntax import Syntax
 from riselang.term.conversion import conversion_ops
 from riselang.term.deep_recursion import recursive
@@ -207,6 +216,9 @@ class TermPrinter:
     def pattern(self, term: Pattern) -> Syntax:
         """Convert a pattern, with its explicit sizes."""
         name = term.spec.name
+        if (foreign := term.spec.foreign) is not None:
+            literals = [syntax.Text(quote(text)) for text in foreign.literals]
+            return _make_call(syntax.Name(foreign.head), literals)
         function = syntax.Name(name) if term.to is None else syntax.Option(name, term.to)
         sizes = [syntax.Name(str(term.argument(size))) for size in term.spec.explicit]
         return _make_call(function, sizes)
@@ -295,7 +307,7 @@ def _identifier(hint: str) -> str:
 
 
 def _is_reserved(name: str) -> bool:
-    return name in KEYWORDS or name in PATTERNS or name in FUNCTIONS
+    return any(name in names for names in (KEYWORDS, PATTERNS, FUNCTIONS, FOREIGN_HEADS))
 
 
 def _literal(number: Numbers, type: ScalarType) -> Syntax:
@@ -322,7 +334,8 @@ def _make_call(function: Syntax, arguments: Sequence[Syntax]) -> Syntax:
 
 def _is_piped(spec: PatternSpec) -> bool:
     inputs, _ = uncurry(spec.type)
-    return spec.name not in NOT_PIPED and not isinstance(inputs[-1], FunType)
+    is_named = spec.name in NOT_PIPED or spec.foreign is not None
+    return not is_named and not isinstance(inputs[-1], FunType)
 
 
 def _function_name(op: str, type: ScalarType) -> str:

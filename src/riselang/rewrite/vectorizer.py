@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from riselang.dialects.rise.foreign_functions import ForeignFunction, foreign_spec
 from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
@@ -120,9 +121,21 @@ class Vectorizer:
         ):
             return self.vectorize_let(operands[0], operands[1], scope)
         head, arguments = spine(term)
+        if isinstance(head, Pattern) and head.spec.foreign is not None:
+            return self.vectorize_foreign(head, head.spec.foreign, arguments, scope)
         if self.of_arrays and isinstance(head, Pattern) and len(arguments) == head.spec.arity:
             return self.apply_pattern_to_vectors(head, arguments, scope)
         raise Unmet("the function does more than scalar arithmetic")
+
+    def vectorize_foreign(
+        self, head: Pattern, function: ForeignFunction, arguments: list[Term], scope: _Scope
+    ) -> Term:
+        """Apply a C function of scalars to each lane."""
+        if function.is_lanewise or not function.is_scalar or len(arguments) != head.spec.arity:
+            raise Unmet(f"{function.name} takes arrays or vectors")
+        spec = foreign_spec(*function.texts, is_lanewise=True)
+        vectors = [self.vectorize_term(argument, scope) for argument in arguments]
+        return apply_all(Pattern(spec, (self.length,), None, head.location), vectors)
 
     def apply_pattern_to_vectors(self, head: Pattern, arguments: list[Term], scope: _Scope) -> Term:
         """Apply a pattern that does not inspect its elements to vectors."""

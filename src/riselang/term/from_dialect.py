@@ -120,7 +120,7 @@ class _Reader:
                 return build.literal_node(op.value, scope, location)
             case PatternOp():
                 return build.PatternUse(
-                    op.SPEC.instantiate(op.arguments), op.SPEC, op.arguments, op.target,
+                    op.spec.instantiate(op.arguments), op.spec, op.arguments, op.target,
                     scope=scope, location=location,
                 )  # fmt: skip
             case ApplyOp():
@@ -220,7 +220,7 @@ class _Reader:
 
 
 def _is_accumulating(owner: Operation | Block) -> bool:
-    return isinstance(owner, PatternOp) and owner.SPEC.accumulates
+    return isinstance(owner, PatternOp) and owner.spec.accumulates
 
 
 def _swap_parameters(function: build.Node, scope: build.Scope) -> build.Node:

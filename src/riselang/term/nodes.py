@@ -65,7 +65,9 @@ VARIABLES = 2
 """The bit of a term that contains free variables."""
 EMBEDS = 4
 """The bit of a term that contains foreign ops."""
-_FIRST_PATTERN = 8
+CALLS = 8
+"""The bit of a term that contains C functions."""
+_FIRST_PATTERN = 16
 
 
 def _intern(parts: tuple[Hashable, ...]) -> Key:
@@ -338,6 +340,8 @@ class Pattern(Term):
         type = spec.instantiate(dict(zip(spec.parameters, arguments, strict=True)))
         self._init(type, (), location, spec.name, self.arguments, to)
         self.patterns = pattern_bits(spec.name)
+        if spec.foreign is not None:
+            self.patterns = CALLS
         self.head = spec
 
     def argument(self, name: str) -> Argument:

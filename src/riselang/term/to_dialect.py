@@ -32,7 +32,7 @@ from riselang.dialects.module import reject_deep_nesting
 from riselang.dialects.rise.dependent import DepApplyOp, DepLambdaOp
 from riselang.dialects.rise.functional import ApplyOp, LambdaOp, LiteralOp, ReturnOp
 from riselang.dialects.rise.interface_ops import EmbedOp, InOp, LoweringUnitOp, OutOp
-from riselang.dialects.rise.pattern_ops import PATTERN_OPS
+from riselang.dialects.rise.pattern_ops import PATTERN_OPS, ForeignOp
 from riselang.dialects.rise.pattern_registry import FST, LET, SND
 from riselang.dialects.rise.pattern_spec import PatternSpec
 from riselang.dialects.rise.type_printer import format_type
@@ -246,8 +246,12 @@ class _Emitter:
         if not term.spec.in_dialect:
             raise LimitationError(f"{term.spec.name} must be applied", term.location)
         arguments = dict(zip(term.spec.parameters, term.arguments, strict=True))
-        op = self.add(PATTERN_OPS[term.spec.name].of(arguments, term.to), term.location)
-        op.results[0].name_hint = term.spec.name
+        if term.spec.foreign is not None:
+            op = self.add(ForeignOp.of_spec(term.spec, arguments), term.location)
+        else:
+            op = self.add(PATTERN_OPS[term.spec.name].of(arguments, term.to), term.location)
+        foreign = term.spec.foreign
+        op.results[0].name_hint = term.spec.name if foreign is None else foreign.name
         return op.results[0]
 
     def function(self, term: Lambda, environment: Environment) -> SSAValue:

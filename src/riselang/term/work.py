@@ -100,7 +100,7 @@ NO_WORK = Work(0, 0)
 
 def operation_work(op: str) -> int:
     """The work of an op of the arith or math dialect on scalars."""
-    if op in LIBRARY_FUNCTIONS:
+    if op in LIBRARY_FUNCTIONS or op == "func.call":
         return CALL_WORK
     return 0 if op in UNCOUNTED_OPS else 2 if op == "math.fma" else 1
 

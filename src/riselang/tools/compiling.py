@@ -75,4 +75,5 @@ def _link_shared(compilation: Compilation) -> bytes:
     paths = [libraries.library_path(name) for name in compilation.lowered_module.libraries]
     uses_blas = libraries.BLAS in compilation.lowered_module.libraries
     prefix = libraries.blas_prefix(libraries.library_path(libraries.BLAS)) if uses_blas else None
+    paths += compilation.foreign_libraries
     return link_shared_library(compilation.linkable_object(prefix or ""), paths)

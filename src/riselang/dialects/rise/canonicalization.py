@@ -42,7 +42,7 @@ def pattern_application(value: SSAValue) -> tuple[PatternSpec, list[SSAValue]] |
         arguments = [*value.op.arguments, *arguments]
         value = value.op.function
     if isinstance(value, OpResult) and isinstance(value.op, PatternOp):
-        return value.op.SPEC, arguments
+        return value.op.spec, arguments
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from riselang.dialects.rise.argument_checks import Argument
+from riselang.dialects.rise.foreign_functions import DeclarationError, foreign_spec
 from riselang.dialects.rise.operation import RiseOperation
 from riselang.dialects.rise.pattern_registry import (
     KEYWORD_PARAMETERS,
@@ -41,6 +42,7 @@ from riselang.dialects.rise.type_syntax import (
 )
 from riselang.dialects.rise.types import DataType, FunType, NatAttr, RiseType
 from riselang.nat import Nat
+from riselang.support.counts import format_count
 
 
 class PatternOp(RiseOperation):
@@ -60,8 +62,12 @@ class PatternOp(RiseOperation):
         return cls.create(result_types=[type], properties=properties)
 
     @property
+    def spec(self) -> PatternSpec:
+        return self.SPEC
+
+    @property
     def arguments(self) -> dict[str, Argument]:
-        return {name: _from_attribute(self.properties[name]) for name in self.SPEC.parameters}
+        return {name: _from_attribute(self.properties[name]) for name in self.spec.parameters}
 
     @property
     def target(self) -> str | None:
@@ -74,15 +80,15 @@ class PatternOp(RiseOperation):
                 f'expected the attribute \'to\' to be "affine" or "scf", but found "{self.target}"'
             )
         arguments = self.arguments
-        for name in self.SPEC.parameters:
+        for name in self.spec.parameters:
             value = arguments[name]
             if isinstance(value, RiseType) and not self._are_bound(type_variables(value)):
                 raise VerifyException(
                     f"expected a closed type for attribute {name}, but found {value}"
                 )
-        if (problem := argument_error(arguments) or self.SPEC.check(arguments)) is not None:
+        if (problem := argument_error(arguments) or self.spec.check(arguments)) is not None:
             raise VerifyException(problem)
-        expected = self.SPEC.instantiate_in_dialect(arguments)
+        expected = self.spec.instantiate_in_dialect(arguments)
         if self.result.type != expected:
             raise VerifyException(
                 f"expected a result of type {expected}, but found {self.result.type}"
@@ -126,9 +132,94 @@ class PatternOp(RiseOperation):
         if "to" in self.properties:
             attributes = {"to": self.properties["to"], **attributes}
         printer.print_op_attributes(attributes)
-        for name in self.SPEC.parameters:
+        for name in self.spec.parameters:
             printer.print_string(" ")
             print_nat_or_type(printer, self.properties[name])
+
+
+@irdl_op_definition
+class ForeignOp(PatternOp):
+    """A C function as a pattern: `rise.foreign "double f(double)" "libf.so"`.
+
+    Three strings are the declaration, the library and the vector variants; the sizes of the arrays
+    follow. With the attribute `lanes`, the function is applied to each lane of vectors.
+    """
+
+    name = "rise.foreign"
+    declaration = prop_def(StringAttr)
+    library = prop_def(StringAttr)
+    vectors = prop_def(StringAttr)
+    lanes = opt_prop_def(UnitAttr)
+    sizes = prop_def(ArrayAttr[NatAttr])
+
+    @property
+    def spec(self) -> PatternSpec:
+        return self._find_spec(
+            self.declaration.data, self.library.data, self.vectors.data, self.lanes is not None
+        )
+
+    @staticmethod
+    def _find_spec(declaration: str, library: str, vectors: str, is_lanewise: bool) -> PatternSpec:
+        try:
+            return foreign_spec(declaration, library, vectors, is_lanewise=is_lanewise)
+        except DeclarationError as error:
+            raise VerifyException(f"foreign '{declaration}': {error}") from None
+
+    @property
+    def arguments(self) -> dict[str, Argument]:
+        names = self.spec.parameters
+        if len(names) != len(self.sizes.data):
+            raise VerifyException(
+                f"expected {format_count(len(names), 'size')}, but found {len(self.sizes.data)}"
+            )
+        return {name: size.data for name, size in zip(names, self.sizes.data, strict=True)}
+
+    @classmethod
+    def of_spec(cls, spec: PatternSpec, arguments: Mapping[str, Argument]) -> Self:
+        """Create the op for a C function with these sizes."""
+        function = spec.foreign
+        assert function is not None
+        texts = map(StringAttr, function.texts)
+        properties: dict[str, Attribute] = dict(
+            zip(("declaration", "library", "vectors"), texts, strict=True)
+        )
+        if function.is_lanewise:
+            properties["lanes"] = UnitAttr()
+        properties["sizes"] = ArrayAttr(_to_attribute(size) for size in arguments.values())
+        return cls.create(
+            result_types=[spec.instantiate_in_dialect(arguments)], properties=properties
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        is_lanewise = attributes.pop("lanes", None) is not None
+        position = parser.pos
+        texts = [parser.parse_str_literal(" with a C declaration")]
+        while len(texts) < 3 and (text := parser.parse_optional_str_literal()) is not None:
+            texts.append(text)
+        declaration, library, vectors = [*texts, "", ""][:3]
+        try:
+            spec = cls._find_spec(declaration, library, vectors, is_lanewise)
+        except VerifyException as error:
+            parser.raise_error(str(error), position)
+        arguments = {name: _parse_argument(parser, name, cls.name) for name in spec.parameters}
+        op = cls.of_spec(spec, arguments)
+        op.attributes.update(attributes)
+        _parse_trailing_type(parser, op.result)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        lanes = {} if self.lanes is None else {"lanes": UnitAttr()}
+        printer.print_op_attributes({**lanes, **self.attributes})
+        function = self.spec.foreign
+        assert function is not None
+        for text in function.literals:
+            printer.print_string(" ")
+            printer.print_string_literal(text)
+        for size in self.sizes.data:
+            printer.print_string(" ")
+            printer.print_attribute(size)
 
 
 def print_nat_or_type(printer: Printer, value: Attribute) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from riselang.dialects.rise.argument_checks import Argument, Check
 from riselang.dialects.rise.type_binding import substitute
@@ -16,6 +17,9 @@ from riselang.dialects.rise.types import FunType, RiseType, fun, uncurry
 from riselang.dialects.rise.view_routes import View
 from riselang.nat import Nat
 from riselang.support.lazy import cached_property
+
+if TYPE_CHECKING:
+    from riselang.dialects.rise.foreign_functions import ForeignFunction
 
 
 class Role(Enum):
@@ -56,6 +60,8 @@ class PatternSpec:
     """Whether the data decides how often it applies its functions."""
     is_opaque: bool = False
     """Whether proofs know only that equal arguments give equal results."""
+    foreign: ForeignFunction | None = None
+    """The C function that the pattern stands for."""
 
     @property
     def accumulates(self) -> bool:

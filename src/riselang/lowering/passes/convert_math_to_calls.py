@@ -8,27 +8,26 @@ so that the code around it stays vectorized.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
     ModuleOp,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from riselang.dialects.module import walk
+from riselang.lowering.lane_functions import lane_function
 from riselang.lowering.origins import builder_at
 from riselang.support.recursion import with_deep_stack
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
@@ -90,36 +89,14 @@ def _replace_by_lane_calls(op: Operation, function: str, functions: dict[str, fu
     scalar_name = _declare(function, type.element_type, len(op.operands), functions)
     name = f"rise_lanes_{scalar_name}_{lanes}"
     if name not in functions:
-        functions[name] = _lane_function(name, scalar_name, type, len(op.operands))
+        element = type.element_type
+
+        def emit_call(inner: Builder, operands: Sequence[SSAValue]) -> SSAValue:
+            return inner.insert(func.CallOp(scalar_name, operands, [element])).results[0]
+
+        functions[name] = lane_function(name, [type] * len(op.operands), type, emit_call)
     builder = builder_at(InsertPoint.before(op), op.location)
     _replace(op, builder.insert(func.CallOp(name, list(op.operands), [type])).results[0])
-
-
-def _lane_function(name: str, scalar_name: str, type: VectorType, arity: int) -> func.FuncOp:
-    """A function that calls a library function for each lane."""
-    element, (lanes,) = type.element_type, type.get_shape()
-    block = Block(arg_types=[type] * arity)
-    builder = Builder(InsertPoint.at_end(block))
-    zero, one, end = (
-        builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
-        for number in (0, 1, lanes)
-    )
-    buffers: list[SSAValue] = []
-    for argument in block.args:
-        alloca = memref.AllocaOp.get(element, shape=[lanes])
-        buffers.append(builder.insert(alloca).results[0])
-        builder.insert(vector.StoreOp(argument, buffers[-1], [zero]))
-    body = Block(arg_types=[IndexType()])
-    inner = Builder(InsertPoint.at_end(body))
-    operands = [inner.insert(memref.LoadOp.get(each, [body.args[0]])).res for each in buffers]
-    result = inner.insert(func.CallOp(scalar_name, operands, [element])).results[0]
-    inner.insert(memref.StoreOp.get(result, buffers[0], [body.args[0]]))
-    inner.insert(scf.YieldOp())
-    builder.insert(scf.ForOp(zero, end, one, [], Region(body)))
-    results = builder.insert(vector.LoadOp(buffers[0], [zero], type)).results[0]
-    builder.insert(func.ReturnOp(results))
-    types = FunctionType.from_lists([type] * arity, [type])
-    return func.FuncOp(name, types, Region(block), visibility="private")
 
 
 def _convert_float(builder: Builder, value: SSAValue, type: Attribute) -> SSAValue:

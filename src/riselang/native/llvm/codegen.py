@@ -13,10 +13,12 @@ from typing import Any
 
 import llvmlite.binding as binding
 
+from riselang.dialects.rise.foreign_functions import split_symbol
 from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
 from riselang.native.llvm import array_calls, guard, temporary_pool, thread_pool
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.support.errors import InternalError, MissingSymbolsError
+from riselang.support.foreign_libraries import foreign_address
 from riselang.support.forking import acquire_for_forks, hold_forks
 from riselang.support.machine import permit_amx
 from riselang.support.profiling import time_span
@@ -271,8 +273,17 @@ def _check_symbols(objects: Sequence[bytes]) -> None:
         raise MissingSymbolsError(missing)
 
 
+def _define_foreign_functions(symbols: Sequence[Symbols]) -> None:
+    """Make the C functions that objects call known, by the names of their symbols."""
+    for name in sorted({name for each in symbols for name in each.needed}):
+        function = split_symbol(name)
+        if function is not None:
+            binding.add_symbol(name, foreign_address(function.library, function.name))
+
+
 def _undefined_symbols(symbols: Sequence[Symbols]) -> list[str]:
     """Return the symbols that objects need and that nothing in this process defines."""
+    _define_foreign_functions(symbols)
     defined = {name for each in symbols for name in each.defined}
     undefined = {name for each in symbols for name in each.needed} - defined - _LOADER_SYMBOLS
     return [

@@ -59,7 +59,7 @@ _DEFINITION = re.compile(
 _DEFINITION_END = re.compile(r"^(?P<start>define .*?)(?P<debug> !dbg .*)? \{$", re.MULTILINE)
 _HELPER = re.compile(
     r"define (?<![^\n]define )(?!internal )"
-    r"(?P<rest>.*@rise_(?:index_error|(?:small_)?function_\d+|part_[\w.$]+|lanes_\w+"
+    r"(?P<rest>.*@rise_(?:index_error|(?:small_)?function_\d+|(?:part|arrays)_[\w.$]+|lanes_\w+"
     r"|\w*(?:div|rem)[su]i_\w+)\(.*\))"
     r"(?P<debug>.*) \{(?![^\n])"
 )

@@ -38,10 +38,17 @@ def link_shared_library(code: bytes, libraries: Sequence[str] = ()) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
-        paths = [part for path in libraries for part in (path, f"-Wl,-rpath,{Path(path).parent}")]
+        paths = [part for path in libraries for part in _link_options(path)]
         command = [*compiler, "-shared", "-o", str(target), str(source), *paths]
         _run_command([*command, "-lm", "-pthread"])
         return target.read_bytes()
+
+
+def _link_options(library: str) -> list[str]:
+    """Return the options for a library, which is a path or a name that the linker finds."""
+    if os.sep not in library:
+        return [f"-l:{library}"]
+    return [library, f"-Wl,-rpath,{Path(library).parent}"]
 
 
 def _run_command(command: Sequence[str]) -> None:
