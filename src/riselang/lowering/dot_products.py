@@ -39,6 +39,7 @@ INTRINSICS = {
     "vpdpbusd": "llvm.x86.avx512.vpdpbusd.512",
     "sdot": "llvm.aarch64.neon.sdot.v4i32.v16i8",
     "bfdot": "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
+    "vpmaddwd": "llvm.x86.avx2.pmadd.wd",
 }
 """LLVM's intrinsic for each unit."""
 SIGN = -128
@@ -259,9 +260,11 @@ class _VectorBuilder(_DotProductBuilder):
             self.store(total, results, row, start)
 
     def dot(self, accumulator: SSAValue, rows: SSAValue, columns: SSAValue) -> SSAValue:
-        operands = [accumulator, rows, columns]
-        (total,) = self.call(INTRINSICS[self.unit.name], operands, accumulator.type)
-        return total
+        intrinsic = INTRINSICS[self.unit.name]
+        if self.unit.adds:
+            return self.call(intrinsic, [accumulator, rows, columns], accumulator.type)[0]
+        (products,) = self.call(intrinsic, [rows, columns], accumulator.type)
+        return self.add(arith.AddiOp(accumulator, products))
 
     def bias(self, rows: Operand) -> Operand:
         """Return a copy of rows whose bytes are larger by 128, and unsigned.

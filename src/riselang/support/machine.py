@@ -29,6 +29,7 @@ CPUINFO = Path("/proc/cpuinfo")
 DOT_INSTRUCTIONS = {
     "tdpbssd": "amx_int8", "tdpbf16ps": "amx_bf16", "vpdpbusd": "avx512_vnni",
     "sdot": "asimddp", "bfdot": "bf16",
+    "vpmaddwd": "avx2",
 }  # fmt: skip
 """The CPU flag, as Linux reports it, of each instruction for dot products."""
 REQUEST_AMX = (158, 0x1023, 18)
@@ -108,7 +109,8 @@ def _detect_machine(cores: int) -> Machine:
     elif _has_cpu_feature("AVX512F"):
         machine = Machine(64, 32, cores=cores, dot_instructions=dot_instructions)
     else:
-        machine = Machine(32 if _has_cpu_feature("AVX2") else 16, cores=cores)
+        vector_bytes = 32 if _has_cpu_feature("AVX2") else 16
+        machine = Machine(vector_bytes, cores=cores, dot_instructions=dot_instructions)
     is_x86 = platform.machine().lower() in ("x86_64", "amd64")
     machine = replace(machine, reads_stored_lines=is_x86)
     machine = replace(machine, caches=cache_sizes())

@@ -12,6 +12,7 @@ from ml_dtypes import bfloat16
 
 from riselang.api.kernel import TermKernel
 from riselang.dialects.rise.dot_units import DOT_UNITS, DotUnit
+from riselang.dialects.rise.type_printer import format_type
 from riselang.native.debug_info.object_file import read_symbols
 from riselang.native.llvm import codegen
 from riselang.notation.program import parse_term
@@ -32,14 +33,18 @@ TILE = (
 )
 STEPS = {
     "i8": "a + cast[i32](fst(p)) * cast[i32](snd(p))",
+    "i16": "a + cast[i32](fst(p)) * cast[i32](snd(p))",
     "bf16": "a + cast[f32](fst(p)) * cast[f32](snd(p))",
 }
 PRODUCT = """fun((x : {m}.{k}.{s}, y : {k}.{n}.{s}), x |> map(fun(row, y |> transpose |> map(
     fun(column, zip(row, column) |> map(fun(p, cast[{t}](fst(p)) * cast[{t}](snd(p))))
       |> reduce(add, {a}))))))"""
+PRODUCT_LESS_A_ROW = """fun((x : {m}.{k}.i8, y : {k}.{n}.i8, b : {n}.i32), x |> map(fun(row,
+    zip(y |> transpose, b) |> map(fun(q, (zip(row, fst(q)) |> map(fun(p,
+      cast[i32](fst(p)) * cast[i32](snd(p)))) |> reduce(add, 0)) - snd(q))))))"""
 TARGET_OF = {
     "tdpbssd": "Sapphire Rapids", "tdpbf16ps": "Sapphire Rapids", "vpdpbusd": "Sapphire Rapids",
-    "sdot": "Neoverse N1", "bfdot": "Neoverse V1",
+    "sdot": "Neoverse N1", "bfdot": "Neoverse V1", "vpmaddwd": "AVX2",
 }  # fmt: skip
 WITHOUT_UNITS = replace(MACHINES["AVX-512"], dot_instructions=())
 
@@ -51,11 +56,11 @@ def machine_with(*names: str) -> Machine:
 def tile(unit: DotUnit, rows: int, columns: int, depth: int) -> str:
     chunk = unit.chunk_for(depth)
     assert chunk is not None
-    name = "i8" if unit.group == 4 else "bf16"
+    name = format_type(unit.source)
     return TILE.format(
         m=rows, chunks=depth // chunk, chunk=chunk, k=depth // unit.group,
         width=columns * unit.group, s=name, g=unit.group, h=chunk // unit.group,
-        step=STEPS[name], a="7" if name == "i8" else "7.0",
+        step=STEPS[name], a="7.0" if name == "bf16" else "7",
     )  # fmt: skip
 
 
@@ -101,8 +106,12 @@ def test_sums_wrap_like_those_of_the_interpreter() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(32, 32, 64), (17, 18, 68)], ids=str)
-@pytest.mark.parametrize("names", [("vpdpbusd",), ("tdpbssd", "vpdpbusd")], ids=str)
-@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    "names",
+    [("vpdpbusd",), ("tdpbssd", "vpdpbusd"), ("vpdpbusd", "vpmaddwd"), ("vpmaddwd",)],
+    ids=str,
+)
+@pytest.mark.sampled(3)
 def test_schedules_with_mma_compute_the_same(
     sizes: tuple[int, int, int], names: tuple[str, ...]
 ) -> None:
@@ -114,7 +123,7 @@ def test_schedules_with_mma_compute_the_same(
         result = (data_flow_normal_form >> schedule_program).run(term, Setting())
     assert isinstance(result, Success)
     assert has_pattern(result.term, "mma")
-    assert any(name in computation.schedule for name in names)
+    assert names[0] in computation.schedule
     x, y = bytes_of((m, k), 2), bytes_of((k, n), 3)
     found = TermKernel("f", result.term, backend="interpret")(x, y)
     assert np.array_equal(found, x.astype(np.int32) @ y.astype(np.int32))
@@ -132,6 +141,30 @@ def test_products_of_bytes_on_this_machine(sizes: tuple[int, int, int], is_scale
     found = TermKernel("f", parse_term(text), strategy=schedule_program)(x, y)
     expected = x.astype(np.int32) @ y.astype(np.int32)
     assert np.array_equal(found, expected * 3 + 1 if is_scaled else expected)
+
+
+@pytest.mark.parametrize("names", [("vpdpbusd",), ("vpmaddwd",)], ids=str)
+def test_sums_less_a_row_use_the_instruction(names: tuple[str, ...]) -> None:
+    """As those of quantized matrices with zero points."""
+    m, n, k = 17, 34, 64
+    term = parse_term(PRODUCT_LESS_A_ROW.format(m=m, n=n, k=k))
+    with assume_machine(machine_with(*names)):
+        result = (data_flow_normal_form >> schedule_program).run(term, Setting())
+    assert isinstance(result, Success)
+    assert has_pattern(result.term, "mma")
+    x, y, b = bytes_of((m, k), 4), bytes_of((k, n), 5), bytes_of((n,), 6).astype(np.int32)
+    expected = x.astype(np.int32) @ y.astype(np.int32) - b
+    assert np.array_equal(TermKernel("f", result.term, backend="interpret")(x, y, b), expected)
+    assert np.array_equal(TermKernel("f", term, strategy=schedule_program)(x, y, b), expected)
+
+
+def test_extreme_bytes_are_added_without_saturation() -> None:
+    """`vpmaddubsw` would saturate the sums of two of these products at 16 bits."""
+    x, y = np.full((6, 64), -128, np.int8), np.full((64, 16), -128, np.int8)
+    with assume_machine(machine_with("vpmaddwd")):
+        kernel = TermKernel("f", parse_term(product(6, 16, 64)), strategy=schedule_program)
+        if "vpmaddwd" in this_machine().dot_instructions:
+            assert set(kernel(x, y).ravel()) == {64 << 14}
 
 
 @pytest.mark.parametrize("float", ["strict", "contract", "relaxed"])

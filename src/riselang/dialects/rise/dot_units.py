@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
-from riselang.dialects.rise.types import ScalarType, bf16, f32, i8, i32
+from riselang.dialects.rise.types import ScalarType, bf16, f32, i8, i16, i32
 from riselang.support.machine import Machine
 
 
@@ -35,6 +35,11 @@ class DotUnit:
         """Whether its operands are AMX tiles, not vectors."""
         return self.name.startswith("td")
 
+    @property
+    def adds(self) -> bool:
+        """Whether it also adds the sums of a group to the accumulators."""
+        return self.name != "vpmaddwd"
+
     def chunk_for(self, depth: int) -> int | None:
         """Return the length of the chunks for rows of a length; None if it cannot multiply them."""
         chunk = self.chunk if self.has_tiles else gcd(depth, self.chunk)
@@ -55,6 +60,7 @@ DOT_UNITS = (
     DotUnit("vpdpbusd", i8, i32, 4, 16, 12, 32, 64),
     DotUnit("sdot", i8, i32, 4, 4, 8, 8, 64),
     DotUnit("bfdot", bf16, f32, 2, 4, 8, 8, 32),
+    DotUnit("vpmaddwd", i16, i32, 2, 8, 6, 16, 256),
 )
 """Of units with the same types, the fastest comes first."""
 

@@ -13,6 +13,7 @@ from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, model_options
 from riselang.rewrite.default import DEFAULT
+from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.recursion import with_deep_stack
 
@@ -32,7 +33,7 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     options = model_options(**choices)
     content = _content_of(source)
     if content is not None:
-        body = ModelBody(_origin(content), backend, options, strategy)
+        body = ModelBody(_origin(content, options), backend, options, strategy)
         if body.is_cached:
             return Model(body)
     proto = load_proto(source if content is None else content)
@@ -41,11 +42,11 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
             content = proto.SerializeToString()
         except ValueError as error:
             raise UserError(f"{FRONT_END}: the model is too large ({error})") from None
-    return make_onnx_model(_origin(content), backend, options, strategy, proto)
+    return make_onnx_model(_origin(content, options), backend, options, strategy, proto)
 
 
-def _origin(content: bytes) -> ModelOrigin:
-    return ModelOrigin(content, "<onnx>", reader="onnx")
+def _origin(content: bytes, options: Options) -> ModelOrigin:
+    return ModelOrigin(content, "<onnx>", reader="onnx", float=options.float)
 
 
 def _content_of(source: Any) -> bytes | None:

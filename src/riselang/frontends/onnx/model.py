@@ -167,7 +167,7 @@ class OnnxModel:
     @hold_forks()
     def _make_program(self, arguments: Sequence[Any], key: Any) -> _Program:
         with blaming_invalid_models(self.proto):
-            converted = convert_graph(self.proto, self.types, arguments)
+            converted = convert_graph(self.proto, self.types, arguments, self.options.float)
             if not converted.function.body.operations[-1].operands:
                 return _Program(None, converted.results)
             origin = replace(self.origin, types=(str(key),))
@@ -311,7 +311,7 @@ def make_onnx_model(
         return Model(body)
     try:
         with blaming_invalid_models(proto):
-            converted = convert_graph(proto, types, [each.shape for each in types])
+            converted = convert_graph(proto, types, [each.shape for each in types], options.float)
     except UnknownValueError as error:
         if not error.inputs:
             raise _unknown_value(error) from None
@@ -329,6 +329,7 @@ def read_graph(origin: ModelOrigin) -> GraphFunction:
     proto = load_proto(origin.content)
     types = input_types(proto)
     try:
-        return convert_graph(proto, types, [each.shape for each in types]).function
+        shapes = [each.shape for each in types]
+        return convert_graph(proto, types, shapes, origin.float).function
     except UnknownValueError as error:
         raise _unknown_value(error) from None

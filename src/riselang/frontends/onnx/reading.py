@@ -193,13 +193,16 @@ Argument = Any
 
 
 def convert_graph(
-    proto: Any, types: Sequence[InputType], arguments: Sequence[Argument]
+    proto: Any, types: Sequence[InputType], arguments: Sequence[Argument], float: str
 ) -> ConvertedGraph:
-    """Convert a model; raises `UnknownValueError` if it depends on the value of an input."""
+    """Convert a model for a float permission.
+
+    Raises `UnknownValueError` if it depends on the value of an input.
+    """
     load_ops()
     opsets = {domain_of(each): each.version for each in proto.opset_import}
     _check_opset(opsets, proto.graph)
-    graph = Graph()
+    graph = Graph(float)
     functions = {(domain_of(each), each.name): each for each in proto.functions}
     importer = Importer(graph, opsets, functions, {})
     known = {each.name for each in proto.graph.initializer}

@@ -125,7 +125,10 @@ class MmaRules(Translation):
 def _find_buffer(value: SSAValue, dimensions: int) -> Operand | None:
     """Return an array that is a buffer, or an element of an array in a buffer."""
     part, indices = value, list[SSAValue]()
-    while isinstance(part.owner, codegen.IdxOp):
+    while True:
+        part = _component(part)
+        if not isinstance(part.owner, codegen.IdxOp):
+            break
         indices.append(part.owner.index)
         part = part.owner.array
     if not isinstance(part.owner, codegen.CastOp) or len(part.owner.sources) != 1:
@@ -135,6 +138,17 @@ def _find_buffer(value: SSAValue, dimensions: int) -> Operand | None:
         return None
     is_whole = buffer.type.get_num_dims() == dimensions + len(indices)
     return Operand(value, buffer, tuple(reversed(indices))) if is_whole else None
+
+
+def _component(value: SSAValue) -> SSAValue:
+    """Return the value that a component of a pair of known values is."""
+    while isinstance(value.owner, codegen.FstOp | codegen.SndOp):
+        (pair,) = value.owner.operands
+        if not isinstance(pair.owner, codegen.TupleOp):
+            break
+        first, second = pair.owner.operands
+        value = first if isinstance(value.owner, codegen.FstOp) else second
+    return value
 
 
 def _select_unit(pattern: Pattern, function: Value) -> DotUnit | None:

@@ -155,7 +155,7 @@ def reductions_first(term: Term) -> Bindings:
     (function,), xs = loop_parts(term, MAP.name)
     (layer,), body = split_lambdas(function, 1)
     part = find_reductions(body)
-    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    consumer = Lambda("v", part.type, abstract_over_part(body, part, 0))
     return {"f": consumer, "g": wrap_in_lambdas([layer], part), "x": xs}
 
 
@@ -304,7 +304,7 @@ def abstract_over_component(function: Term, spec: PatternSpec) -> Lambda:
     if mentions(body, 0) and not has_pattern(body, spec.name):
         raise NoMatch("the element is also used elsewhere")
     part = Apply(Pattern(spec, components(layer.parameter)), Bound(0, layer.parameter))
-    return Lambda(layer.name, part.type, _abstract_over_part(body, part, 0))
+    return Lambda(layer.name, part.type, abstract_over_part(body, part, 0))
 
 
 def _windows_2d(term: Term) -> tuple[Term, Term]:
@@ -328,7 +328,7 @@ def _share_results(term: Term, source_of: Callable[[Term], Term | None]) -> Bind
     grid = _windows_2d(term)
     _, body = split_lambdas(grid[0], 1)
     part = _map_of_rows(body, source_of)
-    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    consumer = Lambda("v", part.type, abstract_over_part(body, part, 0))
     arguments = pattern_arguments(part, MAP.name)
     assert arguments is not None
     (row,) = (drop_lambda(eta_expand(each), 0) for each in arguments[:1])
@@ -430,9 +430,7 @@ def _split_function(function: Term) -> tuple[Term, Term]:
     (part,) = operands
     if isinstance(part.type, FunType):
         raise NoMatch("the value between the maps would be a function")
-    return Lambda("v", part.type, _abstract_over_part(body, part, 0)), wrap_in_lambdas(
-        [layer], part
-    )
+    return Lambda("v", part.type, abstract_over_part(body, part, 0)), wrap_in_lambdas([layer], part)
 
 
 def find_reductions(body: Term) -> Term:
@@ -479,11 +477,11 @@ def _split_reduction_function(function: Term) -> tuple[Term, Term]:
     """Split the function of a reduction at the part that does not depend on the accumulator."""
     (accumulator, layer), body = split_lambdas(function, 2)
     part = _find_element_part(body)
-    consumer = Lambda("v", part.type, _abstract_over_part(body, part, 0))
+    consumer = Lambda("v", part.type, abstract_over_part(body, part, 0))
     return wrap_in_lambdas([accumulator], consumer), wrap_in_lambdas([layer], drop_lambda(part, 1))
 
 
-def _abstract_over_part(body: Term, part: Term, element: int) -> Term:
+def abstract_over_part(body: Term, part: Term, element: int) -> Term:
     """Abstract a body over a part, and remove the variable of the element."""
     if mentions_outside(body, part, element):
         raise NoMatch("the element is also used elsewhere")

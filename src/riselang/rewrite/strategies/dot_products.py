@@ -6,13 +6,22 @@ instruction adds; the rows are packed in blocks that stay in a cache.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from riselang.dialects.rise.dot_units import DotUnit, dot_units_of
-from riselang.dialects.rise.types import RiseType, element_of, is_float
+from riselang.dialects.rise.types import RiseType, element_of, i8, i16, is_float
 from riselang.rewrite.combinators import choice, seq, try_
 from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.registry import schedule
-from riselang.rewrite.rules.algorithmic import map_fusion
-from riselang.rewrite.rules.dot_products import multiply_tile, pack_chunks, pack_groups
+from riselang.rewrite.rules.algorithmic import map_fusion, zip_of_map_first, zip_of_map_second
+from riselang.rewrite.rules.dot_products import (
+    map_paired_rows_first,
+    map_rows_first,
+    multiply_tile,
+    pack_chunks,
+    pack_groups,
+    widen_bytes,
+)
 from riselang.rewrite.rules.lowering import (
     map_as_loop,
     map_in_parallel,
@@ -38,7 +47,7 @@ from riselang.rewrite.strategies.schedules import (
 )
 from riselang.rewrite.strategies.tiles import MatmulShape
 from riselang.rewrite.term_parts import pattern_arguments
-from riselang.rewrite.traversals import argument, normalize
+from riselang.rewrite.traversals import argument, inside, normalize, top_down
 from riselang.support.machine import Machine
 from riselang.term.multiply_add import is_multiply_add
 from riselang.term.nodes import Term
@@ -48,6 +57,20 @@ MAX_BLOCK = 16
 """The maximum number of tiles in a block of rows."""
 MIN_ROWS = 4
 """The minimum number of rows for which packing the columns pays."""
+
+
+WIDENED: Mapping[RiseType, RiseType] = {i8: i16}
+"""The type to which elements are converted if no instruction multiplies their own."""
+_rows_first: Strategy = choice(map_rows_first, map_paired_rows_first)
+widened_operands: Strategy = seq(
+    try_(parallel_as_map), top_down(widen_bytes), inside(_rows_first), _rows_first
+)
+"""Converts the bytes of both operands before they are multiplied."""
+
+_fuse_columns = choice(
+    map_fusion, argument(choice(zip_of_map_first, zip_of_map_second)) >> map_fusion
+)
+"""Computes the views of packed columns in the loop over them, also if they are zipped."""
 
 
 @schedule
@@ -69,8 +92,8 @@ def dot_tiles(
         hoist(),
         at_columns(pack_chunks(chunk * group)) @ loop(3),
         hoist(),
-        map_fusion @ loop(2),
-        map_fusion @ loop(3),
+        _fuse_columns @ loop(2),
+        try_(map_fusion @ loop(3)),
         normalize(choice(map_fusion, SIMPLIFICATIONS)) @ loop(3),
         (parallel() if in_parallel else sequential()) @ loop(1),
         sequential() @ loop(2),
@@ -82,10 +105,13 @@ def choose_dot_tiles(
 ) -> tuple[str, Strategy] | None:
     """Return a schedule of a matrix multiplication with an instruction of the machine."""
     types = multiplied_types(term, setting)
-    units = dot_units_of(machine) if types is not None else ()
-    for unit in units:
-        if (unit.source, unit.accumulator) == types and _pays(unit, shape):
-            return _schedule(unit, shape, machine)
+    if types is None:
+        return None
+    units = [each for each in dot_units_of(machine) if each.accumulator == types[1]]
+    for source in (types[0], WIDENED.get(types[0])):
+        for unit in units:
+            if unit.source == source and _pays(unit, shape):
+                return _schedule(unit, shape, machine, is_widened=source != types[0])
     return None
 
 
@@ -113,7 +139,9 @@ def _pays(unit: DotUnit, shape: MatmulShape) -> bool:
     return is_large and unit.chunk_for(shape.depth) is not None
 
 
-def _schedule(unit: DotUnit, shape: MatmulShape, machine: Machine) -> tuple[str, Strategy]:
+def _schedule(
+    unit: DotUnit, shape: MatmulShape, machine: Machine, *, is_widened: bool
+) -> tuple[str, Strategy]:
     rows, chunk = unit.rows, unit.chunk_for(shape.depth)
     assert chunk is not None
     if not unit.has_tiles:
@@ -130,7 +158,7 @@ def _schedule(unit: DotUnit, shape: MatmulShape, machine: Machine) -> tuple[str,
         f"tiles of {rows} x {unit.columns} with {unit.name}, blocks of {block * rows} rows, "
         f"packed, {threads}"
     )
-    return description, dot_tiles(
+    strategy = dot_tiles(
         rows,
         unit.columns,
         unit.group,
@@ -138,3 +166,4 @@ def _schedule(unit: DotUnit, shape: MatmulShape, machine: Machine) -> tuple[str,
         block=block,
         in_parallel=shape.is_parallel,
     )
+    return description, widened_operands >> strategy if is_widened else strategy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from riselang.frontends.onnx.primitives.contractions import dot_general, matmul
 from riselang.frontends.onnx.primitives.elementwise import add, compare, multiply, select
 from riselang.frontends.onnx.primitives.graph import Value
+from riselang.frontends.onnx.primitives.integer_products import dequantized_matmul, transposed
 from riselang.frontends.onnx.primitives.reductions import reduce, sum_of
 from riselang.frontends.onnx.primitives.shapes import (
     broadcast_in_dim,
@@ -19,7 +20,8 @@ CONTRACTION = "nested `map`s with a `reduce` over `zip` inside"
 
 @converts("MatMul", summary=CONTRACTION)
 def _matmul(node: Node) -> Value:
-    return matmul(node[0], node[1])
+    found = dequantized_matmul(node[0], node[1])
+    return matmul(node[0], node[1]) if found is None else found
 
 
 @converts("Gemm", summary=CONTRACTION)
@@ -27,7 +29,14 @@ def _gemm(node: Node) -> Value:
     left, right, bias = node[0], node[1], node.optional(2)
     contracted = (0 if node.integer("transA", 0) else 1, 1 if node.integer("transB", 0) else 0)
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
-    found = dot_general(left, right, ((), ()), ((contracted[0],), (contracted[1],)))
+    found = None
+    if left.dequantized is not None and right.dequantized is not None:
+        found = dequantized_matmul(
+            left if contracted[0] else transposed(left),
+            transposed(right) if contracted[1] else right,
+        )
+    if found is None:
+        found = dot_general(left, right, ((), ()), ((contracted[0],), (contracted[1],)))
     if alpha != 1:
         found = _scaled(found, alpha)
     if bias is None or beta == 0:

@@ -24,7 +24,15 @@ from riselang.frontends.onnx.primitives.elementwise import (
     subtract,
     unary,
 )
-from riselang.frontends.onnx.primitives.graph import Value
+from riselang.frontends.onnx.primitives.graph import Dequantized, Value
+from riselang.frontends.onnx.primitives.integer_products import (
+    BYTES,
+    as_column,
+    as_row,
+    can_multiply,
+    integer_matmul,
+    signed_bytes,
+)
 from riselang.frontends.onnx.primitives.reductions import reduce
 from riselang.frontends.onnx.primitives.shapes import (
     broadcast_in_dim,
@@ -106,8 +114,20 @@ def _dequantize_linear(node: Node) -> Value:
         if zero is not None:
             values = subtract(values, convert(along(node, zero, x), "f32"))
     found = multiply(values, convert(along(node, scale, x), "f32"))
-    return convert(Value(found.graph, found.shape, found.element, found.array, found.node,
+    made = convert(Value(found.graph, found.shape, found.element, found.array, found.node,
                          found.inputs), element)  # fmt: skip
+    if x.element in BYTES and element == scale.element == "f32":
+        made.dequantized = _dequantized(node, x, scale, zero)
+    return made
+
+
+def _dequantized(node: Node, x: Value, scale: Value, zero: Value | None) -> Dequantized | None:
+    """Return what the scalars or vectors of scales and zero points are for; None for blocks."""
+    if scale.size == 1:
+        return Dequantized(x, zero, scale, None)
+    if scale.rank != 1 or node.integer("block_size", 0):
+        return None
+    return Dequantized(x, zero, scale, x.axis(node.integer("axis", 1)))
 
 
 @converts("DynamicQuantizeLinear", summary="`reduce`, and an elementwise `map`")
@@ -144,14 +164,20 @@ def _shifted(x: Value, zero: Value | None, axis: int) -> Value:
 
 @converts("MatMulInteger", summary="nested `map`s with a `reduce` over `zip` inside")
 def _matmul_integer(node: Node) -> Value:
-    left = _shifted(node[0], node.optional(2), -2)
-    return matmul(left, _shifted(node[1], node.optional(3), -1))
+    return _multiply(node[0], node.optional(2), node[1], node.optional(3))
+
+
+def _multiply(a: Value, a_zero: Value | None, b: Value, b_zero: Value | None) -> Value:
+    if not can_multiply(a, b):
+        return matmul(_shifted(a, a_zero, -2), _shifted(b, b_zero, -1))
+    left, right = signed_bytes(a, as_column(a_zero)), signed_bytes(b, as_row(b_zero))
+    return integer_matmul(left, right)
 
 
 @converts("QLinearMatMul", summary="nested `map`s with a `reduce` over `zip` inside")
 def _q_linear_matmul(node: Node) -> Value:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.values
-    total = matmul(_shifted(a, a_zero, -2), _shifted(b, b_zero, -1))
+    total = _multiply(a, a_zero, b, b_zero)
     a_wide = _by_axis(a_scale, total, -2)
     return requantize(total, [a_wide, _by_axis(b_scale, total, -1), reshape(y_scale, ())], y_zero)
 

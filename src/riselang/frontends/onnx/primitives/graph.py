@@ -66,6 +66,8 @@ class Value:
     """The inputs of the model whose values determine this one."""
     small_type: str = ""
     """The ONNX type of a float or integer of less than a byte or of 8 bits that `element` holds."""
+    dequantized: Dequantized | None = None
+    """The integers that it was computed from."""
 
     @property
     def rank(self) -> int:
@@ -106,18 +108,35 @@ class Value:
         return number % max(self.rank, 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Dequantized:
+    """Integers that stand for floats: `scale * (values - zero)`."""
+
+    values: Value
+    zero: Value | None
+    scale: Value
+    axis: int | None
+    """The dimension along which there are several scales and zero points; None for scalars."""
+
+
 @dataclass
 class _Frame:
     """The ops of a region under construction."""
 
     ops: list[GraphOp] = field(default_factory=list[GraphOp])
     inputs: set[str] = field(default_factory=set[str])
+    made: dict[tuple[str, int], tuple[Value, Value]] = field(
+        default_factory=dict[tuple[str, int], tuple["Value", "Value"]]
+    )
+    """Values that were made of other ones, with these, by name and identity."""
 
 
 class Graph:
     """Collects ops; those of a region go to the innermost frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, float: str = "strict") -> None:
+        self.float = float
+        """The float permission of the program."""
         self._frames = [_Frame()]
         self.label = ""
         """The node of the model that is converted."""
@@ -184,6 +203,13 @@ class Graph:
             )
         )  # fmt: skip
         return results
+
+    def once(self, name: str, source: Value, make: Callable[[], Value]) -> Value:
+        """Return what is made of a value, which is made only once in a region."""
+        made, key = self._frames[-1].made, (name, id(source))
+        if key not in made:
+            made[key] = source, make()
+        return made[key][1]
 
     def emit_one(
         self, name: str, operands: Sequence[Value], kind: Kind, **attributes: Any

@@ -73,6 +73,6 @@ def load_saved_model(path: str | Path) -> SavedModel:
     types = None if facts["types"] is None else tuple(facts["types"])
     origin = ModelOrigin(
         content, facts["file"], facts["function"], types, facts.get("fallback"),
-        facts.get("reader"),
+        facts.get("reader"), options.float,
     )  # fmt: skip
     return SavedModel(origin, options, dict(zip(facts["bound"], bound, strict=True)))

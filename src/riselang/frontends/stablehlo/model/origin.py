@@ -50,6 +50,8 @@ class ModelOrigin:
     """What compiles the ops that do not become patterns: "linalg", or None."""
     reader: str | None = None
     """What reads contents other than StableHLO: one of `READERS`."""
+    float: str = "strict"
+    """The float permission, where the conversion to patterns depends on it."""
 
     def read_graph(self) -> GraphFunction:
         if self.reader is not None:
