@@ -169,6 +169,17 @@ def test_slices_that_stay_in_the_second_cache_are_not_paired(
         assert f"(0) to ({count})" in lowered("jacobi_3d", "stencils.vectors", random(6, 6, 66))
 
 
+@pytest.mark.parametrize("bypasses", [False, True])
+def test_slices_that_bypass_the_caches_are_not_paired(
+    bypasses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stencils, "this_machine", lambda: SMALL)
+    monkeypatch.setattr(stencils, "MIN_PARALLEL_ELEMENTS", 1)
+    monkeypatch.setattr(stencils, "_should_bypass_caches", lambda nest: bypasses)
+    code = lowered("jacobi_3d", "stencils.vectors", random(6, 6, 66))
+    assert f"(0) to ({4 if bypasses else 2})" in code
+
+
 @pytest.mark.parametrize(("width", "rows", "columns"), each_once([4, 9], [8, 11], [24, 31]))
 @pytest.mark.sampled(1)
 def test_a_convolution_by_lines_in_bands(
