@@ -15,6 +15,7 @@ from riselang.rewrite.core import Setting, Strategy
 from riselang.rewrite.default import DEFAULT
 from riselang.rewrite.strategies.accumulated_rows import accumulated_rows
 from riselang.rewrite.strategies.default_schedule import recognized_computations
+from riselang.rewrite.strategies.reduction_schedules import sums_of_rows
 from riselang.rewrite.strategies.schedules import fuse
 from riselang.rewrite.strategies.skinny_matmul import (
     interleaved_reductions,
@@ -23,6 +24,7 @@ from riselang.rewrite.strategies.skinny_matmul import (
     streamed_tiles,
 )
 from riselang.rewrite.traversals import top_down
+from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.machine import assume_machine, this_machine
 from riselang.term.nodes import Term
@@ -165,6 +167,30 @@ def test_integers_and_relaxed_rows_are_reduced_in_vectors() -> None:
     assert relaxed.description == "a reduction of 512 elements"
     ints = parse_term("fun((a : 64.64.i32), a |> map(fun(l, l |> reduce(add, 0))))")
     assert recognized_computations(ints, Setting("contract")) == []
+
+
+@pytest.mark.parametrize("count", [16, 19])
+@pytest.mark.parametrize("form", ["sums", "products", "means", "with another"])
+def test_rows_in_any_order_are_reduced_together(form: str, count: int) -> None:
+    """Sums of small integers are exact in any order."""
+    text = FORMS[form].format("a").replace("reduce(add, 1.0)", "reduce(add, 0.0)")
+    term = parse_term(f"fun((a : {count}.24.f32, x : 24.f32, y : {count}.f32), {text})")
+    random = np.random.default_rng(3)
+    shapes = ((count, 24), (24,), (count,))
+    arrays = [random.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
+    expected = TermKernel("f", term, "interpret")(*arrays)
+    strategy = fuse() >> top_down(sums_of_rows(8, 4))
+    kernel = TermKernel("f", term, strategy=strategy, options=Options(float="relaxed"))
+    assert np.array_equal(kernel(*arrays), expected)
+
+
+def test_only_rows_of_large_matrices_are_reduced_together() -> None:
+    setting = Setting(float="relaxed")
+    with assume_machine(replace(this_machine(), vector_bytes=32)):
+        for length, together in ((64, False), (4096, True)):
+            term = program("sums", "rows", length, length)
+            (found,) = recognized_computations(term, setting)
+            assert str(found.strategy).startswith("sums_of_rows(8, 8)") == together
 
 
 def test_sizes_must_be_positive() -> None:

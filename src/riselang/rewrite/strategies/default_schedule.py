@@ -40,7 +40,11 @@ from riselang.rewrite.strategies.matmul_shapes import (
     typical_size,
 )
 from riselang.rewrite.strategies.panels import panels_of
-from riselang.rewrite.strategies.reduction_schedules import blocked_reduction, partial_sums
+from riselang.rewrite.strategies.reduction_schedules import (
+    blocked_reduction,
+    partial_sums,
+    sums_of_rows,
+)
 from riselang.rewrite.strategies.schedules import by_size
 from riselang.rewrite.strategies.selections import select_sorted
 from riselang.rewrite.strategies.shifted_rows import FuseShiftedRows
@@ -87,6 +91,14 @@ so even a few columns are faster together."""
 ROWS_BYTES, MAX_ROW_BYTES = 64, 32
 """The bytes of the accumulators of rows that are reduced at a time, and of each vector of them: few
 enough rows for the CPU to prefetch all of them, in two vectors or more, whose additions overlap."""
+SUMMED_ROWS = 8
+"""The number of rows that are summed together: as many additions overlap, and the CPU prefetches so
+many rows."""
+LARGE_FACTOR = 8
+"""How many times larger than the L2 cache a matrix is whose rows are summed together; the rows of
+smaller ones are as fast one by one."""
+MIN_VECTOR_BYTES = 16
+"""The bytes of the shortest vectors in which several rows are summed."""
 SHUFFLE_BYTES = 16
 """The number of bytes of each row that are read at a time: one instruction shuffles them."""
 MIN_PRODUCTS = 1 << 12
@@ -155,13 +167,33 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
             1, typical_size(count), typical_size(length), bytes_of(type), symbolic=symbolic
         )
         return description, *_column_reductions(shape, count * length)
-    if shortest < MIN_LINE or may_reorder(reduction[0], setting) or not is_float(type):
+    if shortest < MIN_LINE or not is_float(type):
         # Each row is reduced in vectors.
         return None
     if any(has_pattern(part, *GATHERS) for part in (reduction[0], reduction[2])):
         # Gathers of several rows are slower than scalar loads from one row.
         return None
+    if may_reorder(reduction[0], setting):
+        return _recognize_sums_of_rows(reduction[0], type, count, length)
     return description, *_row_reductions(bytes_of(type))
+
+
+def _recognize_sums_of_rows(
+    reduce: Term, type: ScalarType, count: Nat, length: Nat
+) -> tuple[str, str, Strategy] | None:
+    """Recognize reductions of the rows of a large matrix in any order: several rows are read at a
+    time, so that the CPU prefetches all of them. Other rows are reduced one by one, in vectors."""
+    machine, bytes = this_machine(), bytes_of(type)
+    lanes = machine.lanes(bytes)
+    while lanes * bytes > MIN_VECTOR_BYTES and length % lanes != Nat.const(0):
+        lanes //= 2
+    if not (count.is_constant and length.is_constant) or length % lanes != Nat.const(0):
+        return None
+    is_large = count.constant * length.constant * bytes >= LARGE_FACTOR * machine.cache_bytes(2)
+    if not is_large or _calls_functions(reduce):
+        return None
+    schedule = f"{SUMMED_ROWS} of them at a time, each in a vector of {lanes} sums"
+    return f"{count} reductions of {length} elements", schedule, sums_of_rows(SUMMED_ROWS, lanes)
 
 
 def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:

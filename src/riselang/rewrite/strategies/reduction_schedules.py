@@ -14,7 +14,9 @@ from riselang.rewrite.rules.algorithmic import (
     halve_reduce,
     interleaved_reduce,
     map_fusion,
+    map_of_constant,
     partial_reduce,
+    peel_map,
     peel_reduce,
     reduce_parts,
     zip_of_map_first,
@@ -25,6 +27,7 @@ from riselang.rewrite.rules.functions import (
     fma_as_sum_in_any_order,
     fma_as_sum_in_any_order_f64,
     reduce_map_fission,
+    reductions_first,
     sum_as_fma,
     sum_as_fma_f64,
     sum_as_fma_in_any_order,
@@ -39,9 +42,10 @@ from riselang.rewrite.rules.movement import (
     take_before_map,
     take_before_zip,
 )
-from riselang.rewrite.selectors import innermost
+from riselang.rewrite.selectors import innermost, loop
 from riselang.rewrite.strategies.matmul_shapes import length_of
-from riselang.rewrite.strategies.schedules import fuse, interchange, vectorize
+from riselang.rewrite.strategies.schedules import fuse, interchange, split, vectorize
+from riselang.rewrite.strategies.skinny_matmul import at_reductions
 from riselang.rewrite.term_parts import pattern_arguments
 from riselang.rewrite.traversals import (
     argument,
@@ -66,7 +70,10 @@ _move_views = choice(
 )  # fmt: skip
 _interchange_rows = try_(normalize(_move_views)) >> interchange()
 _fuse_elements = normalize(choice(zip_of_map_first, map_fusion))
+_reduce_lanes = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
 
+ROW_ACCUMULATORS = 4
+"""The vectors of accumulators of a row that is reduced alone."""
 
 _NEEDS_PERMISSION = (
     'it adds in another order, which requires float="relaxed", or order="any" for the reduction'
@@ -147,10 +154,9 @@ def _at_reduction(length: Nat, strategy: Strategy) -> Strategy:
 
 def _reduce_in_vectors(width: int, lanes: int) -> Strategy:
     """Reduce with `width` accumulators in vectors, and combine the accumulators."""
-    reduce_lanes = _interchange_rows >> try_(fuse()) >> try_(_fuse_elements) >> try_(_form_fmas)
     return seq(
         interleaved_reduce(width),
-        argument(reduce_lanes >> vectorize(lanes) @ innermost("reduce")),
+        argument(_reduce_lanes >> vectorize(lanes) @ innermost("reduce")),
         _combine(width, lanes),
     )
 
@@ -162,6 +168,44 @@ def _combine(count: int, lanes: int) -> Strategy:
     half = count // 2
     combine_halves = vectorize(gcd(half, lanes)) >> argument(map_unrolled)
     return halve_reduce >> argument(body(argument(try_(combine_halves)) >> _combine(half, lanes)))
+
+
+@schedule
+def sums_of_rows(rows: int, lanes: int) -> Strategy:
+    """Reduces `rows` rows of a matrix together, each with one vector of accumulators."""
+    require_positive("sums_of_rows", rows=rows, lanes=lanes)
+    return at_reductions(_SumsOfRows(rows, lanes))
+
+
+@dataclass(frozen=True, repr=False)
+class _SumsOfRows(Strategy):
+    """Interleaves the reductions of several rows; the last rows, which do not fill a group, are
+    reduced one by one. A row consists of full vectors."""
+
+    rows: int
+    lanes: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        arguments = pattern_arguments(term, "map")
+        if arguments is None:
+            return Failure(self, "expected a map", term)
+        count = length_of(arguments[1].type)
+        grouped = count // self.rows * self.rows
+        interleave = seq(
+            try_(everywhere(map_of_constant)),
+            interchange(),
+            vectorize(self.lanes) @ innermost("reduce"),
+        )
+        group = reductions_first >> argument(interleave)
+        sums = expose_sums >> interleaved_reduce(self.lanes) >> argument(_reduce_lanes)
+        strategy = inside(sums) >> split(self.rows) @ loop(1) >> group @ loop(2)
+        if grouped != count:
+            one_by_one = inside(partial_sums(ROW_ACCUMULATORS, self.lanes))
+            strategy = peel_map(grouped) >> function(argument(strategy)) >> argument(one_by_one)
+        return strategy.run(term, setting)
+
+    def __str__(self) -> str:
+        return f"sums_of_rows({self.rows}, {self.lanes})"
 
 
 @schedule

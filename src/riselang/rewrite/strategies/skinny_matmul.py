@@ -209,7 +209,7 @@ def streamed_reductions(
     reduce = interchange() >> _SplitReduction(depth)
     if in_parallel:
         reduce = _InParallel(reductions_per_thread, reduce)
-    return _at_reductions(reduce)
+    return at_reductions(reduce)
 
 
 @schedule
@@ -251,7 +251,7 @@ class _InParallel(Strategy):
 def interleaved_reductions(count: int) -> Strategy:
     """Interleaves the reductions of `count` elements of a map in one loop."""
     require_positive("interleaved_reductions", count=count)
-    return _at_reductions(_Interleave(count))
+    return at_reductions(_Interleave(count))
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,7 +281,7 @@ def reductions_in_lanes(lanes: int, vectors: int, depth: int) -> Strategy:
     """Computes `vectors * lanes` reductions of a map at a time, each in one lane, `depth` elements
     of each in one iteration; the reductions that are left are interleaved."""
     require_positive("reductions_in_lanes", lanes=lanes, vectors=vectors, depth=depth)
-    return _at_reductions(_ReductionsInLanes(lanes, vectors, depth))
+    return at_reductions(_ReductionsInLanes(lanes, vectors, depth))
 
 
 @dataclass(frozen=True, repr=False)
@@ -347,7 +347,7 @@ def _reduces_vectors(term: Term) -> bool:
     return arguments is not None and not has_pattern(arguments[0], AS_SCALAR.name)
 
 
-def _at_reductions(strategy: Strategy) -> Strategy:
+def at_reductions(strategy: Strategy) -> Strategy:
     """Apply a strategy to a map of reductions; if they have an epilogue, they are stored."""
     store_reductions = TIDY >> strategy >> store_on_heap
     separate_epilogue = choice(
