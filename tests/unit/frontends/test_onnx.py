@@ -77,6 +77,28 @@ def test_dynamic_dimensions_have_names() -> None:
         found(X.astype(np.float64), X)
 
 
+def test_later_calls_with_the_same_shapes_run_at_once() -> None:
+    """They give what first calls give: several results, bound arguments, and other shapes."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+        helper.make_node("Add", ["x", "x"], ["z"]),
+    ]
+    inputs = [tensor("x", ["n", 3]), tensor("w", [3, 2])]
+    found = rl.from_onnx(model(nodes, inputs, [tensor("y", ["n", 2]), tensor("z", ["n", 3])]))
+    w = np.arange(6, dtype=np.float32).reshape(3, 2)
+    bound = found.bind(w=w)
+    for x in (X, X + 1, np.ones((1, 3), np.float32), X, [[1, 2, 3]]):
+        for y, z in (found(np.float32(x), w), found(x=np.float32(x), w=w), bound(np.float32(x))):
+            np.testing.assert_array_equal(y, np.float32(x) @ w)
+            np.testing.assert_array_equal(z, np.float32(x) * 2)
+    with pytest.raises(rl.RiseError, match="argument w: expected elements float32"):
+        found(X, w.astype(np.float64))
+    with pytest.raises(rl.RiseError, match="argument x: expected"):
+        found(X.T.copy(), w)
+    with pytest.raises(rl.RiseError, match="takes 2 arguments"):
+        found(X)
+
+
 def test_shapes_are_computed_during_import() -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

@@ -55,6 +55,24 @@ class _Program:
 
 
 @dataclass(frozen=True)
+class _KnownCall:
+    """A call of a program for arrays of known shapes and dtypes."""
+
+    model: Model
+    arguments: Sequence[Any]
+    """Bound arrays, and the positions of the others among the arguments of the call."""
+    results: tuple[int, ...]
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        found = self.model(
+            *[arguments[each] if isinstance(each, int) else each for each in self.arguments]
+        )
+        found = found if isinstance(found, tuple) else (found,)
+        results = tuple([found[each] for each in self.results])
+        return results[0] if len(results) == 1 else results
+
+
+@dataclass(frozen=True)
 class OnnxModel:
     """A model that is compiled for the shapes, and for some of the values, of its arguments."""
 
@@ -67,6 +85,8 @@ class OnnxModel:
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _compiled_in: set[str] = field(default_factory=set[str])
     _programs: dict[Any, _Program] = field(default_factory=dict[Any, _Program])
+    _known_calls: dict[Any, _KnownCall] = field(default_factory=dict[Any, "_KnownCall"])
+    """The calls for arrays of these shapes and dtypes, which need no more checks."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,7 +109,7 @@ class OnnxModel:
         self._check_names(given)
         types = {each.name: each for each in self.types}
         copies = {name: _argument(types[name], value) for name, value in given.items()}
-        return replace(self, bound={**self.bound, **copies}, _programs={})
+        return replace(self, bound={**self.bound, **copies}, _programs={}, _known_calls={})
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         for name in given:
@@ -101,6 +121,10 @@ class OnnxModel:
     @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays."""
+        key = None if named else _array_key(arguments)
+        known_call = self._known_calls.get(key)
+        if known_call is not None:
+            return known_call(arguments)
         self._check_names(named)
         given = {**dict(zip(self.names, arguments, strict=False)), **named}
         optional = [each.name for each in self.types if each.form == "optional"]
@@ -118,12 +142,31 @@ class OnnxModel:
         ]
         _check_lengths(self.types, values)
         program, passed = self._program_for(values)
+        if key is not None and len(arguments) == len(self.names):
+            self._remember_call(key, program)
         found: Any = ()
         if program.model is not None:
             found = program.model(*_leaves(passed))
             found = found if isinstance(found, tuple) else (found,)
         results = tuple(_assemble(each, found) for each in program.results)
         return results[0] if len(results) == 1 else results
+
+    def _remember_call(self, key: Any, program: _Program) -> None:
+        """Let calls with such arrays run the program at once, if it depends only on their shapes
+        and their results are its own."""
+        results, names = program.results, self.names
+        converts = any(each.small_type for each in self.types if each.name in names)
+        is_plain = all(
+            isinstance(each, Leaf) and each.array is None and not each.small_type
+            for each in results
+        )
+        if program.model is None or converts or not is_plain or self._compiled_in & {*names}:
+            return
+        passed = [each.name for each in self.types if each.name not in self._compiled_in]
+        slots = [names.index(name) if name in names else self.bound[name] for name in passed]
+        if all(isinstance(each, int | np.ndarray) for each in slots):
+            positions = tuple(each.position for each in results)
+            self._known_calls[key] = _KnownCall(program.model, slots, positions)
 
     def at(self, *arguments: Any) -> Model:
         """Return the model for these arguments, or shapes of them."""
@@ -159,6 +202,8 @@ class OnnxModel:
                     raise _unknown_value(error) from None
                 self._compiled_in.update(new)
                 continue
+            if len(self._programs) >= MAX_PROGRAMS:
+                self._known_calls.clear()
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)), None)
             self._programs[key] = program
@@ -181,6 +226,16 @@ class OnnxModel:
     def __repr__(self) -> str:
         shown = ", ".join(f"{each.name} : {each}" for each in self.types if each.name in self.names)
         return f"<model ({shown})>"
+
+
+def _array_key(arguments: Sequence[Any]) -> Any:
+    """Return the shapes and dtypes of arrays; None if other arguments are among them."""
+    key: list[Any] = []
+    for each in arguments:
+        if type(each) is not np.ndarray:
+            return None
+        key += (each.shape, each.dtype)
+    return tuple(key)
 
 
 def _lowered(body: ModelBody, function: GraphFunction) -> ModelBody:
