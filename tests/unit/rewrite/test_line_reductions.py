@@ -193,6 +193,14 @@ def test_only_rows_of_large_matrices_are_reduced_together() -> None:
             assert str(found.strategy).startswith("sums_of_rows(8, 8)") == together
 
 
+@pytest.mark.parametrize(("length", "vectors"), [(1000, 2), (1024, 1)])
+def test_fewer_rows_at_addresses_that_differ_by_pages(length: int, vectors: int) -> None:
+    machine = replace(this_machine(), vector_bytes=32, caches=((1, 32 << 10), (2, 1 << 19)))
+    with assume_machine(machine):
+        (found,) = recognized_computations(program("sums", "rows", 64, length), Setting())
+    assert f"reductions_in_lanes(8, {vectors}, 4)" in str(found.strategy)
+
+
 def test_sizes_must_be_positive() -> None:
     with pytest.raises(UserError, match="streamed_reductions: 'depth' must be at least 1"):
         streamed_reductions(0, reductions_per_thread=4)

@@ -99,6 +99,7 @@ LARGE_FACTOR = 8
 smaller ones are as fast one by one."""
 MIN_VECTOR_BYTES = 16
 """The bytes of the shortest vectors in which several rows are summed."""
+PAGE_BYTES = 4096
 SHUFFLE_BYTES = 16
 """The number of bytes of each row that are read at a time: one instruction shuffles them."""
 MIN_PRODUCTS = 1 << 12
@@ -175,7 +176,7 @@ def _recognize_line_reductions(term: Term, setting: Setting) -> tuple[str, str, 
         return None
     if may_reorder(reduction[0], setting):
         return _recognize_sums_of_rows(reduction[0], type, count, length)
-    return description, *_row_reductions(bytes_of(type))
+    return description, *_row_reductions(bytes_of(type), length)
 
 
 def _recognize_sums_of_rows(
@@ -206,10 +207,16 @@ def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strateg
     return str(sums), "row by row", accumulated_rows(sums.depth) >> try_(schedule_row)
 
 
-def _row_reductions(bytes: int) -> tuple[str, Strategy]:
-    """Reduce several rows at a time, each in one lane; interleave those that are not vectorized."""
+def _row_reductions(bytes: int, length: Nat) -> tuple[str, Strategy]:
+    """Reduce several rows at a time, each in one lane; interleave those that are not vectorized.
+
+    Lines at addresses that differ by whole pages share the few places of one set of the L1 cache.
+    """
     lanes = min(this_machine().lanes(bytes), max(1, MAX_ROW_BYTES // bytes))
     vectors = max(1, ROWS_BYTES // (lanes * bytes))
+    if length.is_constant and length.constant * bytes % PAGE_BYTES == 0:
+        places = this_machine().cache_bytes(1) // PAGE_BYTES
+        vectors = max(1, min(vectors, places // lanes))
     depth = min(lanes, max(1, SHUFFLE_BYTES // bytes))
     strategy = choice(
         reductions_in_lanes(lanes, vectors, depth), interleaved_reductions(ROWS_AT_ONCE)
