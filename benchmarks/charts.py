@@ -34,15 +34,15 @@ def draw_charts(report: Report, folder: Path) -> list[Path]:
         all_of_it = list(figures)
         rated = [figure for figure in all_of_it if figure.rival is not None]
         if rated:
-            made.append(_saved(_ratios(group, rated), folder / group))
+            made.append(save_canvas(_ratios(group, rated), folder / group))
         for name, draw in DRAWINGS.items():
             canvas = draw(all_of_it) if name.startswith(f"{group}_") else None
             if canvas is not None:
-                made.append(_saved(canvas, folder / name))
+                made.append(save_canvas(canvas, folder / name))
     return made
 
 
-def _saved(canvas: Canvas, path: Path) -> Path:
+def save_canvas(canvas: Canvas, path: Path) -> Path:
     for ending in FORMATS:
         canvas.savefig(path.with_suffix(f".{ending}"), dpi=150)
     return path.with_suffix(".png")

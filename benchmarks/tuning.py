@@ -1,86 +1,172 @@
 """Budget-performance curves of search algorithms, replayed from recorded spaces.
 
-    python benchmarks/tuning.py record 256 build/product.json
-    python benchmarks/tuning.py replay build/product.json
+    python benchmarks/tuning.py record-all DIRECTORY --jobs 14
+    python benchmarks/tuning.py record-all DIRECTORY --gpu --jobs 14
+    python benchmarks/tuning.py replay DIRECTORY
 
-`record` measures every choice of a space for a product of this size, which takes minutes to hours.
-`replay` runs each search with ten seeds on the recorded times, and prints the median of the time
-relative to the optimum after 10, 25, 50 and 100 trials, how many seeds reach 0.95 of the optimum's
-speed, and the score: (random - found) / (random - optimum), averaged over the trials.
+`record-all` measures the choices of each space once, within `--seconds` altogether: strategies are
+compiled in `--jobs` processes, then measured on one thread, each alternately with the fastest
+strategy that people wrote. `--only NAME,...` selects spaces.
+`replay` runs each search with ten seeds on the recorded times, and prints how many seeds reach 0.95
+of the speed of the fastest strategy that people wrote, the median of the time relative to the
+optimum after 10, 25, 50 and 100 trials, and the score: (random - found) / (random - optimum),
+averaged over the trials. Searches begin with a random choice, except those "from the default",
+which begin with what the default strategy chooses. With `--charts FOLDER`, it draws the curves.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import os
+import time
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from riselang.tuning.replay import RecordedSpace, median_curve, score
 
-import riselang as rl
-from riselang.runtime.tuning_database import Trial
-from riselang.tuning.replay import RecordedSpace, score
+if TYPE_CHECKING:
+    from tuning_cases import Case
 
 SEEDS = range(10)
-BUDGET = 100
+BUDGET, GPU_BUDGET = 100, 150
 MARKS = (10, 25, 50, 100)
-TILES = """tile(param('rows', powers_of_two(2, 64)), param('columns', powers_of_two(4, 128)))
- @ outermost('map', nest=2) >> reorder(1, 2, 5, 3, 4) @ outermost('map')
- >> split(param('steps', powers_of_two(2, 64))) @ outermost('reduce')
- >> vectorize(param('lanes', powers_of_two(2, 16))) @ outermost('reduce')"""
+GOOD_SPEED = 0.95
+"""The share of the speed of the fastest strategy that people wrote."""
+SUFFIX = ".space.gz"
 
 
-def product(A: rl.Array["N", "K", rl.f32], B: rl.Array["K", "M", rl.f32]) -> Any:
-    """Return the product of two matrices as plain patterns."""
-    return A | rl.map(
-        lambda row: (
-            B
-            | rl.transpose
-            | rl.map(lambda column: rl.zip(row, column) | rl.map(rl.mult) | rl.reduce(rl.add, 0.0))
-        )
+def record_all(folder: Path, cases: Mapping[str, Case], jobs: int, seconds: float) -> None:
+    """Record the spaces of all cases within some seconds."""
+    from riselang.tuning.recording import Recorder
+
+    folder.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + seconds
+    recorder = Recorder(jobs)
+    try:
+        for name, case in cases.items():
+            left = end - time.monotonic()
+            later = list(cases.values())[list(cases).index(name) :]
+            remaining = sum(each.share for each in later)
+            space = record(recorder, case, left * case.share / remaining)
+            space.save(folder / f"{name}{SUFFIX}")
+            print(f"{name}: {describe(space)}", flush=True)
+    finally:
+        recorder.close()
+
+
+def record(recorder: Any, case: Case, seconds: float) -> RecordedSpace:
+    """Record the part of a program's generic space that a case names."""
+    from riselang.term.contraction import contract
+    from riselang.tuning.generic_spaces import generic_space
+    from riselang.tuning.recording import part_of_space
+    from riselang.tuning.tune import make_task
+
+    began = time.monotonic()
+    lowered, inputs = case.program()
+    options = lowered.options
+    generic, start = generic_space(contract(lowered.source), options.float, options.loops)
+    space = part_of_space(generic, start, case.counts)
+    task = make_task(lowered, inputs)
+    left = seconds - (time.monotonic() - began)
+    recorded: RecordedSpace = recorder.record(task, space, start, case.hands, left, case.together)
+    return recorded
+
+
+def describe(space: RecordedSpace) -> str:
+    measured = sum(each is not None for each in space.times.values())
+    facts = space.facts
+    return (
+        f"{measured} of {facts['choices']} choices measured, {len(space.times) - measured} failed, "
+        f"in {facts['seconds']} s; {facts['hand']} takes {1e3 * space.hand_seconds:.4g} ms, the "
+        f"optimum {1e3 * space.optimum:.4g} ms"
     )
 
 
-def record(size: int, path: Path, budget: int = 100_000) -> None:
-    """Measure all choices of the space of a product of two square matrices."""
-    x = np.random.default_rng(0).random((size, size), np.float32)
-    space = " ".join(TILES.split())
-    result = rl.tune(
-        product, x, x, space=space, search="grid", budget=budget, db=path.with_suffix(".sqlite")
-    )
-    path.write_text(recorded(space, result.trials).to_json())
-
-
-def recorded(space: str, trials: tuple[Trial, ...]) -> RecordedSpace:
-    return RecordedSpace(space, {tuple(trial.choices.values()): trial.seconds for trial in trials})
-
-
-def replay(path: Path) -> None:
-    """Print how each search does on a recorded space."""
+def replay(path: Path) -> dict[str, list[float]]:
+    """Print how each search does on a recorded space, and return the median curves."""
     space = RecordedSpace.load(path)
-    random = space.median_curve("random", SEEDS, BUDGET)
-    print(f"{path.stem}: {len(space.times)} choices, optimum {1e3 * space.optimum:.3g} ms")
+    name = path.name.removesuffix(SUFFIX)
+    budget = GPU_BUDGET if name.startswith("gpu") else BUDGET
+    print(f"\n{name}: {describe(space)}\n")
     print("| search | " + " | ".join(map(str, MARKS)) + " | seeds at 0.95 | score |")
     print("|---|" + "---|" * (len(MARKS) + 2))
-    for search in ("random", "evolution", *(["tpe"] if find_spec("optuna") else [])):
-        curves = [space.curve(search, seed, BUDGET) for seed in SEEDS]
-        median = [float(np.median(values)) for values in zip(*curves, strict=True)]
-        reached = sum(curve[-1] * 0.95 <= space.optimum for curve in curves)
-        marks = " | ".join(f"{median[mark - 1] / space.optimum:.2f}" for mark in MARKS)
-        value = score(median, random, space.optimum)
-        print(f"| {search} | {marks} | {reached} of {len(curves)} | {value:.2f} |")
+    medians: dict[str, list[float]] = {}
+    searches = ("random", "evolution", *(["tpe"] if find_spec("optuna") else []))
+    for start, label in ((None, ""), (space.start, ", from the default")):
+        for search in searches:
+            curves = [space.curve(search, seed, budget, start) for seed in SEEDS]
+            medians[f"{search}{label}"] = median = median_curve(curves)
+            value = score(median, medians[f"random{label}"], space.optimum)
+            marks = " | ".join(f"{median[mark - 1] / space.optimum:.2f}" for mark in MARKS)
+            reached = count_good(space, curves)
+            print(f"| {search}{label} | {marks} | {reached} of {len(curves)} | {value:.2f} |")
+    return medians
+
+
+def count_good(space: RecordedSpace, curves: Sequence[Sequence[float]]) -> int:
+    """Count the curves that reach 0.95 of the speed of the fastest hand strategy."""
+    return sum(curve[-1] * GOOD_SPEED <= space.hand_seconds for curve in curves)
+
+
+def draw(
+    space: RecordedSpace, name: str, medians: Mapping[str, Sequence[float]], path: Path
+) -> None:
+    """Draw the median curves: the speed relative to the fastest hand strategy by trial."""
+    from charts import LINE, SHADES, save_canvas
+    from matplotlib.figure import Figure
+
+    canvas = Figure(figsize=(8, 4), layout="constrained")
+    axes = canvas.add_subplot()
+    searches = [each for each in medians if "default" not in each]
+    for color, search in zip(SHADES, searches, strict=False):
+        speeds = [space.hand_seconds / seconds for seconds in medians[search]]
+        axes.plot(range(1, len(speeds) + 1), speeds, color=color, label=search)
+    axes.axhline(GOOD_SPEED, color=LINE, linestyle="--", linewidth=0.8)
+    axes.set_title(name.replace("_", " "), loc="left")
+    axes.set_xlabel("trials")
+    axes.set_ylabel("median speed relative to the best hand strategy")
+    axes.legend(fontsize=8)
+    save_canvas(canvas, path)
+
+
+def replay_all(folder: Path, charts: Path | None) -> None:
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        medians = replay(path)
+        if charts is not None:
+            charts.mkdir(parents=True, exist_ok=True)
+            name = path.name.removesuffix(SUFFIX)
+            draw(RecordedSpace.load(path), name, medians, charts / f"tuning_{name}")
 
 
 def main() -> None:
-    match sys.argv[1:]:
-        case ["record", size, path]:
-            record(int(size), Path(path))
-        case ["replay", *paths]:
-            for path in paths:
-                replay(Path(path))
-        case _:
-            raise SystemExit(__doc__)
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    record_command = commands.add_parser("record-all")
+    record_command.add_argument("folder", type=Path)
+    record_command.add_argument("--gpu", action="store_true")
+    record_command.add_argument("--small", action="store_true")
+    record_command.add_argument("--jobs", type=int, default=os.cpu_count())
+    record_command.add_argument("--seconds", type=float, default=300.0)
+    record_command.add_argument("--only", default="")
+    replay_command = commands.add_parser("replay")
+    replay_command.add_argument("folder", type=Path)
+    replay_command.add_argument("--charts", type=Path)
+    options = parser.parse_args()
+    if options.command == "replay":
+        replay_all(options.folder, options.charts)
+        return
+    # Set before anything asks for the machine: programs for the CPU have one thread.
+    os.environ["RISE_JOBS"] = "1"
+    if not options.gpu:
+        os.environ["RISE_NUM_THREADS"] = "1"
+    from tuning_cases import CPU_CASES, GPU_CASES, SMALL_CASES
+
+    cases = GPU_CASES if options.gpu else SMALL_CASES if options.small else CPU_CASES
+    only = options.only.split(",") if options.only else list(cases)
+    selected = {name: cases[name] for name in only}
+    record_all(options.folder, selected, options.jobs, options.seconds)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,14 @@ CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @cache
+def separate_cpus() -> tuple[int, ...]:
+    """Return the number of one CPU of each core that this process may use; none if unknown."""
+    if not hasattr(os, "sched_getaffinity"):  # macOS and Windows
+        return ()
+    return tuple({_core_of(cpu): cpu for cpu in sorted(os.sched_getaffinity(0))}.values())
+
+
+@cache
 def available_cores() -> int:
     """Return the number of cores that this process may use.
 

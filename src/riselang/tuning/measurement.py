@@ -6,16 +6,21 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from riselang.api.entry import loads
+from riselang.native import cuda
 from riselang.runtime.arrays import Array
+from riselang.runtime.device_arrays import to_gpu
 from riselang.support.benchmarking import calls_per_sample, seconds_per_call, time_interleaved
 from riselang.support.comparison import are_close, are_identical, flatten_results
 from riselang.support.errors import RiseError
+from riselang.support.lazy import cached_property
 
 FIRST_ROUNDS = 3
 """Rounds after which a strategy that is clearly slower than the incumbent is given up."""
@@ -23,6 +28,8 @@ HOPELESS_RATIO = 1.25
 ROUNDS = 11
 LONG_SECONDS = 0.5
 """Programs that take longer are measured in fewer rounds."""
+GPU_CALLS = 10
+"""The launches of a sample on a GPU, which hide the time that each takes on the CPU."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,39 @@ class Task:
     inputs: tuple[Array, ...]
     expected: tuple[Array, ...]
 
+    def without_values(self) -> Task:
+        """Return the task for workers that only compile: they need the shapes of the inputs."""
+        inputs = [np.broadcast_to(np.zeros((), each.dtype), each.shape) for each in self.inputs]
+        return replace(self, inputs=tuple(inputs), expected=())
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return dict(self.options)["loops"] == "gpu"
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """The inputs in the memory where the program computes."""
+        return tuple(map(to_gpu, self.inputs)) if self.is_on_gpu else self.inputs
+
     @property
     def is_exact(self) -> bool:
         """Whether the results of all strategies are bitwise identical."""
         return dict(self.options)["float"] != "relaxed"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often to measure, and whether no other worker on this machine measures meanwhile."""
+
+    rounds: int = ROUNDS
+    first_rounds: int = FIRST_ROUNDS
+    warm_ups: int = 2
+    is_alone: bool = True
+
+
+USUAL = Pace()
+BRIEF = Pace(5, 1, 1, is_alone=False)
+"""For many strategies, measured by workers on cores of their own, most of which are slow."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +97,9 @@ def compile_strategy(task: Task, strategy: str) -> Outcome:
     return Outcome("compiled")
 
 
-def measure_strategy(task: Task, strategy: str, incumbent: str | None, rounds: int) -> Outcome:
+def measure_strategy(
+    task: Task, strategy: str, incumbent: str | None, pace: Pace = USUAL
+) -> Outcome:
     """Check the results of a strategy, and measure it alternately with the incumbent."""
     try:
         call = _prepare(task, strategy)
@@ -72,19 +110,22 @@ def measure_strategy(task: Task, strategy: str, incumbent: str | None, rounds: i
     if not same(results, task.expected):
         return Outcome("wrong", reason="the results differ from those of the source program")
     calls = [call] if incumbent is None else [call, _prepare(task, incumbent)]
-    with _measuring_alone():
-        samples = _measure(calls, rounds)
+    actions = [_repeated_on_gpu(each) for each in calls] if task.is_on_gpu else calls
+    with _measuring_alone() if pace.is_alone else contextlib.nullcontext():
+        samples = _measure(actions, pace)
     # Other processes can only make a call slower.
-    fastest = [min(each) for each in samples]
+    fastest = [min(each) / (GPU_CALLS if task.is_on_gpu else 1) for each in samples]
     return Outcome("measured", fastest[0], fastest[1] if incumbent is not None else None)
 
 
-def evaluate_strategy(task: Task, strategy: str, incumbent: str | None, rounds: int) -> Outcome:
+def evaluate_strategy(
+    task: Task, strategy: str, incumbent: str | None, pace: Pace = USUAL
+) -> Outcome:
     """Compile and measure a strategy."""
     outcome = compile_strategy(task, strategy)
     if outcome.status != "compiled":
         return outcome
-    return measure_strategy(task, strategy, incumbent, rounds)
+    return measure_strategy(task, strategy, incumbent, pace)
 
 
 def _short_reason(error: RiseError) -> str:
@@ -97,7 +138,19 @@ def _prepare(task: Task, strategy: str) -> Callable[[], Any]:
     """Return a call of the program."""
     kernel = _load(task.program, task.options, strategy)
     kernel.lower(*task.inputs).compile()
-    return lambda: kernel(*task.inputs)
+    return lambda: kernel(*task.arguments)
+
+
+def _repeated_on_gpu(call: Callable[[], Any]) -> Callable[[], None]:
+    """Return an action that launches a program several times, and waits for the GPU once."""
+
+    def launch_and_wait() -> None:
+        for _ in range(GPU_CALLS):
+            call()
+        with cuda.driver().make_current():
+            cuda.driver().synchronize()
+
+    return launch_and_wait
 
 
 @lru_cache(maxsize=4)
@@ -106,21 +159,17 @@ def _load(program: str, options: tuple[tuple[str, str], ...], strategy: str) -> 
     return loads(program, name="program.rise", strategy=strategy, **settings).main
 
 
-def _measure(calls: Sequence[Callable[[], Any]], rounds: int) -> list[tuple[float, ...]]:
-    rivals = [(call, calls_per_sample(_warm_up(call))) for call in calls]
-    total = sum(seconds_per_call(call) for call in calls)
-    first = min(rounds, 1 if total > LONG_SECONDS else FIRST_ROUNDS)
+def _measure(calls: Sequence[Callable[[], Any]], pace: Pace) -> list[tuple[float, ...]]:
+    warm = [min(seconds_per_call(call) for _ in range(pace.warm_ups)) for call in calls]
+    rivals = [(call, calls_per_sample(each)) for call, each in zip(calls, warm, strict=True)]
+    is_long = sum(warm) > LONG_SECONDS
+    first = min(pace.rounds, 1 if is_long else pace.first_rounds)
     samples = time_interleaved(rivals, first)
     if len(samples) > 1 and min(samples[0]) > HOPELESS_RATIO * min(samples[1]):
         return samples
-    rounds = min(rounds, FIRST_ROUNDS) if total > LONG_SECONDS else rounds
+    rounds = min(pace.rounds, FIRST_ROUNDS) if is_long else pace.rounds
     more = time_interleaved(rivals, max(0, rounds - first))
     return [(*a, *b) for a, b in zip(samples, more, strict=True)]
-
-
-def _warm_up(call: Callable[[], Any]) -> float:
-    """Return the seconds of a call; the first one may be slower."""
-    return min(seconds_per_call(call) for _ in range(2))
 
 
 @contextlib.contextmanager

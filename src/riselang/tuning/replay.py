@@ -5,52 +5,93 @@ No program is compiled or run, so that many seeds can be compared on the same ti
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
 from riselang.rewrite.parameters import Choice
 from riselang.rewrite.strategy_text import parse_strategy
 from riselang.support.errors import UserError
 from riselang.tuning.search import make_search
-from riselang.tuning.spaces import Space
+from riselang.tuning.spaces import Choices, Space
+
+Key = tuple[Choice, ...]
+"""The values of all parameters of a space."""
+Entry = tuple[float, float] | str
+"""The seconds of a choice and those of the hand strategy, measured alternately, or why there are
+none."""
 
 
 @dataclass(frozen=True)
 class RecordedSpace:
-    """A space, and the seconds of each choice; None if a strategy does not apply."""
+    """A space, and the seconds of each choice, or why it has none."""
 
     strategy: str
-    times: Mapping[tuple[Choice, ...], float | None]
+    entries: Mapping[Key, Entry]
+    hand_seconds: float = math.inf
+    """The seconds of the fastest strategy that people wrote."""
+    start: Choices | None = None
+    """The choices that the default strategy makes."""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The program, the machine, the versions, and how much of the space was measured."""
+    times: Mapping[Key, float | None] = field(init=False, repr=False, compare=False)
+    """The seconds of each choice as they would be if the hand strategy always took its seconds:
+    whatever disturbs a measurement disturbs both strategies."""
 
-    def to_json(self) -> str:
-        rows = [[*key, seconds] for key, seconds in self.times.items()]
-        return json.dumps({"strategy": self.strategy, "times": rows})
+    def __post_init__(self) -> None:
+        times = {key: self._seconds(entry) for key, entry in self.entries.items()}
+        object.__setattr__(self, "times", times)
+
+    def _seconds(self, entry: Entry) -> float | None:
+        if isinstance(entry, str):
+            return None
+        seconds, hand_seconds = entry
+        return seconds * (self.hand_seconds / hand_seconds if hand_seconds else 1.0)
+
+    def save(self, path: Path) -> None:
+        """Write a compressed file with a line for the space, and one for each choice."""
+        head = {
+            "strategy": self.strategy, "hand_seconds": self.hand_seconds, "start": self.start,
+            "facts": dict(self.facts),
+        }  # fmt: skip
+        lines = [head, *([list(key), _rounded(entry)] for key, entry in self.entries.items())]
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
     @staticmethod
     def load(path: Path) -> RecordedSpace:
-        """Read a file that `to_json` wrote."""
+        """Read a file that `save` wrote."""
         try:
-            document = json.loads(path.read_text())
-            times = {tuple(row[:-1]): row[-1] for row in document["times"]}
-            return RecordedSpace(document["strategy"], times)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            head, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+            entries = {
+                tuple(key): entry if isinstance(entry, str) else (entry[0], entry[1])
+                for key, entry in lines
+            }
+            return RecordedSpace(
+                head["strategy"], entries, head["hand_seconds"], head["start"], head["facts"]
+            )
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path} is not a recorded space: {error}") from None
 
     @property
     def optimum(self) -> float:
-        """The shortest time in the space."""
-        return min(seconds for seconds in self.times.values() if seconds is not None)
+        """The shortest time in the space; infinite if none was measured."""
+        finite = (seconds for seconds in self.times.values() if seconds is not None)
+        return min(finite, default=math.inf)
 
-    def curve(self, search: str, seed: int, budget: int) -> list[float]:
+    def curve(
+        self, search: str, seed: int, budget: int, start: Choices | None = None
+    ) -> list[float]:
         """Return the shortest time after each trial of a search; infinite before the first."""
         space = Space(
             parse_strategy(self.strategy), lambda choices: space.key(choices) in self.times
         )
-        searcher = make_search(search, space, seed)
+        searcher = make_search(search, space, seed, start)
         best, curve = math.inf, list[float]()
         for _ in range(budget):
             choices = searcher.ask()
@@ -61,10 +102,17 @@ class RecordedSpace:
             curve.append(best)
         return curve
 
-    def median_curve(self, search: str, seeds: Sequence[int], budget: int) -> list[float]:
-        """Return the median over seeds of the shortest time after each trial."""
-        curves = [self.curve(search, seed, budget) for seed in seeds]
-        return [median(values) for values in zip(*curves, strict=True)]
+
+def _rounded(entry: Entry) -> Entry:
+    if isinstance(entry, str):
+        return entry
+    seconds, hand_seconds = (float(f"{each:.5g}") for each in entry)
+    return seconds, hand_seconds
+
+
+def median_curve(curves: Sequence[Sequence[float]]) -> list[float]:
+    """Return the median over seeds of the shortest time after each trial."""
+    return [median(values) for values in zip(*curves, strict=True)]
 
 
 def score(curve: Sequence[float], random: Sequence[float], optimum: float) -> float:

@@ -10,9 +10,10 @@ from itertools import islice
 from typing import Any
 
 from riselang.support import config
+from riselang.support.cores import separate_cpus
 from riselang.support.errors import UserError
 from riselang.tuning.executors import Workers, connect, outcome_of
-from riselang.tuning.measurement import ROUNDS, Outcome, Task
+from riselang.tuning.measurement import USUAL, Outcome, Pace, Task
 from riselang.tuning.spaces import Choices
 from riselang.tuning.worker import Worker, evaluate_in_worker
 
@@ -34,10 +35,11 @@ class Runner:
 
     def __init__(self, task: Task, limit: float, executor: Any | None):
         self.task, self.limit = task, limit
+        self._shapes = task.without_values()
         self._workers = None if executor is None else connect(executor)
         self._compilers = [Worker() for _ in range(config.jobs())]
         self._pool = ThreadPoolExecutor(len(self._compilers))
-        self._measurer = Worker()
+        self._measurer = Worker(_measuring_cpu())
 
     def run(self, requests: Iterator[Request]) -> Iterator[tuple[Request, Outcome]]:
         """Yield the outcome of each request, in the order in which they finish; the next request
@@ -56,7 +58,7 @@ class Runner:
                 yield request, self.measure(strategy, incumbent) if is_compiled else outcome
 
     def _compile(self, worker: Worker, request: Request) -> Outcome:
-        return worker.run("compile", self.task, request.strategy, limit=self.limit)
+        return worker.run("compile", self._shapes, request.strategy, limit=self.limit)
 
     def _run_with(
         self, workers: Workers, requests: Iterator[Request]
@@ -67,7 +69,7 @@ class Runner:
             while True:
                 count = workers.count()
                 for request in islice(requests, max(0, count - len(running))):
-                    arguments = (request.strategy, request.incumbent, ROUNDS, self.limit)
+                    arguments = (request.strategy, request.incumbent, USUAL, self.limit)
                     future = workers.submit(evaluate_in_worker, self.task, *arguments)
                     running[future] = request
                 if not running and count:
@@ -87,14 +89,21 @@ class Runner:
                 "tune again: the trials so far are stored"
             )
 
-    def measure(self, strategy: str, incumbent: str | None, rounds: int = ROUNDS) -> Outcome:
-        arguments = (self.task, strategy, incumbent, rounds)
+    def measure(self, strategy: str, incumbent: str | None, pace: Pace = USUAL) -> Outcome:
+        arguments = (self.task, strategy, incumbent, pace)
         return self._measurer.run("measure", *arguments, limit=self.limit)
 
     def close(self) -> None:
         self._pool.shutdown()
         for worker in (*self._compilers, self._measurer):
             worker.close()
+
+
+def _measuring_cpu() -> int | None:
+    """Return the CPU on which programs with one thread are measured: the last one, since systems
+    tend to handle interrupts on the first."""
+    cpus = separate_cpus()
+    return cpus[-1] if cpus and config.num_threads() == 1 else None
 
 
 def _take_finished(running: dict[Future[Any], Request]) -> Iterator[tuple[Request, Outcome]]:

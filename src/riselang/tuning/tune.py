@@ -29,7 +29,8 @@ from riselang.support.progress import progress
 from riselang.support.structures import flatten
 from riselang.support.tracebacks import with_short_tracebacks
 from riselang.term.contraction import contract
-from riselang.tuning.measurement import Outcome, Task
+from riselang.tuning.generic_spaces import generic_space
+from riselang.tuning.measurement import Outcome, Pace, Task
 from riselang.tuning.result import TuningResult
 from riselang.tuning.runner import Request, Runner
 from riselang.tuning.search import Search, make_search
@@ -40,7 +41,7 @@ from riselang.tuning.settings import (
     SearchSettings,
     parse_budget,
 )
-from riselang.tuning.spaces import Choices, Space, generic_space
+from riselang.tuning.spaces import Choices, Space
 
 FINALISTS = 3
 """The number of strategies that are measured again at the end."""
@@ -49,7 +50,7 @@ MIN_GAIN = 0.98
 """A strategy replaces the default one if it takes at most this fraction of its time."""
 INTERPRETED_STEPS = 200_000
 """Programs with at most so many steps are checked against the interpreter, others against the
-source program, compiled without a strategy."""
+source program, compiled without a strategy; programs for a GPU against the CPU."""
 
 
 @with_short_tracebacks
@@ -93,7 +94,7 @@ def tune_program(
     budget = parse_budget(settings.budget)
     space, start = _choose_space(lowered, settings)
     search = make_search(settings.search, space, settings.seed, start)
-    task = _make_task(lowered, arrays)
+    task = make_task(lowered, arrays)
     key = program_key(lowered.source, lowered.options)
     database.add_program(key, task.program, lowered.options)
     runner = Runner(task, settings.limit, settings.executor)
@@ -123,7 +124,7 @@ def _choose_space(lowered: Lowered, settings: SearchSettings) -> tuple[Space, Ch
         return Space(strategy, where), None
     float = lowered.options.float
     term = lowered.source if float == "strict" else contract(lowered.source)
-    generic, start = generic_space(term, float)
+    generic, start = generic_space(term, float, lowered.options.loops)
     return (generic if where is None else replace(generic, where=where)), start
 
 
@@ -140,7 +141,7 @@ def _argument_arrays(lowered: Lowered, example: Sequence[Any]) -> tuple[Array, .
     return tuple(view_inputs(arrays, lowered.interface.complex_inputs))
 
 
-def _make_task(lowered: Lowered, arrays: Sequence[Array]) -> Task:
+def make_task(lowered: Lowered, arrays: Sequence[Array]) -> Task:
     """Return the program and its inputs, with the results of the source program."""
     inputs: list[Array] = []
     for type, array in zip(
@@ -158,8 +159,12 @@ def _make_task(lowered: Lowered, arrays: Sequence[Array]) -> Task:
         ("effort", options.effort),
     )  # fmt: skip
     program = repr(lowered.source)
-    compile_options: Any = dict(settings)
-    plain: Any = loads(program, name="program.rise", strategy="none", **compile_options).main
+    # One thread of a GPU would take too long.
+    is_on_gpu = options.loops == "gpu"
+    on_cpu = {"loops": "affine"} if is_on_gpu else {}
+    strategy = "default" if is_on_gpu else "none"
+    compile_options: Any = {**dict(settings), **on_cpu, "strategy": strategy}
+    plain: Any = loads(program, name="program.rise", **compile_options).main
     if estimate_steps(lowered.source) <= INTERPRETED_STEPS:
         plain = plain.interpreted()
     expected = tuple(array.copy() for array in flatten_results(plain(*inputs)))
@@ -239,7 +244,7 @@ class _Tuning:
         best, best_ratio = "default", MIN_GAIN
         default_seconds = self.default_seconds
         for trial in finalists:
-            outcome = self.runner.measure(trial.strategy, "default", FINAL_ROUNDS)
+            outcome = self.runner.measure(trial.strategy, "default", Pace(FINAL_ROUNDS))
             if outcome.seconds is None or outcome.incumbent_seconds is None:
                 continue
             ratio = outcome.seconds / outcome.incumbent_seconds

@@ -18,6 +18,7 @@ from typing import Any
 from riselang.native.workers.messages import receive, send
 from riselang.tuning.measurement import (
     Outcome,
+    Pace,
     Task,
     compile_strategy,
     evaluate_strategy,
@@ -32,11 +33,16 @@ FUNCTIONS: dict[str, Callable[..., Outcome]] = {
 
 
 class Worker:
-    """A process that executes calls one after the other; `close` ends it."""
+    """A process that executes calls one after the other; `close` ends it.
 
-    def __init__(self) -> None:
+    With a CPU, it runs only on that one, so that the system does not move it."""
+
+    def __init__(self, cpu: int | None = None) -> None:
+        self._cpu = cpu
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._sent: Task | None = None
+        """The task that the process has: its arrays are sent only once."""
 
     def run(self, function: str, task: Task, *arguments: Any, limit: float) -> Outcome:
         """Call one of `FUNCTIONS`; the process is killed if it needs more than `limit` seconds."""
@@ -45,7 +51,8 @@ class Worker:
             assert process.stdin is not None
             assert process.stdout is not None
             try:
-                send(process.stdin, (function, task, arguments))
+                send(process.stdin, (function, None if task is self._sent else task, arguments))
+                self._sent = task
                 if not select.select([process.stdout], [], [], limit)[0]:
                     self.close()
                     return Outcome("timeout", reason=f"it took more than {limit:g} s")
@@ -66,6 +73,9 @@ class Worker:
                 [sys.executable, "-m", "riselang.tuning.worker"], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, env=environment,
             )  # fmt: skip
+            self._sent = None
+            if self._cpu is not None and hasattr(os, "sched_setaffinity"):
+                os.sched_setaffinity(self._process.pid, {self._cpu})
         return self._process
 
     def close(self) -> None:
@@ -80,13 +90,13 @@ class Worker:
 
 
 def evaluate_in_worker(
-    task: Task, strategy: str, incumbent: str | None, rounds: int, limit: float
+    task: Task, strategy: str, incumbent: str | None, pace: Pace, limit: float
 ) -> Outcome:
     """Compile and measure a strategy in the worker of this thread; executors call this."""
     if not hasattr(_threads, "worker"):
         _threads.worker = Worker()
     worker: Worker = _threads.worker
-    return worker.run("evaluate", task, strategy, incumbent, rounds, limit=limit)
+    return worker.run("evaluate", task, strategy, incumbent, pace, limit=limit)
 
 
 _threads = threading.local()
@@ -97,11 +107,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not print into the answers
+    task: Task | None = None
     while True:
         try:
-            function, task, arguments = receive(sys.stdin.buffer)
+            function, new_task, arguments = receive(sys.stdin.buffer)
         except EOFError:
             return
+        task = task if new_task is None else new_task
         try:
             answer = FUNCTIONS[function](task, *arguments)
         except Exception as error:  # a bug in the compiler must not end the search

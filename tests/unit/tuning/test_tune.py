@@ -18,10 +18,11 @@ from riselang.rewrite.derivation import derive
 from riselang.runtime.tuning_database import BestStrategy, Database, Trial, program_key
 from riselang.support.errors import UserError
 from riselang.term.contraction import contract
-from riselang.tuning.measurement import Task
+from riselang.tuning.generic_spaces import generic_space
+from riselang.tuning.measurement import Pace, Task
 from riselang.tuning.search import SEARCHES, make_search
 from riselang.tuning.settings import parse_budget
-from riselang.tuning.spaces import Space, generic_space
+from riselang.tuning.spaces import Space
 from riselang.tuning.worker import Worker
 
 ROWS = st.tile(st.param("a", [1, 2, 3, 4, 5, 6]), st.param("b", [1, 2, 4, 8]))
@@ -136,18 +137,18 @@ def test_a_worker_compiles_checks_and_measures() -> None:
     try:
         task = make_task()
         split = "split({}) @ outermost('map')"
-        measured = worker.run("evaluate", task, split.format(8), None, 3, limit=60.0)
+        measured = worker.run("evaluate", task, split.format(8), None, Pace(3), limit=60.0)
         assert measured.status == "measured"
         assert measured.seconds is not None
-        refused = worker.run("evaluate", task, split.format(5), None, 3, limit=60.0)
+        refused = worker.run("evaluate", task, split.format(5), None, Pace(3), limit=60.0)
         assert refused.status == "inapplicable"
         assert "64 is not a multiple of 5" in refused.reason
         wrong = Task(task.program, task.options, task.inputs, (task.inputs[0],))
-        outcome = worker.run("evaluate", wrong, split.format(8), None, 3, limit=60.0)
+        outcome = worker.run("evaluate", wrong, split.format(8), None, Pace(3), limit=60.0)
         assert outcome.status == "wrong"
-        late = worker.run("evaluate", task, split.format(4), None, 3, limit=0.0)
+        late = worker.run("evaluate", task, split.format(4), None, Pace(3), limit=0.0)
         assert late.status == "timeout"
-        again = worker.run("evaluate", task, split.format(8), split.format(4), 3, limit=60.0)
+        again = worker.run("evaluate", task, split.format(8), split.format(4), Pace(3), limit=60.0)
         assert again.incumbent_seconds is not None, "a killed worker is replaced"
         process = worker._started()
         process.kill()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from riselang.dialects.rise.types import ArrayType, leaves
 from riselang.rewrite.combinators import choice, seq
 from riselang.rewrite.core import CONDITION, Failure, Result, Setting, Strategy
-from riselang.rewrite.registry import program_strategy
+from riselang.rewrite.registry import program_strategy, schedule
 from riselang.rewrite.rules.algorithmic import (
     map_fusion,
     overlapped_tiling,
@@ -104,26 +104,45 @@ direct = program_strategy(
 
 @dataclass(frozen=True, repr=False)
 class _Bands(Strategy):
-    """Computes a map over windows of rows in bands; the remaining rows are computed separately."""
+    """Computes a map over windows of rows in bands; the remaining rows are computed separately.
+
+    Without a number of rows, bands have 4 if the rows of a window do not stay in the L1 cache."""
+
+    rows: int = 0
+    vectors: int = 0
+    """The number of vectors of column sums that are computed together."""
+    line_vectors: int = LINE_VECTORS
 
     def run(self, term: Term, setting: Setting) -> Result:
         shape = _shape_of_windows(term)
         if shape is None:
             reason = "expected windows of rows, of known lengths"
             return Failure(self, reason, term, closeness=CONDITION)
-        rows, height, bytes = shape
-        if height < BAND_ROWS or height * bytes <= this_machine().cache_bytes(1):
+        count, height, bytes = shape
+        rows = self.rows or BAND_ROWS
+        stays_in_cache = height < rows or height * bytes <= this_machine().cache_bytes(1)
+        if rows == 1 or (stays_in_cache and not self.rows):
             reason = f"{height} rows of {bytes} bytes are few, or stay in the L1 cache"
             return Failure(self, reason, term, closeness=CONDITION)
-        remainder = rows % BAND_ROWS
-        run_bands = overlapped_tiling(BAND_ROWS) >> argument(inside(_compute_band) >> parallel())
+        remainder = count % rows
+        run_bands = overlapped_tiling(rows) >> argument(inside(self._band(rows)) >> parallel())
         if remainder == 0:
             return run_bands.run(term, setting)
         return seq(
-            peel_map(rows - remainder),
+            peel_map(count - remainder),
             function(argument(argument(take_before_slide) >> run_bands)),
-            argument(argument(drop_before_slide) >> inside(_compute_line) >> sequential()),
+            argument(argument(drop_before_slide) >> inside(_compute_line()) >> sequential()),
         ).run(term, setting)
+
+    def _band(self, rows: int) -> Strategy:
+        return seq(
+            map_fission,
+            argument(map_fission),
+            map_fusion,
+            argument(_BandSums(rows, self.vectors) >> store_on_heap),
+            inside(LineInVectors(self.line_vectors)),
+            sequential(),
+        )
 
     def __str__(self) -> str:
         return "bands"
@@ -133,13 +152,16 @@ class _Bands(Strategy):
 class _BandSums(Strategy):
     """Computes column sums of all rows of a band together, in registers; peels the last columns."""
 
+    rows: int
+    vectors: int = 0
+
     def run(self, term: Term, setting: Setting) -> Result:
         nest, line = match_scalar_nest(term), loop_at(term, 2)
         if nest is None or line is None or not isinstance(line.type, ArrayType):
             reason = "expected rows of sums, of known lengths"
             return Failure(self, reason, term, closeness=CONDITION)
         lanes, max_vectors = block_shape(nest.element, this_machine())
-        vectors = max_vectors // BAND_ROWS
+        vectors = self.vectors or max(1, max_vectors // self.rows)
         columns = line.type.length
         blocked_columns = columns // (lanes * vectors) * (lanes * vectors)
         run_blocks = seq(
@@ -173,23 +195,33 @@ def _shape_of_windows(term: Term) -> tuple[int, int, int] | None:
     return rows, height, columns * bytes_of(scalar)
 
 
-_compute_line = LineInVectors() >> top_down(LineInVectors() >> store_on_heap)
-_compute_band = seq(
-    map_fission,
-    argument(map_fission),
-    map_fusion,
-    argument(_BandSums() >> store_on_heap),
-    inside(LineInVectors(LINE_VECTORS)),
-    sequential(),
-)
+def _compute_line(vectors: int = 0) -> Strategy:
+    line = LineInVectors(vectors or None)
+    return line >> top_down(line >> store_on_heap)
+
+
+@schedule
+def sums_by_lines(
+    *, band_rows: int = 0, vectors: int = 0, line_vectors: int = LINE_VECTORS
+) -> Strategy:
+    """Computes a separable convolution a few rows of column sums at a time, and from each a row.
+
+    A band has `band_rows` rows, whose sums are computed `vectors` vectors at a time, and results
+    `line_vectors` vectors at a time. Numbers that are 0 are chosen for the machine."""
+    lines = inside(_compute_line(vectors)) >> parallel()
+    return seq(
+        fuse(),
+        _expose_sums,
+        _separate_by_columns,
+        top_down(share_columns),
+        fuse(),
+        _form_fmas,
+        top_down(choice(_Bands(band_rows, vectors, line_vectors), lines)),
+    )
+
+
 by_lines = program_strategy(
     "convolution.by_lines",
-    fuse()
-    >> _expose_sums
-    >> _separate_by_columns
-    >> top_down(share_columns)
-    >> fuse()
-    >> _form_fmas
-    >> top_down(choice(_Bands(), inside(_compute_line) >> parallel())),
+    sums_by_lines(),
     "Computes a few vectorized rows of column sums at a time, and from each a result row.",
 )

@@ -44,6 +44,8 @@ from riselang.rewrite.strategies.gpu_operands import operands_of
 from riselang.rewrite.strategies.gpu_reductions import (
     COLUMN_THREADS,
     COLUMNS,
+    GROUP,
+    LANES,
     choose_threads,
     choose_threads_of_sums,
     columns_by_blocks,
@@ -85,18 +87,39 @@ from riselang.rewrite.traversals import (
 from riselang.term.nodes import Lambda, Term, has_pattern
 
 
+@dataclass(frozen=True)
+class RowNumbers:
+    """How blocks reduce rows; numbers that are 0 are chosen for the rows."""
+
+    threads: int = 0
+    lanes: int = 0
+    partial_sums: int = 0
+
+    def strategy_for(self, part: Term) -> Strategy:
+        """Return the strategy for a map; it fails if no reduction may be reordered."""
+        threads = self.threads or choose_threads(part)
+        has_defaults = not self.lanes and not self.partial_sums
+        numbers = () if has_defaults else (self.lanes or LANES, self.partial_sums or GROUP)
+        reduce_row = reduce_by_block(threads, *numbers)
+        return inside(top_down(reduce_row)) >> try_(inside(everywhere(reduce_row)))
+
+
 @schedule
-def on_gpu() -> Strategy:
+def on_gpu(*, threads: int = 0, lanes: int = 0, partial_sums: int = 0) -> Strategy:
     """Maps the outermost loops to GPU threads, or to blocks and threads if they are nested.
 
     Matrix multiplications are computed in tiles. Sums that may be reordered are computed by all
-    threads of a block. Other elements are computed in vectors of 16 bytes.
+    threads of a block. Other elements are computed in vectors of 16 bytes. `threads` threads reduce
+    each row, `lanes` elements at a time, and `partial_sums` of their results together; numbers that
+    are 0 are chosen for the rows.
     """
-    return _OnGpu()
+    return _OnGpu(RowNumbers(threads, lanes, partial_sums))
 
 
 @dataclass(frozen=True, repr=False)
 class _OnGpu(Strategy):
+    rows: RowNumbers = RowNumbers()
+
     def run(self, term: Term, setting: Setting) -> Result:
         # What follows the epilogue may be a loop, which must not compute the sums.
         epilogues = FuseEpilogue(lambda part: _takes_epilogue(part, setting)) >> store_on_heap
@@ -133,7 +156,7 @@ class _OnGpu(Strategy):
             term, steps = views.term, (*steps, *views.steps)
             part = subterm_at(term, path)
             is_copy = is_free_to_read(part, COPIED)
-            strategy = _Copy() if is_copy else _strategy_for(part, setting)
+            strategy = _Copy() if is_copy else _strategy_for(part, setting, self.rows)
             result = run_at(strategy, term, path, part, setting)
             assert isinstance(result, Success), result
             term, steps = result.term, (*steps, *result.steps)
@@ -247,7 +270,7 @@ def _strategy_for_reduction(part: Term) -> Strategy:
     return reduce_by_blocks(choose_part(part))
 
 
-def _strategy_for(part: Term, setting: Setting) -> Strategy:
+def _strategy_for(part: Term, setting: Setting, rows: RowNumbers) -> Strategy:
     """Return the strategy for an outermost map."""
     strategies: list[Strategy] = []
     on_tensor_cores = attention_strategy(part, setting)
@@ -266,7 +289,7 @@ def _strategy_for(part: Term, setting: Setting) -> Strategy:
         strategies.append(inside(top_down(reduce_by_block(threads, 1))) >> _MapLoops())
     strategies += _tiles_of_batch(part, setting)
     if product is None and reduces_rows(part):
-        strategies.append(_reduce_rows(choose_threads(part)) >> _MapLoops())
+        strategies.append(rows.strategy_for(part) >> _MapLoops())
     if scans_rows(part):
         strategies.append(scan_rows >> _MapLoops())
     strategies += [columns_by_blocks(COLUMN_THREADS, COLUMNS), scan_columns()]
@@ -342,12 +365,6 @@ class _NotNamed(Strategy):
 _read_views = try_(
     function(argument(try_(everywhere(_NotStored())) >> try_(everywhere(_NotNamed()))))
 )
-
-
-def _reduce_rows(threads: int) -> Strategy:
-    """Reduce rows by blocks; this fails if no reduction may be reordered."""
-    reduce_row = reduce_by_block(threads)
-    return inside(top_down(reduce_row)) >> try_(inside(everywhere(reduce_row)))
 
 
 @dataclass(frozen=True, repr=False)

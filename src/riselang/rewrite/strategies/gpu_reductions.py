@@ -29,18 +29,18 @@ GROUP = 32
 
 
 @schedule
-def reduce_by_block(threads: int, lanes: int = LANES) -> Strategy:
+def reduce_by_block(threads: int, lanes: int = LANES, partial_count: int = GROUP) -> Strategy:
     """Reduces an array by a block of `threads` threads: each of them reduces every n-th vector.
 
-    Some threads reduce the partial results, and all of them the results of these. A vector has
-    `lanes` elements.
+    Some threads reduce `partial_count` partial results each, and all of them the results of these.
+    A vector has `lanes` elements.
     """
-    require_positive("reduce_by_block", threads=threads, lanes=lanes)
-    reduce_groups = partial_reduce(GROUP) >> argument(map_over_threads)
+    require_positive("reduce_by_block", threads=threads, lanes=lanes, partial_count=partial_count)
+    reduce_groups = partial_reduce(partial_count) >> argument(map_over_threads)
     return seq(
         try_(expose_sums), reduce_by_threads(threads, lanes),
         argument(inside(try_(partial_sums(1, lanes)) if lanes > 1 else Identity())),
-        reduce_groups if threads > GROUP and threads % GROUP == 0 else Identity(),
+        reduce_groups if threads > partial_count and threads % partial_count == 0 else Identity(),
     )  # fmt: skip
 
 

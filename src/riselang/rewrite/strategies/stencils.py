@@ -217,29 +217,36 @@ class _BlockInRegisters(Strategy):
         return "registers"
 
 
+@dataclass(frozen=True)
+class StencilNumbers:
+    """The numbers of a schedule of windows; those that are 0 are chosen for the machine."""
+
+    lanes: int = 0
+    vectors: int = 0
+    """The number of vectors of a row that are computed together."""
+    slices: int = 0
+    """The number of outermost slices that are computed together."""
+    rows: int = 0
+    """The number of rows of all slices that are computed before the next rows; if 0, all."""
+
+
 @dataclass(frozen=True, repr=False)
 class _Stencil(Strategy):
     """Vectorizes the innermost of nested maps, and runs the outermost in parallel."""
+
+    numbers: StencilNumbers = StencilNumbers()
 
     def run(self, term: Term, setting: Setting) -> Result:
         nest = match_scalar_nest(term)
         if nest is None:
             reason = "expected nested maps of scalars"
             return Failure(self, reason, term, closeness=CONDITION)
-        _, max_vectors = block_shape(nest.element, this_machine())
-        lanes = window_lanes(term, nest, this_machine())
         bypasses_caches = (
             nest.elements.is_constant and _should_bypass_caches(nest) and not setting.in_loop
         )
-        # Two streams of nontemporal stores took twice as long as one on a CPU with AVX2.
-        pairs_slices = (
-            not bypasses_caches
-            and _should_pair_slices(nest, lanes)
-            and _reduction_of_elements(loop_at(term, 3)) is None
-        )
+        numbers = self._numbers_for(term, nest, bypasses_caches=bypasses_caches)
         large, small = (
-            _schedule_nest(nest, lanes, max_vectors, is_large=is_large, pairs_slices=pairs_slices)
-            for is_large in (True, False)
+            _schedule_nest(nest, numbers, is_large=is_large) for is_large in (True, False)
         )
         if nest.elements.is_constant:
             if bypasses_caches:
@@ -249,20 +256,42 @@ class _Stencil(Strategy):
         versions = by_size(str(nest.elements), MIN_PARALLEL_ELEMENTS, large, small)
         return versions.run(term, setting)
 
+    def _numbers_for(
+        self, term: Term, nest: ScalarNest, *, bypasses_caches: bool
+    ) -> StencilNumbers:
+        """Return the numbers for a nest of maps."""
+        given = self.numbers
+        lanes = given.lanes or window_lanes(term, nest, this_machine())
+        # Two streams of nontemporal stores took twice as long as one on a CPU with AVX2.
+        pairs_slices = (
+            not bypasses_caches
+            and not given.vectors
+            and not given.rows
+            and _should_pair_slices(nest, lanes)
+            and _reduction_of_elements(loop_at(term, 3)) is None
+        )
+        slices = given.slices or (SLICES if pairs_slices else 1)
+        return StencilNumbers(lanes, given.vectors, slices, given.rows)
+
     def __str__(self) -> str:
         return "stencil()"
 
 
-def _schedule_nest(
-    nest: ScalarNest, lanes: int, max_vectors: int, *, is_large: bool, pairs_slices: bool
-) -> Strategy:
+def _schedule_nest(nest: ScalarNest, numbers: StencilNumbers, *, is_large: bool) -> Strategy:
     """Return the strategy for nested maps; only the loops of large ones run in parallel."""
+    lanes = numbers.lanes
+    if is_large and numbers.slices > 1:
+        return _slices_together(lanes, numbers.vectors or SLICES, numbers.slices)
+    _, max_vectors = block_shape(nest.element, this_machine())
+    vectors = numbers.vectors or max_vectors
     if nest.depth == 1:
-        return _InVectors(lanes, max_vectors, is_large)
-    if is_large and pairs_slices:
-        return _two_slices(lanes)
+        return _InVectors(lanes, vectors, is_large)
     outermost = parallel() if is_large else sequential()
-    return seq(in_vectors(lanes, max_vectors) @ loop(nest.depth), outermost @ loop(1))
+    line = in_vectors(lanes, vectors) @ loop(nest.depth)
+    if not numbers.rows or nest.depth < 3:
+        return seq(line, outermost @ loop(1))
+    blocks_of_rows = seq(split(numbers.rows) @ loop(2), interchange() @ loop(1))
+    return seq(line, blocks_of_rows, outermost @ loop(1), sequential() @ loop(2))
 
 
 def _should_bypass_caches(nest: ScalarNest) -> bool:
@@ -289,21 +318,23 @@ def _should_pair_slices(nest: ScalarNest, lanes: int) -> bool:
     return WINDOW_SLICES * slice_bytes > this_machine().cache_bytes(2) // 2
 
 
-def _two_slices(lanes: int) -> Strategy:
-    """Compute two adjacent slices together, so that the elements they share are read once."""
+def _slices_together(lanes: int, vectors: int, slices: int) -> Strategy:
+    """Compute adjacent slices together, so that the elements they share are read once."""
     return seq(
-        vectorize(lanes) @ loop(3), split(SLICES) @ loop(3), split(SLICES) @ loop(1),
+        vectorize(lanes) @ loop(3), split(vectors) @ loop(3), split(slices) @ loop(1),
         reorder(1, 3, 4, 2, 5), parallel() @ loop(1), sequential() @ loop(2),
         sequential() @ loop(3), unroll() @ loop(4), unroll() @ loop(5),
     )  # fmt: skip
 
 
 @schedule
-def stencil() -> Strategy:
+def stencil(*, lanes: int = 0, vectors: int = 0, slices: int = 0, rows: int = 0) -> Strategy:
     """Vectorizes the innermost of nested maps of windows, and runs the outermost in parallel.
 
-    The reduction of each window stays in registers."""
-    return _Stencil()
+    The reduction of each window stays in registers. `vectors` vectors of a row and `slices` slices
+    are computed together, and `rows` rows of all slices before the next rows. Numbers that are 0
+    are chosen for the machine."""
+    return _Stencil(StencilNumbers(lanes, vectors, slices, rows))
 
 
 def window_lanes(term: Term, nest: ScalarNest, machine: Machine) -> int:
