@@ -130,3 +130,16 @@ def test_reductions_that_may_be_reordered(name: str, size: int) -> None:
     arrays = arrays_for(compiled, sizes, np.random.default_rng(size))
     expected = arrays[0].astype(np.float64) * (arrays[1] if len(arrays) > 1 else 1.0)
     assert np.allclose(compiled(*arrays), expected.sum(axis=-1), rtol=1e-3, atol=1e-2)
+
+
+def test_math_functions_of_rows_are_computed_in_vectors() -> None:
+    """The last elements of a row are computed in a vector with padding, with the same bits."""
+    text = "fun((a : N.M.f32), a |> map(fun(row, row |> map(fun(e, exp(e) + tanh(e))))))"
+    compiled = kernel(text, "relaxed")
+    assert "with math functions" in compiled.lower().explain()
+    matrix = np.random.default_rng(0).standard_normal((3, 33)).astype(np.float32)
+    expected = compiled(matrix)
+    assert np.allclose(expected, np.exp(matrix) + np.tanh(matrix), rtol=1e-5)
+    for length in range(32):
+        row = np.ascontiguousarray(matrix[:, :length])
+        assert np.array_equal(compiled(row), expected[:, :length]), length

@@ -93,6 +93,10 @@ def vector_bits() -> int:
 def _initialize_targets() -> None:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    if binding.get_process_triple().startswith("x86_64"):
+        # LLVM would load constants in each iteration of a loop that may not run and has more of
+        # them than registers; loaded before the loop, the rest are operands on the stack.
+        binding.set_option("riselang", "-avoid-speculation=false")
 
 
 def _target_machine(target: Target, jit: bool, opt: int = 3) -> Any:

@@ -316,6 +316,16 @@ def _accumulators_for(length: int, lanes: int, machine: Machine) -> int:
     return machine.registers // 2 if is_long else ACCUMULATORS
 
 
+def _recognize_function_map(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:
+    is_relaxed_map = setting.float == "relaxed" and pattern_arguments(term, "map") is not None
+    if not is_relaxed_map or not setting.in_loop or not _calls_functions(term):
+        return None
+    # Strategies for vectors are imported only for programs with math functions.
+    from riselang.rewrite.strategies.function_maps import recognize_function_map
+
+    return recognize_function_map(term, setting)
+
+
 LOOP_PATTERNS = ("map", "mapSeq", "mapPar", "reduce", "generate")
 RECOGNIZERS: tuple[Recognize, ...] = (
     _recognize_matmul,
@@ -324,6 +334,7 @@ RECOGNIZERS: tuple[Recognize, ...] = (
     _recognize_row_sums,
     _recognize_line_reductions,
     recognize_loops,
+    _recognize_function_map,
     _recognize_reduction,
 )
 """The functions that are tried at each subterm, in this order."""
@@ -331,6 +342,7 @@ RECOGNIZERS_OF_STORED: tuple[Recognize, ...] = (
     _recognize_row_sums,
     _recognize_line_reductions,
     recognize_loops,
+    _recognize_function_map,
 )
 """Those whose strategies compute several elements together, which pays only if all elements are
 written to memory, not if each is computed when it is read."""
