@@ -174,6 +174,45 @@ class _InVectors(Strategy):
 
 
 @dataclass(frozen=True, repr=False)
+class _LinesInVectors(Strategy):
+    """Vectorizes the lines of a slice: first the blocks of all lines, and then their remainders.
+
+    A short line without a remainder would wait for the addresses of one.
+    """
+
+    lanes: int
+    max_vectors: int
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        line = loop_at(term, 2)
+        length = None if line is None else scalar_count(line)
+        if line is None or length is None or calls_library(line, setting.float):
+            return Failure(self, "expected lines of scalars", term, closeness=CONDITION)
+        in_vectors = _InVectors(self.lanes, min(self.max_vectors, _vectors_to_unroll(line)))
+        vectors = in_vectors.vectors_per_block(length, in_vectors.max_vectors)
+        in_blocks = length // (vectors * self.lanes) * (vectors * self.lanes)
+        if in_blocks == length:
+            return Failure(self, "the lines have no remainder", term, closeness=CONDITION)
+        blocks = interchange() >> in_vectors @ loop(2)
+        remainder = self._remainder(length - in_blocks, vectors)
+        parts = peel_map(in_blocks) >> function(argument(blocks)) >> argument(remainder)
+        return (interchange() >> argument(parts)).run(term, setting)
+
+    def _remainder(self, length: Nat, vectors: int) -> Strategy:
+        """Computes the columns that do not fill a block, a vector of all lines at a time."""
+        in_vector = _InVectors(self.lanes, 1)
+        last_columns = interchange() >> in_vector @ loop(2)
+        if vectors == 1:
+            return last_columns
+        columns = split(self.lanes) @ loop(1) >> interchange() @ loop(2) >> in_vector @ loop(3)
+        peel = peel_map(length // self.lanes * self.lanes)
+        return peel >> function(argument(columns)) >> argument(last_columns)
+
+    def __str__(self) -> str:
+        return f"lines_in_vectors({self.lanes}, {self.max_vectors})"
+
+
+@dataclass(frozen=True, repr=False)
 class LineInVectors(Strategy):
     """Vectorizes a line of at least `min_length` scalars, with as many vectors as registers
     permit."""
@@ -287,11 +326,13 @@ def _schedule_nest(nest: ScalarNest, numbers: StencilNumbers, *, is_large: bool)
     if nest.depth == 1:
         return _InVectors(lanes, vectors, is_large)
     outermost = parallel() if is_large else sequential()
-    line = in_vectors(lanes, vectors) @ loop(nest.depth)
-    if not numbers.rows or nest.depth < 3:
-        return seq(line, outermost @ loop(1))
-    blocks_of_rows = seq(split(numbers.rows) @ loop(2), interchange() @ loop(1))
-    return seq(line, blocks_of_rows, outermost @ loop(1), sequential() @ loop(2))
+    lines = in_vectors(lanes, vectors) @ loop(nest.depth)
+    if numbers.rows and nest.depth > 2:
+        blocks_of_rows = seq(split(numbers.rows) @ loop(2), interchange() @ loop(1))
+        return seq(lines, blocks_of_rows, outermost @ loop(1), sequential() @ loop(2))
+    if nest.depth > 2 and not nest.lengths[-1].is_constant:
+        lines = choice(_LinesInVectors(lanes, vectors) @ loop(nest.depth - 1), lines)
+    return lines >> outermost @ loop(1)
 
 
 def _should_bypass_caches(nest: ScalarNest) -> bool:
