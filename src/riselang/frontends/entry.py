@@ -205,6 +205,7 @@ def from_c(
     library: str | None = None,
     checks: bool = True,
     threads: bool = False,
+    loops: str | None = None,
 ) -> CFunction:
     """Import a function of a C file, or of C text, as a Python function with the same parameters.
 
@@ -215,7 +216,8 @@ def from_c(
     multiplications run as patterns, if `float` permits the order of their sums, and so do sliding
     windows; `schedule="patterns"` runs everything that is lifted as patterns. With
     `library="blas"`, which permits any order, matrix multiplications are calls of BLAS routines.
-    With `threads=True`, loops whose iterations are proved independent run in several threads.
+    With `threads=True`, loops whose iterations are proved independent run in several threads; with
+    `loops="gpu"`, they are kernels for a GPU, and the arrays are copied there and back once a call.
 
     An out-of-bounds access raises `UserError`: at the call if subscripts are affine, else at run
     time. `checks=False` omits the checks that cost time at run time, so a wrong data-dependent
@@ -224,5 +226,5 @@ def from_c(
     from riselang.frontends.c.loading import load_function
 
     return load_function(
-        source, function, defines, include, float, schedule, library, checks, threads
+        source, function, defines, include, float, schedule, library, checks, threads, loops
     )

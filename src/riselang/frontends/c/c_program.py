@@ -93,6 +93,8 @@ class CProgram:
     """Whether functions in this process check for out-of-bounds accesses."""
     threads: bool = False
     """Whether functions in this process run parallel loops in several threads."""
+    on_gpu: bool = False
+    """Whether functions in this process run on a GPU."""
     passes_globals: bool = False
     """Whether global variables become parameters of whole functions, too."""
 
@@ -377,6 +379,12 @@ class CProgram:
         if self.checks:
             regions = tuple(map(add_checks, self.regions))
             return replace(self, regions=regions, checks=False).functions()
+        if self.on_gpu:
+            # Imported only here, since few programs run on a GPU.
+            from riselang.frontends.c.gpu.gpu_function import GpuFunction
+
+            load = replace(self, on_gpu=False)._load_functions
+            return {scop.name: GpuFunction(scop, load, self.options) for scop in self.regions}
         lifted = self._lifted_functions() if self.schedule in (ISL, PATTERNS) else {}
         rest = [scop for scop in self.regions if scop.name not in lifted]
         return {**lifted, **(self._load_functions(rest) if rest else {})}
@@ -409,8 +417,9 @@ def make_program(
     *,
     checks: bool = True,
     threads: bool = False,
+    on_gpu: bool = False,
 ) -> CProgram:
     if any(variable.row_pointers for scop in scops for variable in scop.inputs):
         # Rows may overlap, so nothing is reordered.
         schedule, options, threads = "source", options.with_changes(library="none"), False
-    return CProgram(tuple(scops), options, schedule, checks, threads)
+    return CProgram(tuple(scops), options, schedule, checks, threads, on_gpu)

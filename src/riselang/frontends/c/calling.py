@@ -53,7 +53,7 @@ Values = Mapping[Variable, Any]
 
 
 @dataclass(frozen=True)
-class _ParameterSpec:
+class ParameterSpec:
     """The expected argument of a parameter, computed in advance since it takes longer than some
     calls."""
 
@@ -68,9 +68,9 @@ class _ParameterSpec:
         return self.variable.member is not None
 
     @staticmethod
-    def of(scop: Scop, variable: Variable) -> _ParameterSpec:
+    def of(scop: Scop, variable: Variable) -> ParameterSpec:
         shape = tuple(int(e.value) if isinstance(e, Literal) else None for e in variable.extents)
-        return _ParameterSpec(
+        return ParameterSpec(
             variable, is_buffer(scop, variable), variable in scop.written_variables, shape
         )
 
@@ -88,7 +88,7 @@ class CFunction(ABC):
         """The version that checks them at run time."""
         self.__name__ = scop.name
         self._footprints = Footprints(scop)
-        self._inputs = tuple(_ParameterSpec.of(scop, variable) for variable in scop.inputs)
+        self._inputs = tuple(ParameterSpec.of(scop, variable) for variable in scop.inputs)
         self._sized = tuple(
             each.variable for each in self._inputs
             if each.is_buffer or not each.variable.type.is_float
@@ -171,7 +171,7 @@ class CFunction(ABC):
                 arrays[variable] = found.matrix
                 passed.append(address(found.table))
                 continue
-            array = _check_array(argument, each)
+            array = self._check_array(argument, each)
             arrays[variable] = array
             passed.append(address(array))
         scalars = {each: int(value) for each, value in values.items() if each.type.is_integer}
@@ -189,6 +189,10 @@ class CFunction(ABC):
         result = self.run(passed, arrays, values)
         members.finish()
         return result
+
+    def _check_array(self, argument: Any, spec: ParameterSpec) -> Array:
+        """Return the array of an argument, which must fit the declaration."""
+        return check_array(as_array(argument, spec.variable.name), spec)
 
     def _checked_version(self, unproven: frozenset[CheckedAccess]) -> CFunction:
         """Return the version that checks all accesses that may be out of bounds in this or earlier
@@ -347,9 +351,8 @@ def _convert_scalar(argument: Any, variable: Variable) -> Any:
                     f"{argument!r}")  # fmt: skip
 
 
-def _check_array(argument: Any, spec: _ParameterSpec) -> Array:
+def check_array(array: Array, spec: ParameterSpec) -> Array:
     variable, expected = spec.variable, spec.shape
-    array = as_array(argument, variable.name)
     _check_type(array, variable.type, variable.name)
     if not variable.is_strided and variable.extents:
         check_layout(array, variable.name, written=spec.is_written)

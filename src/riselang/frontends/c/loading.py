@@ -10,6 +10,7 @@ from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.file import CFile
 from riselang.frontends.c.schedule.isl_schedule import SCHEDULES
 from riselang.frontends.c.schedule.user_schedules import is_schedule_text
+from riselang.pipelines import GPU
 from riselang.support.config import default_options
 from riselang.support.errors import UserError
 from riselang.support.io import decode_text
@@ -39,7 +40,10 @@ def load_function(
     library: str | None = None,
     checks: bool = True,
     threads: bool = False,
+    loops: str | None = None,
 ) -> CFunction:
+    if loops not in (None, GPU):
+        raise UserError(f'loops must be "{GPU}" or None, but is {loops!r}')
     if schedule not in SCHEDULES and not is_schedule_text(schedule):
         raise UserError(
             f"schedule must be one of {', '.join(SCHEDULES)}, or a schedule tree as "
@@ -50,6 +54,7 @@ def load_function(
     with progress(f"compiling {name}"):
         file = CFile.parse_text(text, name, [str(folder) for folder in include], defines)
         scop = file.model_function(function)
-        return make_program([scop], options, schedule, checks=checks, threads=threads).functions()[
-            scop.name
-        ]
+        program = make_program(
+            [scop], options, schedule, checks=checks, threads=threads, on_gpu=loops == GPU
+        )
+        return program.functions()[scop.name]

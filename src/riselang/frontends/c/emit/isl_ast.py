@@ -47,6 +47,30 @@ def first_statement_call(node: Any) -> Any:
     return node
 
 
+def parallel_depth(node: Any, depth: int = 0) -> int:
+    """Return the number of parallel loops around each statement call, summed over all calls."""
+    if node is None:
+        return 0
+    types = isl().ast_node_type
+    kind = node.get_type()
+    if kind == types.user:
+        return depth
+    if kind == types.block:
+        children = node.block_get_children()
+        return sum(
+            parallel_depth(children.get_at(position), depth)
+            for position in range(children.n_ast_node())
+        )
+    if kind == types.for_:
+        is_own = is_parallel_loop(node) and not node.for_is_degenerate()
+        return parallel_depth(node.for_get_body(), depth + is_own)
+    if kind == types.if_:
+        inner = parallel_depth(node.if_get_then_node(), depth)
+        has_else = node.if_has_else_node()
+        return inner + (parallel_depth(node.if_get_else_node(), depth) if has_else else 0)
+    return parallel_depth(node.mark_get_node(), depth)
+
+
 def is_parallel_loop(node: Any) -> bool:
     try:
         annotation = node.get_annotation()

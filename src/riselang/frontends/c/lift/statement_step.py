@@ -56,8 +56,7 @@ class StatementStep:
             return
         arguments = [self._argument(array, arrays, numbers) for array in self.lifting.arrays]
         scalars = [values[each.variable] for each in self.lifting.scalars]
-        slices = tuple(self._written_slice(axis, numbers) for axis in structure.target.axes)
-        target = _as_declared(structure.target.array, arrays)
+        target, slices = self.target_place(arrays, numbers)
         part: Any = target[slices]
         is_whole = isinstance(part, np.ndarray) and part.flags.c_contiguous
         if is_whole and not any(np.shares_memory(part, each) for each in arguments):
@@ -65,11 +64,22 @@ class StatementStep:
         else:
             target[slices] = self._kernel(*arguments, *scalars)
 
-    def _argument(self, array: Variable, arrays: Arrays, numbers: Numbers) -> Array:
-        """Return the part of an array that is passed to its program.
+    def target_place(
+        self, arrays: Arrays, numbers: Numbers
+    ) -> tuple[Array, tuple[int | slice, ...]]:
+        """Return the array that is written, and the indices of the part of it."""
+        target = self.lifting.structure.target
+        slices = tuple(self._written_slice(axis, numbers) for axis in target.axes)
+        return _as_declared(target.array, arrays), slices
 
-        It may be strided, such as a column, but programs take contiguous arrays.
-        """
+    def _argument(self, array: Variable, arrays: Arrays, numbers: Numbers) -> Array:
+        """Return the part of an array that is passed to its program, which takes contiguous
+        arrays."""
+        return np.asarray(self.argument_part(array, arrays, numbers), order="C")
+
+    def argument_part(self, array: Variable, arrays: Arrays, numbers: Numbers) -> Array:
+        """Return the part of an array that its program reads; it may be strided, such as a
+        column."""
         structure = self.lifting.structure
         operands = (structure.target, *structure.reads)
         axes = next(each.axes for each in operands if each.array is array)
@@ -82,7 +92,7 @@ class StatementStep:
             else evaluate_slice(part.first, part.length, numbers)
             for axis, part in zip(axes, parts, strict=True)
         )
-        return np.asarray(_as_declared(array, arrays)[tuple(indices)], order="C")
+        return _as_declared(array, arrays)[tuple(indices)]
 
     def _written_slice(self, axis: IndexAxis, numbers: Numbers) -> int | slice:
         if not axis.loops:

@@ -6,13 +6,15 @@ Data-dependent accesses are assumed to happen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from riselang.frontends.c.emit.isl_ast import PARALLEL_MARK
 from riselang.frontends.c.model.isl_text import isl, within_limits
-from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.model.scop import ModelStatement, Scop
+from riselang.frontends.c.parse.syntax import Access, Variable
 from riselang.support.lazy import cached_property
 
 MOST_OPERATIONS = 2_000_000
@@ -43,10 +45,15 @@ def write_relation(scop: Scop) -> Any:
     return _union_access_relation(scop, is_write=True)
 
 
-def _union_access_relation(scop: Scop, *, is_write: bool) -> Any:
+def _union_access_relation(
+    scop: Scop, *, is_write: bool, accepts: Callable[[ModelStatement, Access], bool] | None = None
+) -> Any:
+    """Return which elements the statements access, by those accesses that are accepted."""
     relation = isl().UnionMap(f"{scop.prefix}{{ }}")
     for statement in scop.statements:
         for access in statement.writes if is_write else statement.reads:
+            if accepts is not None and not accepts(statement, access):
+                continue
             relation = relation.union(
                 isl().UnionMap.from_map(statement.access_relations[access].relation)
             )
@@ -71,10 +78,13 @@ def _compute_dependences(scop: Scop) -> Dependences:
     )
 
 
-def _dependences_between(sources: Any, sinks: Any, scop: Scop) -> Any:
-    """Return pairs of a source and a later sink that access the same element."""
+def _dependences_between(sources: Any, sinks: Any, scop: Scop, kills: Any = None) -> Any:
+    """Return pairs of a source and a later sink that access the same element; sources that are
+    `kills` overwrite what earlier sources wrote."""
     info = isl().UnionAccessInfo.from_sink(sinks)
     info = info.set_may_source(sources).set_schedule(scop.schedule)
+    if kills is not None:
+        info = info.set_must_source(kills)
     return info.compute_flow().get_may_dependence()
 
 
@@ -103,3 +113,66 @@ class ParallelLoopMarker:
         for position in range(last):
             pair_map = pair_map.equate(dims.in_, position, dims.out, position)
         return bool(pair_map.is_subset(pair_map.equate(dims.in_, last, dims.out, last)))
+
+
+class PrivatizingLoopMarker(ParallelLoopMarker):
+    """Also marks loops whose iterations depend on each other only because they use the same local
+    scalars, which each iteration writes before it reads them: each can have its own."""
+
+    def __init__(self, scop: Scop):
+        self._scalars = [each for each in scop.locals if not each.is_array]
+
+        def is_shared(_: ModelStatement, access: Access) -> bool:
+            return access.variable not in self._scalars
+
+        read = _union_access_relation(scop, is_write=False, accepts=is_shared)
+        written = _union_access_relation(scop, is_write=True, accepts=is_shared)
+        super().__init__(
+            Dependences(
+                _dependences_between(written, read, scop),
+                _dependences_between(read, written, scop),
+                _dependences_between(written, written, scop),
+            )
+        )
+        self._writes: list[Any] = []
+        self._flows: list[Any] = []
+        for scalar in self._scalars:
+            self._add_scalar(scop, scalar)
+
+    def _add_scalar(self, scop: Scop, scalar: Variable) -> None:
+        def is_own(_: ModelStatement, access: Access) -> bool:
+            return access.variable is scalar
+
+        def is_certain(statement: ModelStatement, access: Access) -> bool:
+            return access.variable is scalar and access in statement.must_accesses
+
+        written = _union_access_relation(scop, is_write=True, accepts=is_own)
+        certain = _union_access_relation(scop, is_write=True, accepts=is_certain)
+        read = _union_access_relation(scop, is_write=False, accepts=is_own)
+        self._writes.append(written)
+        self._flows.append(_dependences_between(written, read, scop, certain))
+
+    def _is_parallel(self, order: Any) -> bool:
+        instances = order.domain()
+        return super()._is_parallel(order) and all(
+            written.intersect_domain(instances).is_empty() or _stays_inside(flow, order, instances)
+            for written, flow in zip(self._writes, self._flows, strict=True)
+        )
+
+
+def _stays_inside(flow: Any, order: Any, instances: Any) -> bool:
+    """Whether values flow only within one iteration of a loop, and neither into it nor out of
+    it."""
+    coming = flow.intersect_range(instances)
+    leaving = flow.intersect_domain(instances)
+    inside = coming.intersect_domain(instances)
+    if not coming.is_subset(inside) or not leaving.is_subset(inside):
+        return False
+    pairs = inside.apply_domain(order).apply_range(order)
+    if pairs.is_empty():
+        return True
+    pair_map = isl().Map.from_union_map(pairs)
+    dims, equal = isl().dim_type, pair_map
+    for position in range(pair_map.dim(dims.in_)):
+        equal = equal.equate(dims.in_, position, dims.out, position)
+    return bool(pair_map.is_subset(equal))

@@ -12,11 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from riselang.frontends.c.model.dependences import ParallelLoopMarker, dependences
+from riselang.frontends.c.emit.isl_ast import parallel_depth
+from riselang.frontends.c.model.dependences import (
+    ParallelLoopMarker,
+    PrivatizingLoopMarker,
+    dependences,
+)
 from riselang.frontends.c.model.isl_text import LOOP_NAMES, isl, within_limits
 from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
-from riselang.frontends.c.schedule.planning import plan_schedule
+from riselang.frontends.c.schedule.planning import outer_parallel_schedule, plan_schedule
 from riselang.frontends.c.schedule.replay import has_same_data_flow
 from riselang.frontends.c.schedule.schedule_validation import is_faithful
 from riselang.frontends.c.schedule.user_schedules import is_schedule_text, read_schedule
@@ -83,6 +88,30 @@ def choose_order(scop: Scop, schedule: str, *, unrolls: bool = True) -> LoopOrde
     )
 
 
+def gpu_loops(scop: Scop) -> Any:
+    """Return loops with as many independent iterations as possible around each statement: those of
+    isl's schedule with independent outermost loops, or those in source order."""
+    source = loop_ast(scop, SOURCE)
+    pairs = dependences(scop)
+    if scop.schedule is None or pairs is None:
+        return source
+    marked = within_limits(
+        lambda: (_generate_ast(scop, scop.schedule, PrivatizingLoopMarker(scop)),),
+        MAX_OPERATIONS,
+    )
+    source = source if marked is None else marked[0]
+    result = within_limits(
+        lambda: (_generate_ast(scop, outer_parallel_schedule(scop, pairs)),), MAX_OPERATIONS
+    )
+    if result is None or parallel_depth(result[0]) <= parallel_depth(source):
+        return source
+    (found,) = result
+    is_right = has_same_data_flow(scop, source, found) and (
+        within_limits(lambda: is_faithful(scop, found), MAX_PROOF_OPERATIONS) is not False
+    )
+    return found if is_right else source
+
+
 def _source_order_loops(scop: Scop) -> Any:
     """Generate loops in source order, with parallel ones marked if isl stays within its limit."""
     for is_marked in (True, False):
@@ -125,14 +154,21 @@ def _remove_options(node: Any) -> Any:
     return node.band_set_ast_build_options(isl().UnionSet("{ }"))
 
 
-def _generate_ast(scop: Scop, schedule: Any, *, is_marked: bool = True) -> Any:
+def _generate_ast(
+    scop: Scop,
+    schedule: Any,
+    marker: ParallelLoopMarker | None = None,
+    *,
+    is_marked: bool = True,
+) -> Any:
     names = isl().IdList.alloc(isl().DEFAULT_CONTEXT, 0)
     for name in LOOP_NAMES:
         names = names.add(isl().Id(name))
     build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}")).set_iterators(names)
     pairs = dependences(scop) if is_marked else None
     if pairs is not None:
-        build, _ = build.set_before_each_for(ParallelLoopMarker(pairs).mark)
+        marker = marker or ParallelLoopMarker(pairs)
+        build, _ = build.set_before_each_for(marker.mark)
     return build.node_from_schedule(schedule)
 
 

@@ -47,6 +47,16 @@ def plan_schedule(scop: Scop, pairs: Dependences) -> Any:
     return build_plan_schedule(scop, plan)
 
 
+def outer_parallel_schedule(scop: Scop, pairs: Dependences) -> Any:
+    """Compute a schedule whose outermost loops have independent iterations where possible."""
+    context = isl().DEFAULT_CONTEXT
+    context.set_schedule_outer_coincidence(1)
+    try:
+        return _compute_isl_schedule(scop, pairs)
+    finally:
+        context.set_schedule_outer_coincidence(0)
+
+
 def _compute_isl_schedule(scop: Scop, pairs: Dependences) -> Any:
     """Compute isl's own schedule: statements are separate unless they form a dependence cycle."""
     constraints = (
