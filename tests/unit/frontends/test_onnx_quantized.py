@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,10 @@ def random_bytes(seed: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return found
 
 
-def notation(proto: Any, **choices: Any) -> str:
-    return rl.from_onnx(proto, **choices).as_text("notation")
+def multiplies_bytes(model: Any) -> bool:
+    """Whether the factors of a sum of products are bytes."""
+    factors = r"cast\[i32\]\(fst\((\w+)\)\) \* cast\[i32\]\(snd\(\1\)\)"
+    return bool(re.search(factors, model.as_text("notation")))
 
 
 INTEGER_PRODUCT = """f ({a} [5, 24] x) => (int32 [5, 7] y) {{ y = MatMulInteger (x, w{zeros}) }}"""
@@ -98,10 +101,7 @@ def test_dynamic_quantization_multiplies_bytes() -> None:
     np.testing.assert_allclose(
         rl.from_onnx(proto)(x), reference(proto, x=x), rtol=TOLERANCE, atol=TOLERANCE
     )
-    text = notation(proto)
-    assert "zip(row, column) |> map(fun(x1, cast[i32](fst(x1)) * cast[i32](snd(x1))))" in (
-        " ".join(text.split())
-    )
+    assert multiplies_bytes(rl.from_onnx(proto))
 
 
 def test_quantized_products_round_as_the_reference() -> None:
@@ -147,12 +147,11 @@ def qdq(name: str, is_per_channel: bool, factor: float = 1.0) -> tuple[Any, Any]
 def test_dequantized_products_are_sums_of_integers(name: str, is_per_channel: bool) -> None:
     proto, x = qdq(name, is_per_channel)
     wanted = reference(proto, x=x)
-    for policy, type in (("relaxed", "i32"), ("contract", "f32")):
+    for policy in ("relaxed", "contract"):
         model = rl.from_onnx(proto, backend="interpret", float=policy)
         limit = TOLERANCE * abs(wanted).max()
         np.testing.assert_allclose(model(x), wanted, rtol=TOLERANCE, atol=limit)
-        text = model.as_text("notation")
-        assert (type == "i32") == ("cast[i32](fst(x1)) * cast[i32](snd(x1))" in text)
+        assert multiplies_bytes(model) == (policy == "relaxed")
 
 
 def test_a_scale_along_the_sum_is_a_factor_of_each_product() -> None:
@@ -166,7 +165,7 @@ def test_a_scale_along_the_sum_is_a_factor_of_each_product() -> None:
     x = rng.standard_normal((ROWS, DEPTH)).astype(np.float32)
     model, wanted = rl.from_onnx(proto, backend="interpret"), reference(proto, x=x)
     np.testing.assert_allclose(model(x), wanted, rtol=TOLERANCE, atol=TOLERANCE * abs(wanted).max())
-    assert "cast[i32](fst(x1)) * cast[i32](snd(x1))" not in model.as_text("notation")
+    assert not multiplies_bytes(model)
 
 
 def test_a_saved_model_keeps_its_policy(tmp_path: Any) -> None:
@@ -176,3 +175,56 @@ def test_a_saved_model_keeps_its_policy(tmp_path: Any) -> None:
         model.save(tmp_path / "m.rise")
         loaded = rl.load_model(tmp_path / "m.rise")
         assert loaded.as_text("notation") == model.as_text("notation")
+
+
+IMAGES, CHANNELS, KERNELS = (2, 6, 5, 4), 6, 3
+CONVOLUTIONS = {
+    "strides and padding": "<strides: ints = [2, 1], pads: ints = [1, 0, 0, 2]>",
+    "a window": "<pads: ints = [1, 1, 1, 0], dilations: ints = [1, 2]>",
+    "groups": "<group: int = 3>",
+    "points": "",
+}
+
+
+def convolution(name: str, op: str) -> tuple[Any, Any]:
+    rng, groups = np.random.default_rng(20), 3 if name == "groups" else 1
+    size = (3, 2) if name == "a window" else (1, 1)
+    weights: dict[str, Any] = {
+        "w": random_bytes(21, (KERNELS, CHANNELS // groups, *size), np.uint8),
+        "xz": np.uint8(117), "wz": np.uint8(130),
+    }  # fmt: skip
+    text = CONVOLUTIONS[name]
+    if op == "ConvInteger":
+        call = f"""f (uint8 [2, 6, 5, 4] x) => (int32 [n, c, h, v] y) {{
+          y = ConvInteger {text} (x, w, xz, wz) }}"""
+        return model_of(call, **weights), random_bytes(22, IMAGES, np.uint8)
+    weights |= {"xs": np.float32(0.03), "ws": (0.01 * rng.random(KERNELS)).astype(np.float32)}
+    weights["w"], weights["wz"] = (
+        random_bytes(23, weights["w"].shape, np.int8),
+        np.zeros(3, np.int8),
+    )
+    if op == "QLinearConv":
+        weights |= {"ys": np.float32(0.2), "yz": np.uint8(99), "b": np.arange(KERNELS, dtype="i4")}
+        call = f"""f (uint8 [2, 6, 5, 4] x) => (uint8 [n, c, h, v] y) {{
+          y = QLinearConv {text} (x, xs, xz, w, ws, wz, ys, yz, b) }}"""
+        return model_of(call, **weights), random_bytes(24, IMAGES, np.uint8)
+    weights["b"] = rng.random(KERNELS, np.float32)
+    call = f"""f (uint8 [2, 6, 5, 4] x) => (float [n, c, h, v] y) {{
+      a = DequantizeLinear (x, xs, xz)
+      k = DequantizeLinear <axis: int = 0> (w, ws, wz)
+      y = Conv {text} (a, k, b) }}"""
+    return model_of(call, **weights), random_bytes(25, IMAGES, np.uint8)
+
+
+@pytest.mark.parametrize("op", ["ConvInteger", "QLinearConv", "Conv"])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_are_those_of_the_reference(name: str, op: str) -> None:
+    proto, x = convolution(name, op)
+    model, wanted = rl.from_onnx(proto, backend="interpret"), reference(proto, x=x)
+    if op == "Conv":
+        np.testing.assert_allclose(
+            model(x), wanted, rtol=TOLERANCE, atol=TOLERANCE * abs(wanted).max()
+        )
+    else:
+        assert np.array_equal(model(x), wanted)
+    assert multiplies_bytes(model) == (name in ("points", "strides and padding"))

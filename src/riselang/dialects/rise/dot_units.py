@@ -60,7 +60,7 @@ DOT_UNITS = (
     DotUnit("vpdpbusd", i8, i32, 4, 16, 12, 32, 64),
     DotUnit("sdot", i8, i32, 4, 4, 8, 8, 64),
     DotUnit("bfdot", bf16, f32, 2, 4, 8, 8, 32),
-    DotUnit("vpmaddwd", i16, i32, 2, 8, 6, 16, 256),
+    DotUnit("vpmaddwd", i16, i32, 2, 8, 6, 16, 32),
 )
 """Of units with the same types, the fastest comes first."""
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from riselang.frontends.onnx.ops.convolutions import Pads, integers, padding
+from riselang.frontends.onnx.ops.convolution_windows import Pads, integers, padding
 from riselang.frontends.onnx.primitives.elementwise import (
     add,
     binary,

@@ -12,7 +12,8 @@ from riselang.frontends.onnx.element_types import (
     type_name,
 )
 from riselang.frontends.onnx.ops.casts import cast_to
-from riselang.frontends.onnx.ops.convolutions import add_bias, convolve, without_zeros
+from riselang.frontends.onnx.ops.convolution_windows import add_bias
+from riselang.frontends.onnx.ops.integer_convolutions import convolve_bytes
 from riselang.frontends.onnx.primitives.contractions import matmul
 from riselang.frontends.onnx.primitives.elementwise import (
     add,
@@ -193,7 +194,6 @@ def _by_axis(scale: Value, like: Value, axis: int) -> Value:
 @converts("QLinearConv", summary="`slide` in each dimension, and `reduce` over `zip`")
 def _q_linear_conv(node: Node) -> Value:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = node.values[:8]
-    images, kernels = without_zeros(convert(x, "i32"), convert(w, "i32"), x_zero, w_zero)
-    total = add_bias(convolve(node, images, kernels), node.optional(8))
+    total = add_bias(convolve_bytes(node, x, x_zero, w, w_zero), node.optional(8))
     scales = [reshape(x_scale, ()), _by_axis(w_scale, total, 1), reshape(y_scale, ())]
     return requantize(total, scales, y_zero)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.frontends.onnx.ops.convolutions import add_bias, integers
+from riselang.frontends.onnx.ops.convolution_windows import add_bias, integers
 from riselang.frontends.onnx.primitives.contractions import dot_general
 from riselang.frontends.onnx.primitives.elementwise import (
     add,
