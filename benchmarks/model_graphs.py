@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -263,6 +264,16 @@ def tanh_gelu(graph: Graph, x: str) -> str:
     inner = graph.op("Tanh", graph.op("Mul", inner, graph.constant(math.sqrt(2 / math.pi))))
     half = graph.op("Mul", x, graph.constant(0.5))
     return graph.op("Mul", half, graph.op("Add", inner, graph.constant(1.0)))
+
+
+def quantized(model: bytes) -> bytes:
+    """Return a model whose weights are bytes, and whose activations become bytes when it runs."""
+    quantization: Any = import_module("onnxruntime.quantization")
+    with TemporaryDirectory() as folder:
+        source, target = (str(Path(folder, name)) for name in ("model.onnx", "int8.onnx"))
+        Path(source).write_bytes(model)
+        quantization.quantize_dynamic(source, target)
+        return Path(target).read_bytes()
 
 
 # Networks for images
