@@ -25,12 +25,18 @@ from riselang.support.machine import Machine, this_machine
 from riselang.term.nodes import DepLambda, Lambda, Term
 
 READ_BYTES, WRITE_BYTES = 1024, 256
-"""Bytes of a row in a tile: many cache lines, but few enough for a tile to fit the L1 cache."""
-NONTEMPORAL_READ_BYTES, NONTEMPORAL_WRITE_BYTES = 256, 128
-"""The same with nontemporal stores, which need no cache lines of the result."""
+"""Bytes of a row in a tile, if tiles follow each other by columns: many cache lines, but few enough
+for a tile to fit the L1 cache."""
+NONTEMPORAL_READ_BYTES, NONTEMPORAL_WRITE_BYTES = 64, 128
+"""The same with nontemporal stores, which need no cache lines of the result: a tile reads each line
+once."""
+BYTES_BY_ROWS = 256
+"""Bytes of a row in tiles that follow each other by rows, read and written."""
 NONTEMPORAL_FACTOR = 2
 """Nontemporal stores are used for results that are at least so many times larger than the L2
-cache. What a core gets of the last cache depends on the other cores."""
+cache, unless the result and the array fit half of an L3 cache of at most `LOCAL_BYTES`. What a core
+gets of a larger one depends on the other cores."""
+LOCAL_BYTES = 64 << 20
 PREFETCH_FACTOR = 4
 """The prefetch distance, as a multiple of the rows that are transposed together."""
 MAX_VECTOR_BYTES = 32
@@ -44,22 +50,21 @@ def tiled_transpose(
     rows: int,
     columns: int,
     lanes: int,
-    copied_lanes: int = 0,
     nontemporal: bool = False,
     by_rows: bool = False,
 ) -> Strategy:
     """Transposes an array in parallel, in tiles of rows x columns that are held in vectors.
 
     A tile is transposed into a local buffer, a few rows at a time: the rows of large arrays are so
-    far apart that a cache holds few of them. The buffer is then copied row by row, in vectors of
-    `copied_lanes` (by default `lanes`). If `nontemporal`, the copy is not kept in a cache. If
-    `by_rows`, the tiles of the same rows follow each other, otherwise those of the same columns.
+    far apart that a cache holds few of them. The buffer is then copied row by row. If
+    `nontemporal`, the copy is not kept in a cache. If `by_rows`, the tiles of the same rows follow
+    each other, otherwise those of the same columns.
     """
     line = max((each for each in (2 * lanes, 4 * lanes) if columns % each == 0), default=lanes)
     transpose_strip = map_unrolled >> inside(transpose_in_squares(lanes, map_unrolled))
     transpose_block = tile_transpose(lanes, line, map_as_loop, transpose_strip)
     transpose_rows = argument(argument(map_as_loop >> inside(transpose_block)))
-    copy_rows = copy_rows_in_vectors(copied_lanes or lanes)
+    copy_rows = copy_rows_in_vectors(lanes)
     if nontemporal:
         copy_rows = copy_rows >> store_nontemporal
     transpose_tile = transpose_by_rows(lanes) >> transpose_rows >> store_on_stack >> copy_rows
@@ -77,18 +82,17 @@ class TransposeTiles:
     rows: int
     columns: int
     lanes: int
-    copied_lanes: int = 0
     nontemporal: bool = False
+    by_rows: bool = False
 
     def __str__(self) -> str:
         text = f"tiles of {self.rows} x {self.columns}, transposed in vectors of {self.lanes}"
         return f"{text}, nontemporal stores" if self.nontemporal else text
 
     def strategy(self) -> Strategy:
-        sizes = self.rows, self.columns, self.lanes
-        if not self.nontemporal:
-            return tiled_transpose(*sizes)
-        return tiled_transpose(*sizes, self.copied_lanes, nontemporal=True, by_rows=True)
+        return tiled_transpose(
+            self.rows, self.columns, self.lanes, nontemporal=self.nontemporal, by_rows=self.by_rows
+        )
 
 
 def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | None:
@@ -104,17 +108,23 @@ def choose_transpose_tiles(term: Term, machine: Machine) -> TransposeTiles | Non
     columns, rows = type.length.constant, inner.length.constant
     bytes = bytes_of(inner.element)
     lanes = max(1, min(machine.vector_bytes, MAX_VECTOR_BYTES) // bytes)
-    copied = machine.lanes(bytes)
-    is_large = rows * columns * bytes >= NONTEMPORAL_FACTOR * machine.cache_bytes(2)
-    nontemporal = machine.reads_stored_lines and is_large and rows % copied == 0
-    read_bytes = NONTEMPORAL_READ_BYTES if nontemporal else READ_BYTES
-    write_bytes = NONTEMPORAL_WRITE_BYTES if nontemporal else WRITE_BYTES
-    step = copied if nontemporal else lanes
-    height = _largest_divisor(rows, range(step, write_bytes // bytes + 1, step))
+    by_rows = machine.reads_stored_lines
+    nontemporal = by_rows and _bypasses_caches(rows * columns * bytes, machine)
+    read_bytes, write_bytes = (BYTES_BY_ROWS,) * 2 if by_rows else (READ_BYTES, WRITE_BYTES)
+    if nontemporal:
+        read_bytes, write_bytes = NONTEMPORAL_READ_BYTES, NONTEMPORAL_WRITE_BYTES
+    height = _largest_divisor(rows, range(lanes, write_bytes // bytes + 1, lanes))
     width = _largest_divisor(columns, range(lanes, read_bytes // bytes + 1, lanes))
     if rows * columns < MIN_ELEMENTS or lanes == 1 or not height or not width:
         return None
-    return TransposeTiles(height, width, lanes, copied, nontemporal)
+    return TransposeTiles(height, width, lanes, nontemporal, by_rows)
+
+
+def _bypasses_caches(bytes: int, machine: Machine) -> bool:
+    """Whether a result is so large that nontemporal stores are faster."""
+    last = machine.cache_bytes(3)
+    local = last // 4 if last <= LOCAL_BYTES else 0
+    return bytes >= max(NONTEMPORAL_FACTOR * machine.cache_bytes(2), local)
 
 
 def _largest_divisor(size: int, candidates: range) -> int:
