@@ -6,6 +6,7 @@ programs are lowered, so that small arrays reach the versions for large ones as 
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -143,3 +144,12 @@ def test_math_functions_of_rows_are_computed_in_vectors() -> None:
     for length in range(32):
         row = np.ascontiguousarray(matrix[:, :length])
         assert np.array_equal(compiled(row), expected[:, :length]), length
+
+
+def test_rows_of_whole_pages_are_reduced_in_smaller_groups() -> None:
+    """Both versions add the elements of each row in order."""
+    compiled = kernel(PROGRAMS["row sums"], "strict")
+    for rows, length in itertools.product((7, 8, 15, 16, 17), (1023, 1024, 1025, 2048)):
+        matrix = np.random.default_rng(rows).standard_normal((rows, length)).astype(np.float32)
+        expected = np.add.accumulate(matrix, axis=1)[:, -1]
+        assert np.array_equal(compiled(matrix), expected), (rows, length)

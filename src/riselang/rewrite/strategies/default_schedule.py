@@ -214,14 +214,21 @@ def _row_reductions(bytes: int, length: Nat) -> tuple[str, Strategy]:
     """
     lanes = min(this_machine().lanes(bytes), max(1, MAX_ROW_BYTES // bytes))
     vectors = max(1, ROWS_BYTES // (lanes * bytes))
-    if length.is_constant and length.constant * bytes % PAGE_BYTES == 0:
-        places = this_machine().cache_bytes(1) // PAGE_BYTES
-        vectors = max(1, min(vectors, places // lanes))
+    places = this_machine().cache_bytes(1) // PAGE_BYTES
+    crowded_vectors = max(1, min(vectors, places // lanes))
     depth = min(lanes, max(1, SHUFFLE_BYTES // bytes))
-    strategy = choice(
-        reductions_in_lanes(lanes, vectors, depth), interleaved_reductions(ROWS_AT_ONCE)
+    apart, crowded = (
+        choice(reductions_in_lanes(lanes, count, depth), interleaved_reductions(ROWS_AT_ONCE))
+        for count in (vectors, crowded_vectors)
     )
-    return f"{vectors * lanes} of them at a time, in vectors of {lanes}", strategy
+    description = f"of them at a time, in vectors of {lanes}"
+    beyond_pages = length % (PAGE_BYTES // bytes)
+    if beyond_pages == 0:
+        return f"{crowded_vectors * lanes} {description}", crowded
+    if length.is_constant or crowded_vectors == vectors:
+        return f"{vectors * lanes} {description}", apart
+    description = f"{description}, or {crowded_vectors * lanes} if rows are whole pages"
+    return f"{vectors * lanes} {description}", by_size(str(beyond_pages), 1, apart, crowded)
 
 
 def _column_reductions(shape: MatmulShape, elements: Nat) -> tuple[str, Strategy]:
