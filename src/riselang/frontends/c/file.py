@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from riselang.frontends.c.model.extraction import extract_scop
 from riselang.frontends.c.model.scop import Scop
+from riselang.frontends.c.parse.assumptions import check_pragmas
 from riselang.frontends.c.parse.clang import ParsedFile, parse_c
 from riselang.frontends.c.parse.detection import detect_regions
 from riselang.frontends.c.parse.inlining import Inliner
@@ -52,6 +53,7 @@ class CFile:
     def of_parsed(parsed: ParsedFile) -> CFile:
         """Read the functions and the marked regions of a file."""
         try:
+            check_pragmas(parsed)
             functions = tuple(StatementReader(parsed).read_functions())
             return CFile(parsed, functions, tuple(find_marked_ranges(parsed)))
         except RecursionError:

@@ -85,7 +85,8 @@ def _dependences_between(sources: Any, sinks: Any, scop: Scop, kills: Any = None
     info = info.set_may_source(sources).set_schedule(scop.schedule)
     if kills is not None:
         info = info.set_must_source(kills)
-    return info.compute_flow().get_may_dependence()
+    pairs = info.compute_flow().get_may_dependence()
+    return pairs.intersect_params(scop.context_set) if scop.context else pairs
 
 
 class ParallelLoopMarker:

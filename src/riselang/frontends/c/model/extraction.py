@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from riselang.frontends.c.model import accesses
 from riselang.frontends.c.model.affine_arithmetic import NotAffine
-from riselang.frontends.c.model.isl_text import Names, isl
+from riselang.frontends.c.model.isl_text import Names, isl, join_conditions
 from riselang.frontends.c.model.iteration_sets import (
     assign_final_value,
     check_loop_variable,
@@ -22,6 +22,7 @@ from riselang.frontends.c.parse.substitution import substitute_expression, subst
 from riselang.frontends.c.parse.syntax import (
     Access,
     Assign,
+    Assumption,
     Binary,
     Block,
     Convert,
@@ -111,6 +112,7 @@ class Extraction:
         self._check_depth()
         self._check_extents()
         self._check_pointers()
+        context = self._read_assumptions()
         tree = self._extract_sequence(self.region.statements, LoopNest())
         views = accesses.delinearize_arrays(
             [draft.accesses_by_node for draft in self.drafts], self._prove
@@ -125,7 +127,39 @@ class Extraction:
                 tree, {each.name: each for each in statements}, self.parameters.prefix
             ),
             self.fixed, self.written, self.names, self.loop_locations, self.result,
+            context=context,
         )  # fmt: skip
+
+    def _read_assumptions(self) -> str:
+        """Return the conditions that the user promises, on variables that never change."""
+        found: list[str] = []
+        for each in self.region.function.assumptions:
+            try:
+                if self._knows_variables_of(each):
+                    found.append(self.make_reader(LoopNest()).read_condition(each.condition))
+            except NotAffine as error:
+                if each.is_pragma:
+                    raise UnsupportedConstruct(
+                        each.location, f"this condition cannot be assumed: {error.reason}",
+                        "compare sums of integer parameters",
+                    ) from None  # fmt: skip
+        self.parameters.context = join_conditions(found) if found else ""
+        return self.parameters.context
+
+    def _knows_variables_of(self, assumption: Assumption) -> bool:
+        """Whether the region knows the values of the variables in a condition."""
+        function = self.region.function
+        variables = {
+            part.variable
+            for part in walk_expression(assumption.condition)
+            if isinstance(part, Access)
+        }
+        changed = set(written_variables(function.body.statements))
+        if not variables <= set(function.parameters) - changed:
+            raise NotAffine(
+                assumption.location, "it mentions more than parameters that never change"
+            )
+        return self.region.is_whole or variables <= {*used_variables(self.region.statements, None)}
 
     def make_reader(self, nest: LoopNest) -> AffineReader:
         return AffineReader(nest, self.parameters, self._is_invariant, self.fixed)

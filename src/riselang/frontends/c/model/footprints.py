@@ -52,10 +52,30 @@ class Footprints:
         shapes = tuple(array.shape for array in arrays.values())
         key = (*scalars.values(), *shapes)
         if key not in self._seen:
+            self._check_promises(scalars)
             for variable, array in arrays.items():
                 self._check_extents(variable, array, scalars)
             self._seen[key] = self._check_accesses(scalars, arrays)
         return self._seen[key]
+
+    def _check_promises(self, scalars: Mapping[Variable, int]) -> None:
+        """Check the conditions that the function assumes."""
+        scop = self._scop
+        if not scop.context:
+            return
+        known = {
+            name: value for name, value in self.parameter_values(scalars).items()
+            if value is not None
+        }  # fmt: skip
+        given = " and ".join(f"{name} = {value}" for name, value in known.items()) or "0 = 0"
+        if scop.context_set.intersect(isl().Set(f"{scop.prefix}{{ : {given} }}")).is_empty():
+            assumption = scop.function.assumptions[0]
+            conditions = str(scop.context_set.coalesce()).partition(":")[2].strip(" }")
+            found = ", ".join(f"{name} is {value}" for name, value in known.items())
+            raise UserError(
+                f"{scop.name} is compiled for arguments with {conditions}, but {found}",
+                assumption.location,
+            )
 
     def _check_accesses(
         self, scalars: Mapping[Variable, int], arrays: Mapping[Variable, Array]

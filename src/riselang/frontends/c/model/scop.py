@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from riselang.frontends.c.model.isl_text import Names, parameter_prefix
+from riselang.frontends.c.model.isl_text import Names, isl, parameter_prefix
 from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.scop_parameters import Parameter
 from riselang.frontends.c.parse.regions import Region
@@ -92,6 +92,8 @@ class Scop:
     """The return value of the function."""
     region: Region | None = field(default=None, repr=False)
     """The statements of the file that it is the model of."""
+    context: str = ""
+    """Conditions on the parameters that the user promises, as isl text."""
     is_checked: bool = False
     """Whether bounds and divisions are checked at run time (`bounds_checks.py`)."""
 
@@ -99,6 +101,11 @@ class Scop:
     def prefix(self) -> str:
         """The parameter prefix of an isl text."""
         return parameter_prefix([each.name for each in self.parameters])
+
+    @property
+    def context_set(self) -> Any:
+        """The values of the parameters for which the region is used, as an isl set."""
+        return isl().Set(f"{self.prefix}{{ : {self.context} }}")
 
     def find_statement(self, name: str) -> ModelStatement:
         return next(each for each in self.statements if each.name == name)

@@ -27,6 +27,8 @@ class Parameters:
     def __init__(self, names: Names):
         self._names = names
         self._parameters: dict[object, Parameter] = {}
+        self.context = ""
+        """Conditions that the user promises."""
 
     def __iter__(self) -> Any:
         return iter(self._parameters.values())
@@ -38,8 +40,9 @@ class Parameters:
 
     @property
     def ranges(self) -> str:
-        """The ranges of all parameters, from their types."""
-        return " and ".join(f"{each.smallest} <= {each.name} <= {each.largest}" for each in self)
+        """The ranges of all parameters, from their types, and what the user promises."""
+        ranges = [f"{each.smallest} <= {each.name} <= {each.largest}" for each in self]
+        return " and ".join([*ranges, *([f"({self.context})"] if self.context else [])])
 
     def add_variable(self, variable: Variable) -> Linear:
         name = self._names.name_of(variable)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from riselang.frontends.c.parse.pragma_texts import pragma_lines, with_assumptions
 from riselang.support.errors import LimitationError, SourceLocation, UserError
 from riselang.support.lazy import cached_property
 
@@ -125,8 +126,10 @@ def parse_c(
     parsed = parse_unit(text, name, arguments)
     for diagnostic in parsed.unit.diagnostics:
         if diagnostic.severity >= ERROR:
+            is_pragma = diagnostic.location.line in pragma_lines(text)
+            what = "this condition, which must be in a function" if is_pragma else "this"
             raise UserError(
-                f"clang refuses this: {diagnostic.spelling}",
+                f"clang refuses {what}: {diagnostic.spelling}",
                 parsed.source_location(diagnostic.location),
             )
     return parsed
@@ -136,7 +139,8 @@ def parse_unit(text: str, name: str, arguments: Sequence[str]) -> ParsedFile:
     """Parse a text with clang, whatever its errors are."""
     cindex = _bindings().cindex
     try:
-        unit = cindex.Index.create().parse(name, list(arguments), [(name, text)])
+        read = with_assumptions(text, name)
+        unit = cindex.Index.create().parse(name, list(arguments), [(name, read)])
     except cindex.TranslationUnitLoadError:
         raise LimitationError(
             "clang cannot read this file: it reports no reason", SourceLocation(name, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from riselang.frontends.c.parse.assumptions import is_assumption, read_assumptions
 from riselang.frontends.c.parse.c_types import FUNCTION, INT, CType
 from riselang.frontends.c.parse.clang import (
     Cursor,
@@ -33,6 +34,7 @@ from riselang.frontends.c.parse.syntax import (
     Access,
     ArrayValue,
     Assign,
+    Assumption,
     Block,
     Case,
     Declare,
@@ -106,14 +108,20 @@ class StatementReader:
             refused = (refusal.location, refusal.message, refusal.help)
         statement = refuse_gotos(self.read_statement(body))
         assert isinstance(statement, Block)
+        assumptions: tuple[Assumption, ...] = ()
+        try:
+            assumptions = read_assumptions(self._parsed, body, self._expressions.read_value)
+        except UnsupportedConstruct as refusal:
+            refused = refused or (refusal.location, refusal.message, refusal.help)
         if tables := self._tables_used_in(statement):
             statement = replace(statement, statements=(*tables, *statement.statements))
         is_static = cursor.storage_class.name == "STATIC"
         if not is_static:
             mark_users(cursor.spelling, list(_used_variables(statement)))
         return Function(
-            cursor.spelling, location, result, tuple(parameters), statement, is_static, refused
-        )
+            cursor.spelling, location, result, tuple(parameters), statement, is_static, refused,
+            assumptions,
+        )  # fmt: skip
 
     def _tables_used_in(self, body: Block) -> list[Statement]:
         """Return declarations of the constant tables of the file that a function uses."""
@@ -258,6 +266,8 @@ class StatementReader:
         return self._expressions.read_increment(cursor)
 
     def read_call(self, cursor: Cursor) -> Statement:
+        if is_assumption(cursor):
+            return Block(self._parsed.location_of(cursor), ())
         call = self._expressions.read_call(cursor)
         if call.function in MEMORY_FUNCTIONS:
             return expand_memory_call(call)

@@ -334,6 +334,16 @@ class UnsupportedStatement(Statement):
     """The nested statements, in which regions may be found."""
 
 
+@dataclass(frozen=True)
+class Assumption:
+    """A condition that the user promises to hold when the function begins."""
+
+    location: SourceLocation
+    condition: Expression
+    is_pragma: bool
+    """Whether it is meant for this compiler: then a condition that cannot be used is an error."""
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function with a body."""
@@ -346,6 +356,7 @@ class Function:
     is_static: bool = False
     unsupported: tuple[SourceLocation, str, str] | None = None
     """Why the function as a whole is not supported: location, reason and help."""
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def direct_operands(expression: Expression) -> tuple[Expression, ...]:

@@ -9,7 +9,7 @@ compared with that of the source order at several sizes (`replay.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from riselang.frontends.c.emit.isl_ast import parallel_depth
@@ -78,12 +78,13 @@ def choose_order(scop: Scop, schedule: str, *, unrolls: bool = True) -> LoopOrde
     (optimized,) = result
     if optimized is None:
         return LoopOrder(source, "isl finds no other that preserves all dependences")
-    is_right = has_same_data_flow(scop, source, optimized) and (
-        within_limits(lambda: is_faithful(scop, optimized), MAX_PROOF_OPERATIONS) is not False
-    )
+    is_proved = _is_proved(scop, source, optimized)
+    if not is_proved and scop.context:
+        # The sizes that the user promises are too large to try them; other sizes may be small.
+        return choose_order(replace(scop, context=""), schedule, unrolls=unrolls)
     return (
         LoopOrder(optimized)
-        if is_right
+        if is_proved
         else LoopOrder(source, "isl's loops for another are not proved")
     )
 
@@ -106,10 +107,16 @@ def gpu_loops(scop: Scop) -> Any:
     if result is None or parallel_depth(result[0]) <= parallel_depth(source):
         return source
     (found,) = result
-    is_right = has_same_data_flow(scop, source, found) and (
-        within_limits(lambda: is_faithful(scop, found), MAX_PROOF_OPERATIONS) is not False
-    )
-    return found if is_right else source
+    return found if _is_proved(scop, source, found) else source
+
+
+def _is_proved(scop: Scop, source: Any, tree: Any) -> bool:
+    """Whether loops do the same as those in source order: proved, or tried at several sizes."""
+    is_same = has_same_data_flow(scop, source, tree)
+    if is_same is False:
+        return False
+    proof = within_limits(lambda: is_faithful(scop, tree), MAX_PROOF_OPERATIONS)
+    return proof is True or (proof is None and is_same is True)
 
 
 def _source_order_loops(scop: Scop) -> Any:
@@ -129,9 +136,7 @@ def _source_order_loops(scop: Scop) -> Any:
 def _user_loops(scop: Scop, source: Any, text: str) -> Any:
     """Generate the loops of a schedule that the user wrote, and prove them."""
     tree = _generate_ast(scop, read_schedule(scop, text))
-    if not has_same_data_flow(scop, source, tree) or (
-        within_limits(lambda: is_faithful(scop, tree), MAX_PROOF_OPERATIONS) is False
-    ):
+    if not _is_proved(scop, source, tree):
         raise UnsupportedConstruct(
             scop.location, "the loops that isl generates for the schedule are not proved",
             "use another schedule",
@@ -164,7 +169,7 @@ def _generate_ast(
     names = isl().IdList.alloc(isl().DEFAULT_CONTEXT, 0)
     for name in LOOP_NAMES:
         names = names.add(isl().Id(name))
-    build = isl().AstBuild.from_context(isl().Set(f"{scop.prefix}{{ : }}")).set_iterators(names)
+    build = isl().AstBuild.from_context(scop.context_set).set_iterators(names)
     pairs = dependences(scop) if is_marked else None
     if pairs is not None:
         marker = marker or ParallelLoopMarker(pairs)

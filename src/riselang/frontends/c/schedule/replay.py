@@ -33,27 +33,49 @@ _BINARY = {
 Run = Callable[[Mapping[str, int]], Iterator[tuple[str, tuple[int, ...]]]]
 
 
-def has_same_data_flow(scop: Scop, first: Any, second: Any) -> bool:
-    """Whether two ASTs of isl's loops have the same data flow at the sizes that are tried."""
+def has_same_data_flow(scop: Scop, first: Any, second: Any) -> bool | None:
+    """Whether two ASTs of isl's loops have the same data flow at the sizes that are tried; None if
+    the sizes that the user promises are all too large."""
     variables = _Variables()
     runs = [_compile_generator(scop, tree, variables) for tree in (first, second)]
     flow = _DataFlow(scop, variables)
     left = MAX_INSTANCES
     for values in PARAMETER_VALUES:
-        sizes = {
-            p.name: values[position % len(values)] for position, p in enumerate(scop.parameters)
-        }
+        sizes = _promised_sizes(
+            scop,
+            {p.name: values[position % len(values)] for position, p in enumerate(scop.parameters)},
+        )
+        if sizes is None:
+            return None
         found: list[Any] = []
         for run in runs:
             instances = _take_up_to(run(sizes), left)
             if instances is None:
                 # The first values are small; later ones may exceed the limit.
-                return values is not PARAMETER_VALUES[0]
+                is_first = values is PARAMETER_VALUES[0]
+                return (None if scop.context else False) if is_first else True
             found.append(flow.trace(instances, sizes))
             left -= len(instances)
         if found[0] != found[1]:
             return False
     return True
+
+
+def _promised_sizes(scop: Scop, sizes: dict[str, int]) -> dict[str, int] | None:
+    """Return sizes that the user promises, which are at least these if possible."""
+    if not scop.context:
+        return sizes
+    larger = " and ".join(f"{name} >= {value}" for name, value in sizes.items())
+    for conditions in (f"({scop.context}) and {larger}", scop.context):
+        found = isl().Set(f"{{ [{', '.join(sizes)}] : {conditions} }}")
+        if not found.is_empty():
+            point = (found.lexmin() if larger in conditions else found).sample_point()
+            kind = isl().dim_type.set
+            return {
+                name: point.get_coordinate_val(kind, position).to_python()
+                for position, name in enumerate(sizes)
+            }
+    return None
 
 
 def _take_up_to(run: Iterator[Any], most: int) -> list[Any] | None:

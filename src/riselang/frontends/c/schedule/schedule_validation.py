@@ -154,6 +154,9 @@ def is_faithful(scop: Scop, tree: Any) -> bool:
     reader.visit_node(tree)
     order = _schedule_relation(scop, reader.relations)
     domain = scop.schedule.get_domain()
+    if scop.context:
+        order = order.intersect_params(scop.context_set)
+        domain = domain.intersect_params(scop.context_set)
     if not order.is_single_valued() or not order.domain().is_equal(domain):
         return False
     known = dependences(scop)
