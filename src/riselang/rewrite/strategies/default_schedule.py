@@ -210,12 +210,12 @@ def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strateg
 def _row_reductions(bytes: int, length: Nat) -> tuple[str, Strategy]:
     """Reduce several rows at a time, each in one lane; interleave those that are not vectorized.
 
-    Lines at addresses that differ by whole pages share the few places of one set of the L1 cache.
+    Lines at addresses that differ by whole pages share the few lines of one set of the L1 cache.
     """
     lanes = min(this_machine().lanes(bytes), max(1, MAX_ROW_BYTES // bytes))
     vectors = max(1, ROWS_BYTES // (lanes * bytes))
-    places = this_machine().cache_bytes(1) // PAGE_BYTES
-    crowded_vectors = max(1, min(vectors, places // lanes))
+    lines_of_set = this_machine().cache_bytes(1) // PAGE_BYTES
+    crowded_vectors = max(1, min(vectors, lines_of_set // lanes))
     depth = min(lanes, max(1, SHUFFLE_BYTES // bytes))
     apart, crowded = (
         choice(reductions_in_lanes(lanes, count, depth), interleaved_reductions(ROWS_AT_ONCE))
