@@ -7,10 +7,11 @@ each value. So are the lengths of sequences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from riselang.frontends.onnx.reading import (
     input_types,
     load_proto,
 )
+from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
@@ -87,6 +89,8 @@ class OnnxModel:
     _programs: dict[Any, _Program] = field(default_factory=dict[Any, _Program])
     _known_calls: dict[Any, _KnownCall] = field(default_factory=dict[Any, "_KnownCall"])
     """The calls for arrays of these shapes and dtypes, which need no more checks."""
+    _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
+    """Held while programs are made, inside sections that forks wait for."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,34 +186,43 @@ class OnnxModel:
     def _program_for(self, values: Sequence[Any]) -> tuple[_Program, list[Any]]:
         """Return the program for these arguments, and those of them that it takes."""
         while True:
+            compiled_in = frozenset(self._compiled_in)
             known = [
-                value if type.name in self._compiled_in else _shapes(value)
+                value if type.name in compiled_in else _shapes(value)
                 for type, value in zip(self.types, values, strict=True)
             ]
             key = tuple(map(_key, known))
             passed = [
                 value
                 for type, value in zip(self.types, values, strict=True)
-                if type.name not in self._compiled_in
+                if type.name not in compiled_in
             ]
+            program = self._programs.get(key) or self._add_program(known, key, compiled_in)
+            if program is not None:
+                return program, passed
+
+    @hold_forks()
+    def _add_program(
+        self, known: Sequence[Any], key: Any, compiled_in: Set[str]
+    ) -> _Program | None:
+        """Make and keep a program; None if more arguments must be compiled in first."""
+        with self._lock:
             if key in self._programs:
-                return self._programs[key], passed
+                return self._programs[key]
             try:
                 program = self._make_program(known, key)
             except UnknownValueError as error:
-                new = error.inputs - self._compiled_in
-                if not new:
+                if not error.inputs - compiled_in:
                     raise _unknown_value(error) from None
-                self._compiled_in.update(new)
-                continue
+                self._compiled_in.update(error.inputs)
+                return None
             if len(self._programs) >= MAX_PROGRAMS:
                 self._known_calls.clear()
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)), None)
             self._programs[key] = program
-            return program, passed
+            return program
 
-    @hold_forks()
     def _make_program(self, arguments: Sequence[Any], key: Any) -> _Program:
         with blaming_invalid_models(self.proto):
             converted = convert_graph(self.proto, self.types, arguments, self.options.float)
@@ -218,6 +231,20 @@ class OnnxModel:
             origin = replace(self.origin, types=(str(key),))
             body = ModelBody(origin, self.backend, self.options, self.strategy)
             return _Program(Model(_lowered(body, converted.function)), converted.results)
+
+    def batched(self, maximum: int | None = None, delay: float = DEFAULT_DELAY) -> BatchedModel:
+        """Return a model that computes the requests of several threads together.
+
+        The first dimension of all arguments and results is the batch. A request passes a row of
+        each argument, and waits up to `delay` seconds for others, until there are `maximum`; it is
+        compiled for batches of 1, 2, 4 and so on.
+        """
+        arguments = {
+            each.name: (_dtype(each), _lengths(each))
+            for each in self.types
+            if each.name in self.names
+        }
+        return make_batched(self, arguments, maximum, delay)
 
     def save(self, path: str | Path) -> None:
         """Write a file with the model and the bound arguments, which `rl.load_model` reads."""
@@ -254,6 +281,12 @@ def _unknown_value(error: UnknownValueError) -> LimitationError:
         f"{error.node} is not supported here: its program depends on values that are computed from "
         "the inputs"
     )
+
+
+def _lengths(type: InputType) -> Sequence[int | None]:
+    if type.form != "tensor" or type.shape is None:
+        raise UserError(f"the argument {type.name} has no known rank, so its rows are not known")
+    return [each if isinstance(each, int) else None for each in type.shape]
 
 
 def _dtype(type: InputType) -> np.dtype[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import RLock
 from typing import Any, cast
 
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES
 from riselang.frontends.stablehlo.model.argument_names import argument_names, array_leaves
+from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
@@ -48,6 +50,8 @@ class DynamicModel:
     )
     """Models with their bound arguments, by the shapes of the others: those that were made last,
     since a model keeps what it computes from the bound arguments."""
+    _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
+    """Held while models are made, inside sections that forks wait for."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,6 +91,10 @@ class DynamicModel:
         known = self._bound_models.get(given)
         if known is not None:
             return known
+        with hold_forks(), self._lock:
+            return self._bound_models.get(given) or self._make_bound_model(given)
+
+    def _make_bound_model(self, given: _Shapes) -> Model:
         found = dict(zip(self.names, given, strict=True))
         shapes = tuple(
             found[name] if name in found else self.bound[name].shape for name in self.argument_types
@@ -109,7 +117,6 @@ class DynamicModel:
             if not fits:
                 raise UserError(f"argument {name}: expected {kind}, but found shape {tuple(shape)}")
 
-    @hold_forks()
     def _model_at(self, shapes: Sequence[Sequence[int]]) -> Model:
         types = format_mlir_types([kind.element for kind in self.argument_types.values()], shapes)
         origin = replace(self.origin, types=types)
@@ -138,6 +145,18 @@ class DynamicModel:
             )
         given = [*values, *(named[name] for name in rest)]
         return self.at(*given)(*given, out=out)
+
+    def batched(self, maximum: int | None = None, delay: float = DEFAULT_DELAY) -> BatchedModel:
+        """Return a model that computes the requests of several threads together.
+
+        The first dimension of all arguments and results is the batch. A request passes a row of
+        each argument, and waits up to `delay` seconds for others, until there are `maximum`; it is
+        compiled for batches of 1, 2, 4 and so on.
+        """
+        arguments = {
+            name: (self.dtypes[name], self.argument_types[name].shape) for name in self.names
+        }
+        return make_batched(self, arguments, maximum, delay)
 
     def save(self, path: str | Path) -> None:
         """Write a file with the module and the bound arguments, which `rl.load_model` reads."""

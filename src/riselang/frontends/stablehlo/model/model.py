@@ -16,6 +16,7 @@ from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
+from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
@@ -213,6 +214,15 @@ class Model:
             )
         check_layout(array, name, written=False)
         return array
+
+    def batched(self, maximum: int | None = None, delay: float = DEFAULT_DELAY) -> BatchedModel:
+        """Return a model that computes the requests of several threads together.
+
+        The first dimension of all arguments and results is the batch. A request passes a row of
+        each argument, and waits up to `delay` seconds for others, until there are `maximum`.
+        """
+        arguments = {name: (self.dtypes[name], type.shape) for name, type in self.inputs.items()}
+        return make_batched(self, arguments, maximum, delay)
 
     def trace(self) -> Traced:
         """Return the program as a term."""
