@@ -8,6 +8,7 @@ import pytest
 import riselang as rl
 from riselang.frontends.c.c_program import make_program
 from riselang.frontends.c.file import CFile
+from riselang.frontends.c.parse.pragma_texts import with_assumptions
 from riselang.support.config import default_options
 from riselang.support.errors import RiseError, UserError
 
@@ -58,6 +59,24 @@ def test_dependences_that_cannot_occur_are_left_out():
 def test_promises_do_not_keep_loops_from_being_tiled():
     kept = "the source order is kept"
     assert kept not in text(PRODUCT, "#pragma rise assume(n >= 64)", "report", "isl")
+
+
+def test_pragmas_keep_the_length_of_a_text():
+    source = "void f(int n) {\n  #  pragma rise assume( n > 3 )  \n}\n"
+    read = with_assumptions(source, "f.c")
+    assert len(read) == len(source)
+    assert read.split() == [
+        "void",
+        "f(int",
+        "n)",
+        "{",
+        "__builtin_assume(",
+        "n",
+        ">",
+        "3",
+        ");",
+        "}",
+    ]
 
 
 def test_calls_that_break_a_promise_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,12 @@ from riselang.frontends.c.source_extents import replace_extents
 from riselang.native.llvm.codegen import host
 from riselang.support.config import Options
 from riselang.support.errors import UserError
-from riselang.tools.cc.command_line import parse_command_line, reason_to_pass
+from riselang.tools.cc.command_line import (
+    join_words,
+    parse_command_line,
+    reason_to_pass,
+    split_words,
+)
 from riselang.tools.cc.selection import Selection
 
 WORDS = ["-O3", "-I", "include", "-DN=3", "-c", "a.c", "-o", "a.o", "-MMD", "-MF", "a.d",
@@ -47,12 +53,36 @@ def test_modes_and_outputs() -> None:
         (["-O3", "-O0", "a.c"], "-O0 asks for code to debug"),
         (["-O0", "-O2", "a.c"], ""),
         (["-fsanitize=address", "a.c"], "-fsanitize=address asks for code with sanitizers"),
-        (["-x", "c", "-"], "-x asks for a language that -x selects"),
+        (["-x", "c", "-"], "- is not the name of a file"),
+        (["-xc++", "a.c"], "-x c++ selects another language than C"),
+        (["-x", "c", "a.txt"], ""),
+        (["@missing", "a.c"], "@missing is not the name of a file"),
         (["a.c"], ""),
     ],
 )
 def test_what_is_left_to_the_compiler(words: list[str], reason: str) -> None:
     assert reason_to_pass(parse_command_line(words)) == reason
+
+
+def test_files_with_words(tmp_path: Path) -> None:
+    (tmp_path / "inner").write_text("-frise-take=all 'a b.c'\n")
+    (tmp_path / "outer").write_text(f'-DN=\\"x\\ y\\" "-I c d" @{tmp_path}/inner -O2')
+    command = parse_command_line([f"@{tmp_path}/outer", "-c"])
+    assert command.words == ['-DN="x y"', "-I c d", "a b.c", "-O2", "-c"]
+    assert (command.option("take"), command.sources) == ("all", ["a b.c"])
+
+
+@pytest.mark.parametrize("words", [["a b", 'c"d', "e\\f", "g'h"], [""], ["x\ty", "-DN=1"]])
+def test_words_in_a_file_are_read_as_written(words: list[str]) -> None:
+    assert split_words(join_words(words)) == words
+
+
+def test_languages_by_a_flag() -> None:
+    command = parse_command_line(["-x", "c", "a.txt", "-xnone", "b.c", "c.o", "-MMD", "-MF", "d"])
+    assert command.sources == ["a.txt", "b.c"]
+    linked = command.with_objects({"a.txt": "0.o"})
+    assert linked == ["-x", "c", "-x", "none", "0.o", "-x", "c", "-xnone", "b.c", "c.o"]
+    assert "-x" not in command.preprocess_flags
 
 
 @pytest.mark.parametrize("word", ["-frise-tiles=3", "-frise-float=fast"])

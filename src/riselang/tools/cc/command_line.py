@@ -11,6 +11,8 @@ from riselang.support.errors import UserError
 RISE_PREFIX = "-frise-"
 """The prefix of the flags that are not passed on."""
 C_SUFFIX = ".c"
+MAX_FILE_DEPTH = 100
+"""The most files with words that may be nested."""
 _WITH_VALUE = frozenset((
     "-o", "-I", "-D", "-U", "-L", "-l", "-x", "-include", "-imacros", "-isystem", "-iquote",
     "-idirafter", "-iprefix", "-iwithprefix", "-iwithprefixbefore", "-isysroot", "--sysroot", "-MF",
@@ -87,8 +89,16 @@ class CommandLine:
 
     @property
     def sources(self) -> list[str]:
-        """The C files."""
-        return [each for each in self.inputs if each.endswith(C_SUFFIX)]
+        """The C files: by their suffix, or by the flag `-x` before them."""
+        found: list[str] = []
+        language = "none"
+        for each in self.arguments:
+            if each.flag == "-x":
+                language = each.value
+            is_c = each.value.endswith(C_SUFFIX) if language == "none" else language == "c"
+            if each.is_input and is_c:
+                found.append(each.value)
+        return found
 
     def option(self, name: str) -> str | None:
         """Return the last value of a flag that begins with `-frise-`."""
@@ -114,12 +124,18 @@ class CommandLine:
                 yield from each.words
 
     def with_objects(self, objects: dict[str, str]) -> list[str]:
-        """Return the command line with object files in place of some of the C files."""
-        return [
-            objects.get(each.value, each.value) if each.is_input else word
-            for each in self.arguments
-            for word in each.words
-        ]
+        """Return the command line with object files in place of some of the C files; the files with
+        dependencies are already written."""
+        words: list[str] = []
+        language = "none"
+        for each in self.arguments:
+            language = each.value if each.flag == "-x" else language
+            if each.value in objects and each.is_input:
+                path = objects[each.value]
+                words += [path] if language == "none" else ["-x", "none", path, "-x", language]
+            elif not each.has_prefix(_DEPENDENCIES):
+                words += each.words
+        return words
 
     def output_of(self, source: str) -> str:
         """Return the object file that `-c` writes for a C file."""
@@ -130,7 +146,7 @@ def parse_command_line(words: Sequence[str], more_flags: Sequence[str] = ()) -> 
     """Parse a command line; `more_flags` are riselang's flags from the environment."""
     arguments: list[Argument] = []
     options = [_parse_option(word) for word in more_flags]
-    rest = iter(words)
+    rest = iter(expand_files(words))
     for word in rest:
         if word.startswith(RISE_PREFIX):
             options.append(_parse_option(word))
@@ -145,10 +161,68 @@ def parse_command_line(words: Sequence[str], more_flags: Sequence[str] = ()) -> 
     return CommandLine(tuple(arguments), tuple(options))
 
 
+def expand_files(words: Sequence[str]) -> list[str]:
+    """Replace `@file` by the words in the file, as gcc does; a file that cannot be read is left."""
+    expanded: list[str] = []
+    stack = [(word, 0) for word in reversed(words)]
+    while stack:
+        word, depth = stack.pop()
+        text = _read_words_file(word)
+        if text is None or depth >= MAX_FILE_DEPTH:
+            expanded.append(word)
+        else:
+            stack += [(inner, depth + 1) for inner in reversed(split_words(text))]
+    return expanded
+
+
+def _read_words_file(word: str) -> str | None:
+    if not word.startswith("@"):
+        return None
+    try:
+        return Path(word[1:]).read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def split_words(text: str) -> list[str]:
+    """Split the words of a file: quotes enclose spaces, and a backslash quotes any character."""
+    words: list[str] = []
+    word: list[str] | None = None
+    quote = ""
+    characters = iter(text)
+    for character in characters:
+        if character == "\\":
+            word = [*(word or []), next(characters, "")]
+        elif quote:
+            if character == quote:
+                quote = ""
+            else:
+                word = [*(word or []), character]
+        elif character in "'\"":
+            quote, word = character, word or []
+        elif character.isspace():
+            if word is not None:
+                words.append("".join(word))
+            word = None
+        else:
+            word = [*(word or []), character]
+    return words if word is None else [*words, "".join(word)]
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Write words for a file that `split_words` reads."""
+    return "\n".join(_quote(word) for word in words) + "\n"
+
+
+def _quote(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def _split_joined(word: str) -> Argument:
     """Split a flag with its value in one word, such as `-ofile`."""
-    if word[:2] == "-o" and word not in _WITH_VALUE:
-        return Argument((word,), "-o", word[2:])
+    if word[:2] in ("-o", "-x") and word not in _WITH_VALUE:
+        return Argument((word,), word[:2], word[2:])
     return Argument((word,), word)
 
 
@@ -177,7 +251,7 @@ _LEFT_TO_COMPILER = {
     "-mfpmath=387": "x87 arithmetic", "-ffloat-store": "x87 arithmetic",
     "-fno-strict-aliasing": "objects with several types", "-fplugin": "code with plugins",
     "-O0": "code to debug", "-Og": "code to debug", "-Os": "short code", "-Oz": "short code",
-    "-fopenacc": "OpenACC", "@": "arguments in a file", "-x": "a language that -x selects",
+    "-fopenacc": "OpenACC",
     "-mcmodel=": "code models", "-ffreestanding": "code without a C library",
     "-fno-builtin": "code with functions of its own in place of those of C",
 }  # fmt: skip
@@ -188,8 +262,10 @@ def reason_to_pass(command: CommandLine) -> str:
     """Return why nothing of a command is for riselang; empty if something may be."""
     level = next((each.flag for each in reversed(command.arguments) if each.has_prefix(["-O"])), "")
     for each in command.arguments:
-        if each.value == "-" or (each.is_input and each.value.startswith("@")):
-            return f"{each.value} names no file"
+        if each.is_input and (each.value == "-" or each.value.startswith("@")):
+            return f"{each.value} is not the name of a file"
+        if each.flag == "-x" and each.value not in ("c", "none"):
+            return f"-x {each.value} selects another language than C"
         for prefix, what in _LEFT_TO_COMPILER.items():
             is_level = prefix.startswith("-O")
             is_given = level == prefix if is_level else each.flag.startswith(prefix)

@@ -22,7 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from riselang.support.errors import RiseError, UserError
-from riselang.tools.cc.command_line import CommandLine, parse_command_line, reason_to_pass
+from riselang.tools.cc.command_line import (
+    CommandLine,
+    join_words,
+    parse_command_line,
+    reason_to_pass,
+)
 
 COMPILER_VARIABLE = "RISE_CC"
 """The environment variable with the system's compiler."""
@@ -34,6 +39,8 @@ MAX_SECONDS = 300
 """The limit on the time that one worker takes."""
 MAX_RESTARTS = 8
 """How often a worker is started again without the function that ended it."""
+MAX_CHARACTERS = 100_000
+"""Longer command lines are passed in a file."""
 LAUNCHER = "-frise-launcher"
 CMAKE_FOLDER = Path(__file__).parent / "cmake"
 """The folder of the CMake package."""
@@ -57,7 +64,7 @@ def run_driver(words: Sequence[str]) -> None:
     if command.option("cmake-dir") is not None:
         print(CMAKE_FOLDER)
         return
-    code = _run([*compiler, *command.words, *_libraries(command)])
+    code = _run_compiler(compiler, [*command.words, *_libraries(command)])
     if code == 0:
         _Replacement(compiler, command).run()
     raise SystemExit(code)
@@ -85,6 +92,16 @@ def _named_compiler() -> list[str]:
         f"rise cc needs a C compiler, and none of cc, gcc and clang is found; install one, or set "
         f"{COMPILER_VARIABLE}"
     )
+
+
+def _run_compiler(compiler: Sequence[str], words: Sequence[str], **settings: Any) -> int:
+    """Run the compiler; very many words are passed in a file."""
+    if sum(len(word) + 1 for word in words) < MAX_CHARACTERS:
+        return _run([*compiler, *words], **settings)
+    with tempfile.TemporaryDirectory(prefix="rise_cc_") as folder:
+        file = Path(folder, "words")
+        file.write_text(join_words(words))
+        return _run([*compiler, f"@{file}"], **settings)
 
 
 def _run(words: Sequence[str], **settings: Any) -> int:
@@ -141,7 +158,7 @@ class _Replacement:
             new = str(Path(folder, "output"))
             words = [*self.command.with_objects(objects), *_libraries(self.command), "-o", new]
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            if _run([*self.compiler, "-w", *words], **quiet) == 0:
+            if _run_compiler(self.compiler, ["-w", *words], **quiet) == 0:
                 _move(new, output)
             else:
                 self.report.append(f"{output}: cannot be linked with the functions of riselang")

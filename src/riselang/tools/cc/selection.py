@@ -40,7 +40,7 @@ SMALL_COUNT = 256
 """A region with constant bounds and fewer instances is left to the system's compiler, which unrolls
 and inlines it."""
 _PRAGMA = re.compile(r"^\s*#\s*pragma\s+(\w+)", re.MULTILINE)
-_HARMLESS_PRAGMAS = frozenset(("scop", "endscop"))
+_HARMLESS_PRAGMAS = frozenset(("scop", "endscop", "rise"))
 
 
 @dataclass(frozen=True)

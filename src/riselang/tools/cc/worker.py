@@ -81,7 +81,8 @@ def _replace_functions(request: _Request, begin: Any) -> tuple[list[str], bool]:
 
 
 def _preprocess(request: _Request, target: Path) -> str:
-    words = [*request.compiler, *request.preprocess, "-w", "-E", request.source, "-o", str(target)]
+    words = [*request.compiler, *request.preprocess, "-w", "-E", "-x", "c", request.source,
+             "-o", str(target)]  # fmt: skip
     _run(words, "it cannot be preprocessed")
     try:
         return target.read_bytes().decode()

@@ -21,7 +21,7 @@ def pragma_lines(text: str) -> frozenset[int]:
 
 
 def with_assumptions(text: str, name: str) -> str:
-    """Replace the pragmas by calls that clang knows, on the same lines."""
+    """Replace the pragmas by calls of the same length that clang knows."""
     if "pragma" not in text:
         return text
 
@@ -33,7 +33,6 @@ def with_assumptions(text: str, name: str) -> str:
                 "expected #pragma rise assume(condition), such as #pragma rise assume(n >= 64)",
                 SourceLocation(name, line, 1, 1, match[0]),
             )
-        column = match.start("rest") + found.start("condition") - match.start()
-        return f"{ASSUME:>{column}}{found['condition']};"
+        return f"{ASSUME}{found['condition']};".rjust(len(match[0]))
 
     return _PRAGMA.sub(replace, text)
