@@ -153,3 +153,18 @@ def test_rows_of_whole_pages_are_reduced_in_smaller_groups() -> None:
         matrix = np.random.default_rng(rows).standard_normal((rows, length)).astype(np.float32)
         expected = np.add.accumulate(matrix, axis=1)[:, -1]
         assert np.array_equal(compiled(matrix), expected), (rows, length)
+
+
+@pytest.mark.parametrize("name", ["row sums", "matrix by vector"])
+def test_rows_of_any_length_are_reduced_together(name: str) -> None:
+    """Neither the rows need fill a group, nor their elements vectors."""
+    compiled = kernel(PROGRAMS[name], "relaxed")
+    assert "of them at a time" in compiled.lower().explain()
+    for rows, length in itertools.product((0, 1, 3, 4, 5, 8, 11), (0, 1, 7, 8, 9, 31, 32, 33, 100)):
+        random = np.random.default_rng(length)
+        matrix = random.standard_normal((rows, length)).astype(np.float32)
+        vector = random.standard_normal(length).astype(np.float32)
+        arguments = [matrix] if name == "row sums" else [matrix, vector]
+        factors = np.float64(1.0) if name == "row sums" else vector.astype(np.float64)
+        expected = (matrix.astype(np.float64) * factors).sum(axis=1)
+        assert np.allclose(compiled(*arguments), expected, rtol=1e-4, atol=1e-4), (rows, length)

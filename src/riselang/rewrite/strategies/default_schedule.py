@@ -94,6 +94,9 @@ enough rows for the CPU to prefetch all of them, in two vectors or more, whose a
 SUMMED_ROWS = 8
 """The number of rows that are summed together: as many additions overlap, and the CPU prefetches so
 many rows."""
+SUMMED_ROWS_OF_ANY_LENGTH = 4
+"""The same if their length is known only at run time: few, since their sums are combined in
+registers."""
 LARGE_FACTOR = 8
 """How many times larger than the L2 cache a matrix is whose rows are summed together; the rows of
 smaller ones are as fast one by one."""
@@ -183,18 +186,23 @@ def _recognize_sums_of_rows(
     reduce: Term, type: ScalarType, count: Nat, length: Nat
 ) -> tuple[str, str, Strategy] | None:
     """Recognize reductions of the rows of a large matrix in any order: several rows are read at a
-    time, so that the CPU prefetches all of them. Other rows are reduced one by one, in vectors."""
+    time, so that the CPU prefetches all of them. Rows of any length are reduced together as well,
+    since the parts that do not fill vectors would take long if each row has its own loops. Other
+    rows are reduced one by one, in vectors."""
     machine, bytes = this_machine(), bytes_of(type)
-    lanes = machine.lanes(bytes)
-    while lanes * bytes > MIN_VECTOR_BYTES and length % lanes != Nat.const(0):
-        lanes //= 2
-    if not (count.is_constant and length.is_constant) or length % lanes != Nat.const(0):
+    lanes, rows = machine.lanes(bytes), SUMMED_ROWS
+    if not length.is_constant:
+        is_worthwhile, rows = lanes > 1, SUMMED_ROWS_OF_ANY_LENGTH
+    else:
+        while lanes * bytes > MIN_VECTOR_BYTES and length % lanes != Nat.const(0):
+            lanes //= 2
+        row_bytes, min_bytes = length.constant * bytes, LARGE_FACTOR * machine.cache_bytes(2)
+        is_large = count.is_constant and count.constant * row_bytes >= min_bytes
+        is_worthwhile = is_large and length % lanes == Nat.const(0)
+    if not is_worthwhile or _calls_functions(reduce):
         return None
-    is_large = count.constant * length.constant * bytes >= LARGE_FACTOR * machine.cache_bytes(2)
-    if not is_large or _calls_functions(reduce):
-        return None
-    schedule = f"{SUMMED_ROWS} of them at a time, each in a vector of {lanes} sums"
-    return f"{count} reductions of {length} elements", schedule, sums_of_rows(SUMMED_ROWS, lanes)
+    schedule = f"{rows} of them at a time, each in a vector of {lanes} sums"
+    return f"{count} reductions of {length} elements", schedule, sums_of_rows(rows, lanes)
 
 
 def _recognize_row_sums(term: Term, setting: Setting) -> tuple[str, str, Strategy] | None:

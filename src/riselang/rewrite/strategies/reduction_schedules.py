@@ -28,6 +28,7 @@ from riselang.rewrite.rules.functions import (
     fma_as_sum_in_any_order_f64,
     reduce_map_fission,
     reductions_first,
+    reductions_first_with,
     sum_as_fma,
     sum_as_fma_f64,
     sum_as_fma_in_any_order,
@@ -43,6 +44,7 @@ from riselang.rewrite.rules.movement import (
     take_before_zip,
 )
 from riselang.rewrite.selectors import innermost, loop
+from riselang.rewrite.strategies.epilogues import TIDY, reduction_in
 from riselang.rewrite.strategies.matmul_shapes import length_of
 from riselang.rewrite.strategies.schedules import fuse, interchange, split, vectorize
 from riselang.rewrite.strategies.skinny_matmul import at_reductions
@@ -180,29 +182,57 @@ def sums_of_rows(rows: int, lanes: int) -> Strategy:
 @dataclass(frozen=True, repr=False)
 class _SumsOfRows(Strategy):
     """Interleaves the reductions of several rows; the last rows, which do not fill a group, are
-    reduced one by one. A row consists of full vectors."""
+    reduced one by one. The elements of a row that do not fill vectors are added at its end."""
 
     rows: int
     lanes: int
 
     def run(self, term: Term, setting: Setting) -> Result:
         arguments = pattern_arguments(term, "map")
-        if arguments is None:
-            return Failure(self, "expected a map", term)
-        count = length_of(arguments[1].type)
-        grouped = count // self.rows * self.rows
+        reduction = None if arguments is None else reduction_in(arguments[0])
+        if arguments is None or reduction is None:
+            return Failure(self, "expected a map of reductions", term, closeness=CONDITION)
+        count, length = (length_of(each.type) for each in (arguments[1], reduction[2]))
+        grouped, in_vectors = (
+            length // size * size for length, size in ((count, self.rows), (length, self.lanes))
+        )
+        if in_vectors == length:
+            sums = expose_sums >> self._sums_in_vectors()
+            strategy = inside(sums) >> split(self.rows) @ loop(1) >> self._interleave() @ loop(2)
+        else:
+            strategy = seq(
+                inside(expose_sums >> reduce_parts(in_vectors)),
+                split(self.rows) @ loop(1),
+                reductions_first_with @ loop(2),
+                argument(function(argument(TIDY >> self._sums_in_registers()))) @ loop(2),
+            )
+        if grouped != count:
+            one_by_one = inside(partial_sums(ROW_ACCUMULATORS, self.lanes))
+            strategy = peel_map(grouped) >> function(argument(strategy)) >> argument(one_by_one)
+        return strategy.run(term, setting)
+
+    def _sums_in_vectors(self) -> Strategy:
+        """Reduce a row of full vectors with one vector of accumulators."""
+        return interleaved_reduce(self.lanes) >> argument(_reduce_lanes)
+
+    def _interleave(self) -> Strategy:
+        """Interleave the reductions of the rows of a group."""
         interleave = seq(
             try_(everywhere(map_of_constant)),
             interchange(),
             vectorize(self.lanes) @ innermost("reduce"),
         )
-        group = reductions_first >> argument(interleave)
-        sums = expose_sums >> interleaved_reduce(self.lanes) >> argument(_reduce_lanes)
-        strategy = inside(sums) >> split(self.rows) @ loop(1) >> group @ loop(2)
-        if grouped != count:
-            one_by_one = inside(partial_sums(ROW_ACCUMULATORS, self.lanes))
-            strategy = peel_map(grouped) >> function(argument(strategy)) >> argument(one_by_one)
-        return strategy.run(term, setting)
+        return reductions_first >> argument(interleave)
+
+    def _sums_in_registers(self) -> Strategy:
+        """Reduce the full vectors of the rows of a group, and keep the sums in registers."""
+        return seq(
+            inside(self._sums_in_vectors()),
+            self._interleave(),
+            inside(_combine(self.lanes, self.lanes)),
+            map_unrolled,
+            store_in_registers,
+        )
 
     def __str__(self) -> str:
         return f"sums_of_rows({self.rows}, {self.lanes})"
