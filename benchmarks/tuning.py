@@ -67,10 +67,10 @@ def record(recorder: Any, case: Case, seconds: float) -> RecordedSpace:
     lowered, inputs = case.program()
     options = lowered.options
     generic, start = generic_space(contract(lowered.source), options.float, options.loops)
-    space = part_of_space(generic, start, case.counts)
+    space = part_of_space(generic, start, case.kept)
     task = make_task(lowered, inputs)
     left = seconds - (time.monotonic() - began)
-    recorded: RecordedSpace = recorder.record(task, space, start, case.hands, left, case.together)
+    recorded: RecordedSpace = recorder.record(task, space, start, case.hands, left)
     return recorded
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import riselang as rl
 from riselang.api.lowered import Lowered
+from riselang.tuning.recording import Kept
 
 PROGRAMS = Path(__file__).parents[1] / "examples/programs"
 PRODUCT = """fun((A : {0}.{0}.{1}, B : {0}.{0}.{1}), A |> map(fun(row, B |> transpose
@@ -28,11 +29,9 @@ class Case:
     """A program with inputs, the strategies for it that people wrote, and the part of its space."""
 
     program: Program
-    counts: Mapping[str, int]
-    """The number of values of each parameter; the others have the default's value."""
+    kept: Mapping[str, Kept]
+    """The number of values of each parameter, or its values; the others have the default's."""
     hands: Sequence[str] = ("default",)
-    together: int = 8
-    """How many strategies are measured at a time, each on a core: few if all wait for memory."""
     share: float = 1.0
     """The relative share of the time."""
     budget: int = 100
@@ -91,56 +90,71 @@ def gpu_softmax(size: int) -> Program:
     return load
 
 
-PRODUCT_COUNTS = {
-    "register_tiles_rows": 8, "register_tiles_columns": 4, "register_tiles_block": 3,
+PRODUCT_VALUES: Mapping[str, Kept] = {
+    "register_tiles_rows": 6, "register_tiles_columns": 4, "register_tiles_block": 2,
     "register_tiles_packed": 2, "register_tiles_packs_rows": 2, "register_tiles_depth": 2,
-    "register_tiles_columns_ahead": 2,
 }  # fmt: skip
 PRODUCT_HANDS = ("default", "matmul.register_tiles", "matmul.goto")
-REDUCTIONS = {
-    f"blocked_reduction_{name}{suffix}": 3
-    for name in ("blocks", "vectors", "lanes")
+REDUCTIONS: Mapping[str, Kept] = {
+    f"blocked_reduction_{name}{suffix}": count
+    for name, count in (("blocks", 2), ("vectors", 3), ("lanes", 3))
     for suffix in ("", "_of_2")
 }
-STENCIL = {f"stencil_{name}": 10 for name in ("lanes", "vectors", "slices", "rows")}
-LINES = {f"sums_by_lines_{name}": 10 for name in ("band_rows", "vectors", "line_vectors")}
+STENCIL: Mapping[str, Kept] = {
+    "stencil_lanes": (0, 8, 16), "stencil_vectors": (0, 2, 4, 8), "stencil_slices": (0, 1, 2, 4),
+    "stencil_rows": (0, 8, 16, 64),
+}  # fmt: skip
+LINES: Mapping[str, Kept] = {
+    "sums_by_lines_band_rows": 7, "sums_by_lines_vectors": 6, "sums_by_lines_line_vectors": 6,
+}  # fmt: skip
 CPU_CASES: Mapping[str, Case] = {
     **{
-        f"matmul_{size}_{element}": Case(
-            product(size, element), PRODUCT_COUNTS, PRODUCT_HANDS, share=1.0 if size < 600 else 1.3
+        f"matmul_512_{element}": Case(
+            product(512, element), PRODUCT_VALUES, PRODUCT_HANDS, share=share
         )
-        for size in (512, 1024)
-        for element in ("f32", "f64")
+        for element, share in (("f32", 1.3), ("f64", 1.7))
+    },
+    **{
+        f"matmul_1024_{element}": Case(
+            product(1024, element), {**PRODUCT_VALUES, "register_tiles_block": 1}, PRODUCT_HANDS,
+            share=share,
+        )
+        for element, share in (("f32", 1.6), ("f64", 2.8))
     },
     "convolution_9x9": Case(
         example("blur", (9,), (9,), (1032, 1032), float="relaxed"), LINES,
-        ("default", "convolution.by_lines", "convolution.direct"), together=4,
+        ("default", "convolution.by_lines", "convolution.direct"),
     ),
     "jacobi_3d": Case(
-        example("jacobi_3d", (258, 258, 258)), STENCIL, ("default", "stencils.vectors"), together=2
+        example("jacobi_3d", (194, 194, 194)), STENCIL, ("default", "stencils.vectors"), share=1.4
     ),
     "softmax": Case(example("softmax", (1 << 20,), float="relaxed"), REDUCTIONS),
     "batched_matmul_64": Case(
         example("batched_matmul", (64, 64, 64), (64, 64, 64)),
-        {**PRODUCT_COUNTS, "register_tiles_packs_rows": 1},
+        {
+            **PRODUCT_VALUES, "register_tiles_packs_rows": 1, "register_tiles_columns_ahead": 2,
+        },
+        share=0.8,
     ),
 }  # fmt: skip
-TENSOR_COUNTS = {
-    "tensor_tiles_step": 2, "tensor_tiles_stages": 4, "tensor_tiles_row_warps": 3,
-    "tensor_tiles_column_warps": 2, "tensor_tiles_row_tiles": 3, "tensor_tiles_column_tiles": 4,
-    "tensor_tiles_in_rounds": 2,
+TENSOR_VALUES: Mapping[str, Kept] = {
+    "tensor_tiles_step": (64,), "tensor_tiles_stages": 4, "tensor_tiles_row_warps": (4, 8),
+    "tensor_tiles_column_warps": 2, "tensor_tiles_row_tiles": (1, 2, 4),
+    "tensor_tiles_column_tiles": (8, 16, 32), "tensor_tiles_in_rounds": 2,
+}  # fmt: skip
+ROWS: Mapping[str, Kept] = {
+    "on_gpu_threads": (0, 64, 128, 256, 512, 1024), "on_gpu_lanes": (0, 1, 2, 4, 8),
+    "on_gpu_partial_sums": (0, 8, 16, 32, 64),
 }  # fmt: skip
 GPU_CASES: Mapping[str, Case] = {
+    "gpu_softmax": Case(gpu_softmax(4096), ROWS, budget=150),
     "gpu_matmul_4096_bf16": Case(
-        gpu_product(4096), TENSOR_COUNTS, ("default", "gpu.matmul.hopper"), together=1, budget=150,
-        share=2.0,
+        gpu_product(4096), TENSOR_VALUES, ("default", "gpu.matmul.hopper"), budget=150, share=2.0
     ),
-    "gpu_softmax": Case(
-        gpu_softmax(8192), {f"on_gpu_{name}": 10 for name in ("threads", "lanes", "partial_sums")},
-        together=1, budget=150,
-    ),
-}  # fmt: skip
+}
 SMALL_CASES: Mapping[str, Case] = {
-    "matmul_64_f32": Case(product(64, "f32"), {"register_tiles_rows": 3}, PRODUCT_HANDS[:1]),
+    "matmul_64_f32": Case(
+        product(64, "f32"), {"column_tiles_rows": 3, "register_tiles_rows": 3}, PRODUCT_HANDS[:1]
+    ),
 }
 """Cases that show within seconds that everything works."""

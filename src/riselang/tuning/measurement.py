@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -69,12 +71,15 @@ class Pace:
     rounds: int = ROUNDS
     first_rounds: int = FIRST_ROUNDS
     warm_ups: int = 2
-    is_alone: bool = True
+    summarize: Callable[[Sequence[float]], float] = min
+    """By default the minimum: other processes can only make a call slower."""
+    hopeless_at_once: float = math.inf
+    """The ratio to the incumbent after the first calls from which no other round is measured."""
 
 
 USUAL = Pace()
-BRIEF = Pace(5, 1, 1, is_alone=False)
-"""For many strategies, measured by workers on cores of their own, most of which are slow."""
+BRIEF = Pace(5, 1, 1, median, 2.0)
+"""For many strategies, most of which are slow, while nothing else runs."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +102,8 @@ def compile_strategy(task: Task, strategy: str) -> Outcome:
     return Outcome("compiled")
 
 
-def measure_strategy(
-    task: Task, strategy: str, incumbent: str | None, pace: Pace = USUAL
-) -> Outcome:
-    """Check the results of a strategy, and measure it alternately with the incumbent."""
+def prepare_strategy(task: Task, strategy: str) -> Outcome:
+    """Compile a strategy, check its results, and keep the program for `time_strategy`."""
     try:
         call = _prepare(task, strategy)
         results = flatten_results(call())
@@ -109,13 +112,42 @@ def measure_strategy(
     same = are_identical if task.is_exact else are_close
     if not same(results, task.expected):
         return Outcome("wrong", reason="the results differ from those of the source program")
-    calls = [call] if incumbent is None else [call, _prepare(task, incumbent)]
+    _prepared.setdefault(task.program, {})[strategy] = call
+    return Outcome("compiled")
+
+
+_prepared: dict[str, dict[str, Callable[[], Any]]] = {}
+"""The programs that were prepared, by the source program and by strategy."""
+
+
+def time_strategy(task: Task, strategy: str, incumbent: str | None, pace: Pace) -> Outcome:
+    """Measure a strategy that was prepared alternately with the incumbent."""
+    strategies = [strategy] if incumbent is None else [strategy, incumbent]
+    ready = _prepared.get(task.program, {})
+    calls = [ready[each] if each in ready else _prepare(task, each) for each in strategies]
     actions = [_repeated_on_gpu(each) for each in calls] if task.is_on_gpu else calls
-    with _measuring_alone() if pace.is_alone else contextlib.nullcontext():
+    with _measuring_alone():
         samples = _measure(actions, pace)
-    # Other processes can only make a call slower.
-    fastest = [min(each) / (GPU_CALLS if task.is_on_gpu else 1) for each in samples]
-    return Outcome("measured", fastest[0], fastest[1] if incumbent is not None else None)
+    repeats = GPU_CALLS if task.is_on_gpu else 1
+    seconds = [pace.summarize(each) / repeats for each in samples]
+    return Outcome("measured", seconds[0], seconds[1] if incumbent is not None else None)
+
+
+def measure_strategy(
+    task: Task, strategy: str, incumbent: str | None, pace: Pace = USUAL
+) -> Outcome:
+    """Check the results of a strategy, and measure it alternately with the incumbent."""
+    outcome = prepare_strategy(task, strategy)
+    if outcome.status == "compiled":
+        outcome = time_strategy(task, strategy, incumbent, pace)
+    forget_prepared()
+    return outcome
+
+
+def forget_prepared(*_: Any) -> Outcome:
+    """Free the programs that were prepared."""
+    _prepared.clear()
+    return Outcome("forgotten")
 
 
 def evaluate_strategy(
@@ -163,6 +195,8 @@ def _measure(calls: Sequence[Callable[[], Any]], pace: Pace) -> list[tuple[float
     warm = [min(seconds_per_call(call) for _ in range(pace.warm_ups)) for call in calls]
     rivals = [(call, calls_per_sample(each)) for call, each in zip(calls, warm, strict=True)]
     is_long = sum(warm) > LONG_SECONDS
+    if len(warm) > 1 and warm[0] > pace.hopeless_at_once * warm[1]:
+        return [(each,) for each in warm]
     first = min(pace.rounds, 1 if is_long else pace.first_rounds)
     samples = time_interleaved(rivals, first)
     if len(samples) > 1 and min(samples[0]) > HOPELESS_RATIO * min(samples[1]):

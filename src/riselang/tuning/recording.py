@@ -1,8 +1,8 @@
 """Record a space: measure each of its choices once, so that searches can be replayed on the times.
 
-Strategies are compiled in many worker processes. When that is done, some workers measure, each on a
-core of its own: every strategy alternately with the fastest one that people wrote, so that the
-ratio of both does not depend on what the other cores do.
+First, many worker processes compile strategies, check their results and keep the programs. When
+all of them are idle, the workers measure one after the other: every strategy alternately with the
+fastest one that people wrote, so that the ratio of both does not depend on the clock frequency.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import ast
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from random import Random
+from statistics import median
 from typing import Any
 
 from riselang.rewrite.parameters import (
@@ -35,32 +37,34 @@ from riselang.version import __version__
 
 MAX_CHOICES = 20_000
 """The maximum number of choices of a space, of which as many are measured as there is time for."""
-COMPILE_SHARE = 0.6
-"""The share of the time for a space in which strategies are compiled; then they are measured."""
+PREPARE_SHARE, MEASURE_SHARE = 0.6, 0.9
+"""The share of the time for a space after which strategies are measured, and after which the
+fastest are measured again."""
+CONFIRMED, CONFIRMED_RATIO = 30, 1.1
+"""At most so many of the strategies that take at most so many times as long as the hand strategy
+are measured again: one disturbed measurement must not become the optimum of the space."""
+DISTURBED_RATIO, ATTEMPTS = 1.2, 4
+"""If the hand strategy takes so many times as long as usual, something has disturbed the
+measurement, which is repeated, with at most so many attempts."""
 LIMIT = 15.0
 """The maximum number of seconds to compile or to measure one strategy."""
-HAND_PACE = Pace(is_alone=False)
+LONG = Pace(rounds=11, summarize=median)
 GRACE = 2.0
 """The seconds after the end for strategies that have started."""
 
 
 class Recorder:
-    """Worker processes that compile, and others that measure; `close` ends them."""
+    """Worker processes, each on a CPU of its own if there are enough; `close` ends them."""
 
     def __init__(self, jobs: int):
-        self._compilers = [Worker() for _ in range(jobs)]
-        self._measurers = [Worker(cpu) for cpu in separate_cpus()[::-1]] or [Worker()]
+        cpus = separate_cpus()
+        places = cpus[-jobs:] if jobs <= len(cpus) else [None] * jobs
+        self._workers = [Worker(cpu) for cpu in places]
 
     def record(
-        self,
-        task: Task,
-        space: Space,
-        start: Choices,
-        hands: Sequence[str],
-        seconds: float,
-        together: int = 1,
+        self, task: Task, space: Space, start: Choices, hands: Sequence[str], seconds: float
     ) -> RecordedSpace:
-        """Measure the choices of a space for some seconds, `together` at a time.
+        """Measure the choices of a space for some seconds.
 
         The strategies `hands` are those that people wrote; the fastest is measured with each
         choice. If there are too many choices for the time, those measured are a random sample.
@@ -68,50 +72,100 @@ class Recorder:
         began = time.monotonic()
         start = {name: start[name] for name in space.parameters}
         keys = [space.key(each) for each in _choices_of(space, start)]
-        measurers = self._measurers[:together]
-        shapes = task.without_values()
-        hand, hand_seconds = self._fastest_hand(task, hands, measurers[0])
-
-        def compile_key(worker: Worker, key: Key, limit: float) -> Outcome:
-            return worker.run("compile", shapes, text(key), limit=limit)
-
-        def measure_key(worker: Worker, key: Key, limit: float) -> Outcome:
-            return worker.run("measure", task, text(key), hand, BRIEF, limit=limit)
-
-        def text(key: Key) -> str:
-            return str(space.strategy_for(space.choices(key)))
-
-        outcomes = _run_all(self._compilers, keys, began + COMPILE_SHARE * seconds, compile_key)
-        compiled = [key for key in keys if key in outcomes and outcomes[key].status == "compiled"]
-        measured = _run_all(measurers, compiled, began + seconds, measure_key)
-        for key in compiled:
-            outcomes.pop(key)
+        hand = self._fastest_hand(task, hands)
+        prepared = self._prepare_all(
+            task, {key: str(space.strategy_for(space.choices(key))) for key in keys}, hand,
+            began + PREPARE_SHARE * seconds,
+        )  # fmt: skip
+        ready = {key: each for key, each in prepared.items() if isinstance(each, _Ready)}
+        measured = _time_all(task, ready, hand, BRIEF, began + MEASURE_SHARE * seconds)
+        finalists = {key: ready[key] for key in _fastest(measured)}
+        measured |= _time_all(task, finalists, hand, LONG, began + seconds)
+        for worker in self._workers:
+            worker.run("forget", task, limit=LIMIT)
+        outcomes = {key: each for key, each in prepared.items() if isinstance(each, Outcome)}
         outcomes |= measured
+        hand_times = [each.incumbent_seconds for each in measured.values()]
         facts = {
             "program": task.program, "options": dict(task.options), "hand": hand,
             "machine": str(this_machine()), "version": __version__, "choices": len(keys),
             "seconds": round(time.monotonic() - began, 1),
         }  # fmt: skip
         entries = {key: _entry(outcomes[key]) for key in keys if key in outcomes}
+        hand_seconds = median([each for each in hand_times if each] or [math.inf])
         return RecordedSpace(str(space.strategy), entries, hand_seconds, start, facts)
 
-    def _fastest_hand(self, task: Task, hands: Sequence[str], worker: Worker) -> tuple[str, float]:
-        """Return the fastest of the strategies that people wrote, and its seconds."""
-        fastest, least = "", math.inf
+    def _fastest_hand(self, task: Task, hands: Sequence[str]) -> str:
+        """Return the fastest of the strategies that people wrote."""
+        worker, fastest = self._workers[0], ""
         for hand in hands:
-            rival = fastest or None
-            outcome = worker.run("evaluate", task, hand, rival, HAND_PACE, limit=LIMIT)
-            if outcome.seconds is None:
+            if worker.run("prepare", task, hand, limit=LIMIT).status != "compiled":
                 continue
-            if outcome.incumbent_seconds is None or outcome.seconds < outcome.incumbent_seconds:
-                fastest, least = hand, outcome.seconds
+            outcome = worker.run("time", task, hand, fastest or None, LONG, limit=LIMIT)
+            seconds, least = outcome.seconds, outcome.incumbent_seconds
+            if seconds is not None and (least is None or seconds < least):
+                fastest = hand
         if not fastest:
             raise UserError(f"none of the strategies {', '.join(hands)} can be measured")
-        return fastest, least
+        return fastest
+
+    def _prepare_all(
+        self, task: Task, texts: Mapping[Key, str], hand: str, end: float
+    ) -> dict[Key, Outcome | _Ready]:
+        """Compile and check strategies in all workers until the end."""
+        waiting = SimpleQueue[Key]()
+        for key in texts:
+            waiting.put(key)
+        outcomes: dict[Key, Outcome | _Ready] = {}
+
+        def work(worker: Worker) -> None:
+            worker.run("prepare", task, hand, limit=LIMIT)
+            while (left := end - time.monotonic()) > 0:
+                try:
+                    key = waiting.get_nowait()
+                except Empty:
+                    return
+                outcome = worker.run("prepare", task, texts[key], limit=min(LIMIT, left + GRACE))
+                if outcome.status == "compiled":
+                    outcomes[key] = _Ready(worker, texts[key])
+                elif outcome.status != "timeout" or left + GRACE >= LIMIT:
+                    outcomes[key] = outcome
+
+        with ThreadPoolExecutor(len(self._workers)) as pool:
+            list(pool.map(work, self._workers))
+        return outcomes
 
     def close(self) -> None:
-        for worker in (*self._compilers, *self._measurers):
+        for worker in self._workers:
             worker.close()
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A strategy that a worker has prepared."""
+
+    worker: Worker
+    strategy: str
+
+
+def _time_all(
+    task: Task, ready: Mapping[Key, _Ready], hand: str, pace: Pace, end: float
+) -> dict[Key, Outcome]:
+    """Measure strategies one after the other until the end."""
+    outcomes: dict[Key, Outcome] = {}
+    hand_times: list[float] = []
+    for key, each in ready.items():
+        for _ in range(ATTEMPTS):
+            if time.monotonic() >= end:
+                return outcomes
+            outcome = each.worker.run("time", task, each.strategy, hand, pace, limit=LIMIT)
+            if outcome.incumbent_seconds is None:
+                break
+            outcomes[key] = outcome
+            hand_times.append(outcome.incumbent_seconds)
+            if outcome.incumbent_seconds <= DISTURBED_RATIO * median(hand_times):
+                break
+    return outcomes
 
 
 def _choices_of(space: Space, start: Choices) -> list[Choices]:
@@ -130,31 +184,15 @@ def _choices_of(space: Space, start: Choices) -> list[Choices]:
     return [start, *others]
 
 
-Run = Callable[[Worker, Key, float], Outcome]
-
-
-def _run_all(
-    workers: Sequence[Worker], keys: Sequence[Key], end: float, run: Run
-) -> dict[Key, Outcome]:
-    """Run all choices in workers until the end; those that have not finished have no outcome."""
-    waiting = SimpleQueue[Key]()
-    for key in keys:
-        waiting.put(key)
-    outcomes: dict[Key, Outcome] = {}
-
-    def work(worker: Worker) -> None:
-        while (left := end - time.monotonic()) > 0:
-            try:
-                key = waiting.get_nowait()
-            except Empty:
-                return
-            outcome = run(worker, key, min(LIMIT, left + GRACE))
-            if outcome.status != "timeout" or left + GRACE >= LIMIT:
-                outcomes[key] = outcome
-
-    with ThreadPoolExecutor(len(workers)) as pool:
-        list(pool.map(work, workers))
-    return outcomes
+def _fastest(outcomes: Mapping[Key, Outcome]) -> list[Key]:
+    """Return the choices that take the least time relative to the hand strategy."""
+    ratios = {
+        key: each.seconds / each.incumbent_seconds
+        for key, each in outcomes.items()
+        if each.seconds is not None and each.incumbent_seconds
+    }
+    fast = [key for key, ratio in ratios.items() if ratio <= CONFIRMED_RATIO]
+    return sorted(fast, key=ratios.__getitem__)[:CONFIRMED]
 
 
 def _entry(outcome: Outcome) -> Entry:
@@ -163,27 +201,32 @@ def _entry(outcome: Outcome) -> Entry:
     return outcome.seconds, outcome.incumbent_seconds
 
 
-def part_of_space(space: Space, start: Choices, counts: Mapping[str, int]) -> Space:
-    """Return a space with fewer values: `counts` of each parameter, around the start.
+Kept = int | Sequence[int]
+"""How many values of a parameter to keep, around the start, or which."""
 
-    Parameters that `counts` does not name have the value of the start.
-    """
-    opened = _Narrower(start, counts).visit(ast.parse(escape_keywords(str(space.strategy))))
+
+def part_of_space(space: Space, start: Choices, kept: Mapping[str, Kept]) -> Space:
+    """Return a space with fewer values; parameters that `kept` does not name have the start's."""
+    opened = _Narrower(start, kept).visit(ast.parse(escape_keywords(str(space.strategy))))
     return Space(OpenStrategy(ast.unparse(opened)), space.where)
 
 
 class _Narrower(ast.NodeTransformer):
-    def __init__(self, start: Mapping[str, Choice], counts: Mapping[str, int]):
-        self.start, self.counts = start, counts
+    def __init__(self, start: Mapping[str, Choice], kept: Mapping[str, Kept]):
+        self.start, self.kept = start, kept
 
     def visit_Call(self, node: ast.Call) -> Any:
         if not is_parameter(node):
             return self.generic_visit(node)
         name, values = read_parameter(node)
-        count = self.counts.get(name, 1)
-        if count == 1:
-            return ast.Constant(self.start[name])
-        position = values.index(self.start[name])
-        first = max(0, min(position - count // 2, len(values) - count))
-        kept = list(values[first : first + count])
+        kept = _kept_values(values, self.start[name], self.kept.get(name, 1))
+        if len(kept) == 1:
+            return ast.Constant(kept[0])
         return ast.parse(f"param({name!r}, {kept})", mode="eval").body
+
+
+def _kept_values(values: Sequence[Choice], start: Choice, kept: Kept) -> list[Choice]:
+    if not isinstance(kept, int):
+        return [each for each in values if each == start or each in kept]
+    first = max(0, min(values.index(start) - kept // 2, len(values) - kept))
+    return list(values[first : first + kept])

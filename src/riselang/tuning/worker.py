@@ -22,12 +22,18 @@ from riselang.tuning.measurement import (
     Task,
     compile_strategy,
     evaluate_strategy,
+    forget_prepared,
     measure_strategy,
+    prepare_strategy,
+    time_strategy,
 )
 
 FUNCTIONS: dict[str, Callable[..., Outcome]] = {
     "compile": compile_strategy,
     "measure": measure_strategy,
+    "prepare": prepare_strategy,
+    "time": time_strategy,
+    "forget": forget_prepared,
     "evaluate": evaluate_strategy,
 }
 

@@ -56,6 +56,8 @@ def test_a_part_of_a_space_has_values_around_the_start() -> None:
     start = {"a": 1, "b": 7}
     part = part_of_space(space, start, {"a": 3, "b": 4})
     assert part.parameters == {"a": (1, 2, 3), "b": (5, 6, 7, 8)}
+    listed = part_of_space(space, start, {"a": (2, 8, 9), "b": 1})
+    assert listed.parameters == {"a": (1, 2, 8)}, "the start is always a choice"
     fixed = part_of_space(space, start, {"a": 10})
     assert fixed.parameters == {"a": tuple(values)}
     assert str(fixed.strategy_for({"a": 2})) == "tile(2, 7)"
