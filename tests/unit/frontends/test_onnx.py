@@ -99,6 +99,23 @@ def test_later_calls_with_the_same_shapes_run_at_once() -> None:
         found(X)
 
 
+@pytest.mark.parametrize("names", ["y", "yz", "zy", "z"])
+def test_the_latest_call_is_repeated_with_its_shapes_only(names: str) -> None:
+    nodes = [
+        helper.make_node("Add", ["x", "x"], ["y"]),
+        helper.make_node("Mul", ["x", "x"], ["z"]),
+    ]
+    outputs = [tensor(each, ["n", 3]) for each in names]
+    found = rl.from_onnx(model(nodes, [tensor("x", ["n", 3])], outputs))
+    for factor in range(12):
+        x = X[: 1 + factor // 4 % 2] * np.float32(factor)
+        results = found(x)
+        for name, result in zip(names, [results] if len(names) == 1 else results, strict=True):
+            np.testing.assert_array_equal(result, x * 2 if name == "y" else x * x)
+    with pytest.raises(rl.RiseError, match="argument x: expected"):
+        found(X[:, :2].copy())
+
+
 def test_shapes_are_computed_during_import() -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
@@ -37,6 +38,7 @@ from riselang.frontends.stablehlo.model.origin import ModelOrigin
 from riselang.native.mlir.stablehlo import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.rewrite.core import Strategy
+from riselang.runtime.array_calls import PreparedCall
 from riselang.support.config import Options
 from riselang.support.counts import format_count
 from riselang.support.errors import LimitationError, UserError
@@ -65,6 +67,23 @@ class _KnownCall:
     """Bound arrays, and the positions of the others among the arguments of the call."""
     results: tuple[int, ...]
 
+    @cached_property
+    def _is_direct(self) -> bool:
+        """Whether the program takes the arguments as they are, and returns the results so."""
+        has_bound = any(not isinstance(each, int) for each in self.arguments)
+        return not has_bound and all(
+            list(each) == [*range(len(each))] for each in (self.arguments, self.results)
+        )
+
+    def quick(self, arguments: tuple[Any, ...]) -> Any:
+        """Call the prepared program, which checks the arguments; None if that is not possible."""
+        prepared: PreparedCall | None = vars(self.model).get("_prepared_call")
+        if prepared is None or not self._is_direct:
+            return None
+        found = prepared.native(arguments, None)
+        count = len(found) if type(found) is tuple else 1
+        return found if count == len(self.results) else None
+
     def __call__(self, arguments: Sequence[Any]) -> Any:
         found = self.model(
             *[arguments[each] if isinstance(each, int) else each for each in self.arguments]
@@ -89,6 +108,8 @@ class OnnxModel:
     _programs: dict[Any, _Program] = field(default_factory=dict[Any, _Program])
     _known_calls: dict[Any, _KnownCall] = field(default_factory=dict[Any, "_KnownCall"])
     """The calls for arrays of these shapes and dtypes, which need no more checks."""
+    _latest_call: list[_KnownCall] = field(default_factory=list["_KnownCall"])
+    """The latest of these calls, if there is one."""
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
     """Held while programs are made, inside sections that forks wait for."""
 
@@ -113,7 +134,8 @@ class OnnxModel:
         self._check_names(given)
         types = {each.name: each for each in self.types}
         copies = {name: _argument(types[name], value) for name, value in given.items()}
-        return replace(self, bound={**self.bound, **copies}, _programs={}, _known_calls={})
+        caches: dict[str, Any] = {"_programs": {}, "_known_calls": {}, "_latest_call": []}
+        return replace(self, bound={**self.bound, **copies}, **caches)
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         for name in given:
@@ -125,9 +147,14 @@ class OnnxModel:
     @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compute the results for these arrays, as new arrays."""
+        for call in () if named else self._latest_call:
+            result = call.quick(arguments)
+            if result is not None:
+                return result
         key = None if named else _array_key(arguments)
         known_call = self._known_calls.get(key)
         if known_call is not None:
+            self._latest_call[:] = [known_call]
             return known_call(arguments)
         self._check_names(named)
         given = {**dict(zip(self.names, arguments, strict=False)), **named}
@@ -218,6 +245,7 @@ class OnnxModel:
                 return None
             if len(self._programs) >= MAX_PROGRAMS:
                 self._known_calls.clear()
+                self._latest_call.clear()
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)), None)
             self._programs[key] = program
