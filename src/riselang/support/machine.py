@@ -57,6 +57,8 @@ class Machine:
     nontemporal, as on x86-64."""
     cores: int = 1
     """The number of threads of a parallel loop, each of which has a core."""
+    permutes_lanes: bool = False
+    """Whether an instruction of AVX2 moves the lanes of a vector to positions in another."""
     dot_instructions: tuple[str, ...] = ()
     """The instructions for dot products of bytes and 16-bit floats: see `DOT_UNITS`."""
     vector_fmas_per_cycle: float = 2.0
@@ -107,10 +109,17 @@ def _detect_machine(cores: int) -> Machine:
     if platform.machine().lower() in ("aarch64", "arm64"):
         machine = Machine(16, 32, True, cores=cores, dot_instructions=dot_instructions)
     elif _has_cpu_feature("AVX512F"):
-        machine = Machine(64, 32, cores=cores, dot_instructions=dot_instructions)
+        machine = Machine(
+            64, 32, cores=cores, permutes_lanes=True, dot_instructions=dot_instructions
+        )
     else:
-        vector_bytes = 32 if _has_cpu_feature("AVX2") else 16
-        machine = Machine(vector_bytes, cores=cores, dot_instructions=dot_instructions)
+        has_avx2 = _has_cpu_feature("AVX2")
+        machine = Machine(
+            32 if has_avx2 else 16,
+            cores=cores,
+            permutes_lanes=has_avx2,
+            dot_instructions=dot_instructions,
+        )
     is_x86 = platform.machine().lower() in ("x86_64", "amd64")
     machine = replace(machine, reads_stored_lines=is_x86)
     machine = replace(machine, caches=cache_sizes())

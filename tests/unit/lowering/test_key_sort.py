@@ -1,5 +1,6 @@
 """Sorting by integer keys: the interpreter's result for every type, order and machine."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 import riselang as rl
 from riselang.lowering.sorting.networks import odd_even_merge_sort
-from riselang.support.machine import Machine, assume_machine
+from riselang.support.machine import Machine, assume_machine, this_machine
+from support.machines import assembly_for
 from support.values import same
 
 pytestmark = pytest.mark.rotating(8)
@@ -20,6 +22,9 @@ TYPES = {
     np.int8: rl.i8, np.int16: rl.i16, np.int32: rl.i32, np.int64: rl.i64,
 }  # fmt: skip
 MACHINES = {"NEON": Machine(16, 32), "AVX2": Machine(32, 16), "AVX-512": Machine(64, 32)}
+PERMUTING = replace(MACHINES["AVX2"], permutes_lanes=True)
+if this_machine().permutes_lanes:
+    MACHINES["AVX2 with permutations"] = PERMUTING
 LENGTHS = [17, 300]
 HARD_PATTERNS = ["ascending", "descending", "equal", "greatest", "two values", "saw tooth"]
 
@@ -62,6 +67,25 @@ def test_numbers_on_each_machine(machine: str, dtype: Any) -> None:
     with assume_machine(MACHINES[machine]):
         for length in (33, 400):
             agree(sorter(TYPES[dtype]), numbers(dtype, length, length))
+
+
+@pytest.mark.skipif(not this_machine().permutes_lanes, reason="needs AVX2")
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float64, np.int64])
+def test_permuted_lanes_stay_within_a_segment(dtype: Any) -> None:
+    """Segments of all lengths from two blocks on, with few and with many equal keys."""
+    source = np.random.default_rng(1)
+    with assume_machine(PERMUTING):
+        kernel = rl.jit(sorter(TYPES[dtype]), sizes="symbolic")
+        for length in (*range(30, 200), 1000, 4097):
+            for different in (2, 9, 10**6):
+                x = source.integers(-different, different, length).astype(dtype)
+                assert np.array_equal(kernel(x), np.sort(x))
+
+
+def test_lanes_are_permuted_by_one_instruction() -> None:
+    with assume_machine(PERMUTING):
+        ir = rl.jit(sorter(rl.f32)).lower(N=1000).as_text("llvm")
+    assert any("vpermd" in line or "vpermps" in line for line in assembly_for(ir, "AVX2"))
 
 
 @pytest.mark.parametrize("kind", HARD_PATTERNS)

@@ -296,6 +296,8 @@ class KeySortRules(MergeSortRules):
         assert self.callees is not None
         self.callees.add_library_function(sort.name, sort.function)
         operands = [*map(self.with_dynamic_length, memory), length, limit]
+        if sort.permutes:
+            operands.append(self.add(self.callees.constant(sort.lane_orders)))
         self.emitter.add(func.CallOp(sort.name, operands, []))
 
     def with_dynamic_length(self, buffer: SSAValue) -> SSAValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -13,6 +14,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     i1,
+    i8,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -21,6 +24,9 @@ from riselang.dialects.arith import CmpiOp, SelectOp, with_i1_result
 from riselang.dialects.vector import CompressStoreOp
 from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.sorting.ordered_bits import reinterpret
+
+PERMUTE = "llvm.x86.avx2.permd"
+"""The intrinsic that moves the 32-bit lanes of a vector to the positions in another one."""
 
 
 class KeyCode:
@@ -112,14 +118,37 @@ class KeyCode:
         """Store the lanes in a mask to adjacent elements."""
         self.emitter.add(CompressStoreOp(buffer, [index], mask, self.to_storage(keys)))
 
+    def permute(self, keys: SSAValue, orders: SSAValue, mask: SSAValue) -> SSAValue:
+        """Move the lanes in a mask to the front: `orders` has their order for each mask."""
+        from xdsl.dialects import llvm  # importing it takes as long as lowering a small program
+
+        words = VectorType(i32, [self.lanes * self.key.width.data // 32])
+        row = [self.mask_index(mask), self.index(0)]
+        numbers = self.add(vector.LoadOp(orders, row, VectorType(i8, words.get_shape())))
+        order = self.add(arith.ExtUIOp(numbers, cast(Any, words)))
+        moved = self.add(vector.BitcastOp(keys, words)) if words != self.vector else keys
+        moved = self.add(llvm.CallIntrinsicOp(PERMUTE, [moved, order], [words]))
+        return self.add(vector.BitcastOp(moved, self.vector)) if words != self.vector else moved
+
+    def mask_index(self, mask: SSAValue) -> SSAValue:
+        """Return a mask as a number whose lowest bit stands for the first lane."""
+        bits = self.mask_bits(mask)
+        return self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(bits, i64)), IndexType()))
+
+    def mask_bits(self, mask: SSAValue) -> SSAValue:
+        word = IntegerType(self.lanes)
+        bits = self.add(vector.BitcastOp(mask, VectorType(word, [1])))
+        return self.add(vector.ExtractOp(bits, [0], word))
+
+    def store_vector(self, keys: SSAValue, buffer: SSAValue, index: SSAValue) -> None:
+        self.emitter.add(vector.StoreOp(self.to_storage(keys), buffer, [index]))
+
     def lane(self, value: SSAValue, number: int) -> SSAValue:
         return self.add(vector.ExtractOp(value, [number], self.key))
 
     def count(self, mask: SSAValue) -> SSAValue:
         """Return the number of lanes in a mask as an index."""
-        word = IntegerType(self.lanes)
-        bits = self.add(vector.BitcastOp(mask, VectorType(word, [1])))
-        number = self.add(math.CtPopOp(self.add(vector.ExtractOp(bits, [0], word))))
+        number = self.add(math.CtPopOp(self.mask_bits(mask)))
         # A wider type, since all lanes may be in the mask.
         wide = self.add(arith.ExtUIOp(number, i64)) if self.lanes < 64 else number
         return self.add(arith.IndexCastOp(wide, IndexType()))

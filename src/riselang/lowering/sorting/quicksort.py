@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 
 from xdsl.dialects import arith, func, memref, vector
 from xdsl.dialects.builtin import (
@@ -18,11 +18,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    i8,
     i64,
 )
-from xdsl.ir import Block, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Region, SSAValue, TypeAttribute
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.rise.attributes import LiteralAttr, literal
+from riselang.dialects.rise.types import scalar
 from riselang.lowering.loop_emitter import Emitter
 from riselang.lowering.sorting.key_code import KeyCode
 from riselang.lowering.sorting.networks import sort_vectors
@@ -102,20 +105,42 @@ class KeySort:
         """The number of elements after the keys that the function reads."""
         return 0 if self.machine.has_masks else self.lanes * self.networks[-1]
 
+    @property
+    def permutes(self) -> bool:
+        """Whether the lanes of vectors are permuted to partition them, for want of masks."""
+        permutes = self.machine.permutes_lanes and not self.machine.has_masks
+        return permutes and self.key.width.data in (32, 64) and not self.is_short
+
+    @property
+    def lane_orders(self) -> LiteralAttr:
+        """The orders of 32-bit lanes that move the keys in a mask to the front, for each mask."""
+        return _lane_orders(self.lanes, self.key.width.data // 32)
+
     def function(self) -> func.FuncOp:
         """Return the function `(output, keys, count, limit)`, which sorts `count` keys.
 
         It stores at least the first `limit` of them in the output. The buffer of keys has at least
-        `count + padding` elements.
+        `count + padding` elements. If it permutes lanes, the orders of lanes are the last argument.
         """
         buffer = MemRefType(self.storage, [DYNAMIC_INDEX])
         output = MemRefType(self.order.type, [DYNAMIC_INDEX])
-        types = [output, buffer, IndexType(), IndexType()]
+        types: list[Attribute] = [output, buffer, IndexType(), IndexType()]
+        if self.permutes:
+            types.append(MemRefType(i8, self.lane_orders.shape))
         block = Block(arg_types=types)
         emitter = Emitter(InsertPoint.at_end(block))
         _Quicksort(emitter, self, *block.args).emit()
         emitter.add(func.ReturnOp())
         return func.FuncOp(self.name, (types, []), Region(block), visibility="private")
+
+
+@cache
+def _lane_orders(lanes: int, words: int) -> LiteralAttr:
+    rows: list[tuple[int, ...]] = []
+    for mask in range(1 << lanes):
+        order = sorted(range(lanes), key=lambda lane, mask=mask: not mask >> lane & 1)
+        rows.append(tuple(lane * words + word for lane in order for word in range(words)))
+    return literal(tuple(rows), scalar(i8))
 
 
 class _Quicksort(KeyCode):
@@ -124,7 +149,8 @@ class _Quicksort(KeyCode):
     def __init__(self, emitter: Emitter, sort: KeySort, *parameters: SSAValue):
         super().__init__(emitter, sort.key, sort.lanes, sort.storage)
         self.sort = sort
-        self.output, self.keys, self.total, self.limit = parameters
+        self.output, self.keys, self.total, self.limit, *orders = parameters
+        self.orders = orders[0] if orders else None
         self.zero, self.one = self.index(0), self.index(1)
 
     def emit(self) -> None:
@@ -324,7 +350,7 @@ class _Quicksort(KeyCode):
 
         Returns where the others start.
         """
-        if self.sort.machine.has_masks:
+        if self.sort.machine.has_masks or self.sort.permutes:
             return self.partition_vectors(start, end, self.broadcast(bound))
 
         def swap(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -390,6 +416,31 @@ class _Quicksort(KeyCode):
         if valid is not None:
             is_left, is_right = (self.logical_and(each, valid) for each in (is_left, is_right))
         new_right = self.minus(right, self.count(is_right))
-        self.compress(keys, is_left, self.keys, left)
-        self.compress(keys, is_right, self.keys, new_right)
+        if self.orders is None:
+            self.compress(keys, is_left, self.keys, left)
+            self.compress(keys, is_right, self.keys, new_right)
+        else:
+            self.store_whole(keys, is_left, is_right, valid is not None, (left, right))
         return self.plus(left, self.count(is_left)), new_right
+
+    def store_whole(
+        self,
+        keys: SSAValue,
+        is_left: SSAValue,
+        is_right: SSAValue,
+        is_partial: bool,
+        space: tuple[SSAValue, SSAValue],
+    ) -> None:
+        """Store all lanes at both ends of the space, those below the bounds first.
+
+        The space has room for a vector at each end, whose other lanes are overwritten later; the
+        last vector fills it.
+        """
+        assert self.orders is not None
+        left, right = space
+        first = last = self.permute(keys, self.orders, is_left)
+        if is_partial:
+            is_other = self.add(arith.XOrIOp(is_right, self.all_lanes()))
+            last = self.permute(keys, self.orders, is_other)
+        self.store_vector(first, self.keys, left)
+        self.store_vector(last, self.keys, self.minus(right, self.index(self.lanes)))
