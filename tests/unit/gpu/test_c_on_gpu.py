@@ -9,39 +9,16 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.compiler.gpu_code import GpuCode
-from riselang.compiler.host_plans import kernel_module
+from riselang.frontends.c.gpu import kernel_builder
 from riselang.support.errors import RiseError
-from support.emulated_gpu import EmulatedGpu, EmulatedModule
+from support.recording_gpu import RecordingGpu, emulate_new_programs
 
 Arguments = tuple[Any, ...]
 
 
-class _Gpu(EmulatedGpu):
-    """An emulated GPU for programs that are compiled while it is used."""
-
-    codes: list[GpuCode]
-
-    def load(self, ptx: str) -> EmulatedModule:
-        code = next(each for each in self.codes if each.ptx == ptx)
-        return EmulatedModule(self, kernel_module(code.module))
-
-
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> _Gpu:
-    monkeypatch.setenv("RISE_CACHE", "0")
-    codes: list[GpuCode] = []
-    make: Any = GpuCode.__init__
-
-    def record(self: GpuCode, lowered: Any) -> None:
-        make(self, lowered)
-        codes.append(self)
-
-    monkeypatch.setattr(GpuCode, "__init__", record)
-    emulated = _Gpu(None)  # type: ignore[arg-type]
-    emulated.codes = codes
-    monkeypatch.setattr("riselang.native.cuda.driver", lambda: emulated)
-    return emulated
+def gpu(monkeypatch: pytest.MonkeyPatch) -> RecordingGpu:
+    return emulate_new_programs(monkeypatch)
 
 
 def random(*shape: int, dtype: Any = np.float64) -> Any:
@@ -185,17 +162,28 @@ PROGRAMS: dict[str, tuple[str, Callable[[], Arguments]]] = {
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_gpu_computes_the_bits_of_the_cpu(gpu: _Gpu, name: str):
+def test_the_gpu_computes_the_bits_of_the_cpu(gpu: RecordingGpu, name: str):
     compare(*PROGRAMS[name])
     assert not gpu.held
 
 
-def test_stencils_are_kernels_in_a_loop_of_the_host(gpu: _Gpu):
+def test_stencils_are_kernels_in_a_loop_of_the_host(gpu: RecordingGpu):
     compare(JACOBI, lambda: (3, 6, random(6, 6), random(6, 6)))
     assert [block for _, _, block in gpu.launched] == [(16, 1, 1)] * 6
 
 
-def test_arrays_on_the_gpu_are_used_in_place(gpu: _Gpu):
+def test_threads_run_several_iterations(gpu: RecordingGpu, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kernel_builder, "MIN_JAMMED_THREADS", 4)
+
+    def make() -> Arguments:
+        x, w = random(6, 6, dtype=np.float32), random(3, 3, dtype=np.float32)
+        return 4, 4, x, w, np.zeros((4, 4), np.float32)
+
+    compare(CONVOLUTION, make)
+    assert [block for _, _, block in gpu.launched] == [(4, 1, 1)]
+
+
+def test_arrays_on_the_gpu_are_used_in_place(gpu: RecordingGpu):
     function = rl.from_c(JACOBI, loops="gpu")
     a, b = random(6, 6), random(6, 6)
     on_gpu = [rl.to_gpu(a), rl.to_gpu(b)]
@@ -220,7 +208,7 @@ def test_arrays_on_the_gpu_are_used_in_place(gpu: _Gpu):
     ],
 )  # fmt: skip
 def test_what_a_gpu_cannot_run_is_reported(
-    gpu: _Gpu, source: str, arguments: Arguments, message: str
+    gpu: RecordingGpu, source: str, arguments: Arguments, message: str
 ):
     with pytest.raises(RiseError, match=message) as caught:
         rl.from_c(source, loops="gpu")(*arguments)

@@ -9,7 +9,7 @@ A thread outside of the domain does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
@@ -24,6 +24,11 @@ from riselang.frontends.c.gpu.folding import IndexBuilder, Range
 from riselang.frontends.c.gpu.thread_code import ThreadCode, Values
 from riselang.support.errors import LimitationError
 
+COPIES = (4, 2)
+"""Numbers of iterations that a thread may run at the same time, the best first."""
+MIN_JAMMED_THREADS = 1 << 18
+"""The fewest threads of a kernel whose threads run several iterations: fewer would leave parts of
+the GPU idle."""
 _PURE = ("arith.", "affine.apply", "math.")
 
 
@@ -226,26 +231,31 @@ class _KernelBuilder(ThreadCode):
         guards: list[SSAValue],
     ) -> None:
         """Emit a kernel with a thread for each iteration of some loops."""
-        total = prod(loop.length for loop in loops)
+        ordered = _thread_order(loops, ops)
+        copies = _copies_per_thread(ordered, ops)
+        if copies > 1:
+            ordered[0] = replace(ordered[0], length=ordered[0].length // copies)
+        total = prod(loop.length for loop in ordered)
         if total == 0:
             return
         self.count += 1
         body = Block(arg_types=[loops[0].op.body.block.args[0].type])
         inner = index.at(Builder(InsertPoint.at_end(body)))
         inner.ranges[body.args[0]] = (0, total - 1)
-        counters = _split_counter(body.args[0], _thread_order(loops, ops), inner)
-        own_values = dict(values)
-        own_guards = list(guards)
-        for scalar in self._written_scalars(ops):
-            own_values[scalar] = inner.insert(_new_scalar(scalar)).results[0]
-        for loop in loops:
-            own_guards += self._enter(loop, counters[loop.op], inner, own_values)
-
-        def emit(at: IndexBuilder) -> None:
-            for op in ops:
-                self.copy(op, at, own_values)
-
-        self._guarded(own_guards, inner, emit)
+        counters = _split_counter(body.args[0], ordered, inner)
+        scalars = self._written_scalars(ops)
+        own_guards, all_values = list(guards), list[Values]()
+        for number in range(copies):
+            own_values = dict(values)
+            for scalar in scalars:
+                own_values[scalar] = inner.insert(_new_scalar(scalar)).results[0]
+            for loop in loops:
+                counter = counters[loop.op]
+                if copies > 1 and loop.op is ordered[0].op:
+                    counter = _nth_counter(counter, number, copies, inner)
+                own_guards += self._enter(loop, counter, inner, own_values)
+            all_values.append(own_values)
+        self._guarded(own_guards, inner, lambda at: self.copy_jammed(ops, at, all_values))
         inner.insert(scf.ReduceOp())
         bounds = [index.constant(number) for number in (0, total, 1)]
         parallel = scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(body))
@@ -417,6 +427,42 @@ def _is_last_subscript(op: affine.LoadOp | affine.StoreOp, variable: BlockArgume
         if position in results[-1].used_dims()
     }
     return variable in used
+
+
+def _copies_per_thread(loops: Sequence[_Loop], ops: Sequence[Operation]) -> int:
+    """Return the number of iterations of the first loop that a thread runs at the same time.
+
+    Statements in sequential loops read the same elements for neighboring iterations; a thread that
+    runs several of them loads these once.
+    """
+    if len(loops) < 2 or not all(loop.is_exact for loop in loops):
+        return 1
+    variable = loops[0].op.body.block.args[0]
+    if not any(isinstance(op, affine.ForOp) for op in ops) or not all(
+        _can_jam(inner, variable) for op in ops for inner in op.walk()
+    ):
+        return 1
+    total = prod(loop.length for loop in loops)
+    for copies in COPIES:
+        if loops[0].length % copies == 0 and total // copies >= MIN_JAMMED_THREADS:
+            return copies
+    return 1
+
+
+def _can_jam(op: Operation, variable: BlockArgument) -> bool:
+    """Whether control flow does not depend on the variable of a loop."""
+    if isinstance(op, affine.ForOp):
+        return not op.inits and variable not in op.operands
+    return not op.regions and not isinstance(op, affine.ApplyOp)
+
+
+def _nth_counter(counter: SSAValue, number: int, copies: int, index: IndexBuilder) -> SSAValue:
+    """Return the counter of one of the iterations that a thread runs."""
+    first, last = index.ranges[counter]
+    scaled = index.binary(arith.MuliOp, counter, index.constant(copies))
+    result = index.binary(arith.AddiOp, scaled, index.constant(number))
+    index.ranges[result] = (first * copies + number, last * copies + number)
+    return result
 
 
 def _split_counter(

@@ -73,6 +73,32 @@ class ThreadCode:
             case _:
                 self._copy_plain(op, index, values)
 
+    def copy_jammed(
+        self, ops: Sequence[Operation], index: IndexBuilder, copies: Sequence[Values]
+    ) -> None:
+        """Copy ops once for each of several iterations, with loops around all of them."""
+        if len(copies) == 1:
+            for op in ops:
+                self.copy(op, index, copies[0])
+            return
+        for op in ops:
+            if isinstance(op, affine.YieldOp):
+                continue
+            if not isinstance(op, affine.ForOp):
+                for values in copies:
+                    self.copy(op, index, values)
+                continue
+            lower = self.bound(op, index, copies[0], is_lower=True)
+            upper = self.bound(op, index, copies[0], is_lower=False)
+            step = index.constant(op.step.value.data)
+            body = Block(arg_types=[lower.type])
+            inner = index.at(Builder(InsertPoint.at_end(body)))
+            variable = op.body.block.args[0]
+            own_values = [{**values, variable: body.args[0]} for values in copies]
+            self.copy_jammed(list(op.body.block.ops), inner, own_values)
+            inner.insert(scf.YieldOp())
+            index.insert(scf.ForOp(lower, upper, step, [], Region(body)))
+
     def _subscripts(
         self,
         map: AffineMap,

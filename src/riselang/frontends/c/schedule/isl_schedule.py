@@ -28,6 +28,9 @@ from riselang.frontends.c.schedule.user_schedules import is_schedule_text, read_
 
 MAX_OPERATIONS = 3_000_000
 """The limit on isl operations; beyond it, the source order is used."""
+MAX_GPU_OPERATIONS = 400_000
+"""The limit on isl operations for a GPU, for which the source order mostly has as many independent
+iterations."""
 MAX_PROOF_OPERATIONS = 400_000
 """The limit on isl operations to prove loops correct."""
 SOURCE, ISL, PATTERNS = "source", "isl", "patterns"
@@ -98,11 +101,11 @@ def gpu_loops(scop: Scop) -> Any:
         return source
     marked = within_limits(
         lambda: (_generate_ast(scop, scop.schedule, PrivatizingLoopMarker(scop)),),
-        MAX_OPERATIONS,
+        MAX_GPU_OPERATIONS,
     )
     source = source if marked is None else marked[0]
     result = within_limits(
-        lambda: (_generate_ast(scop, outer_parallel_schedule(scop, pairs)),), MAX_OPERATIONS
+        lambda: (_generate_ast(scop, outer_parallel_schedule(scop, pairs)),), MAX_GPU_OPERATIONS
     )
     if result is None or parallel_depth(result[0]) <= parallel_depth(source):
         return source
