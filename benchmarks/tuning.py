@@ -10,7 +10,8 @@ strategy that people wrote. `--only NAME,...` selects spaces.
 `replay` runs each search with ten seeds on the recorded times, and prints how many seeds reach 0.95
 of the speed of the fastest strategy that people wrote, the median of the time relative to the
 optimum after 10, 25, 50 and 100 trials, and the score: (random - found) / (random - optimum),
-averaged over the trials. Searches begin with a random choice, except those "from the default",
+averaged over the trials. The curve of random search is computed. Searches begin with a random
+choice, except those "from the default",
 which begin with what the default strategy chooses. With `--charts FOLDER`, it draws the curves.
 """
 
@@ -24,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riselang.tuning.replay import RecordedSpace, median_curve, score
+from riselang.tuning.replay import RecordedSpace, median_curve, random_curve, score
 
 if TYPE_CHECKING:
     from tuning_cases import Case
@@ -87,22 +88,30 @@ def describe(space: RecordedSpace) -> str:
 def replay(path: Path) -> dict[str, list[float]]:
     """Print how each search does on a recorded space, and return the median curves."""
     space = RecordedSpace.load(path)
-    name = path.name.removesuffix(SUFFIX)
+    name, times = path.name.removesuffix(SUFFIX), list(space.times.values())
     budget = GPU_BUDGET if name.startswith("gpu") else BUDGET
+    random = random_curve(times, budget)
     print(f"\n{name}: {describe(space)}\n")
     print("| search | " + " | ".join(map(str, MARKS)) + " | seeds at 0.95 | score |")
     print("|---|" + "---|" * (len(MARKS) + 2))
-    medians: dict[str, list[float]] = {}
-    searches = ("random", "evolution", *(["tpe"] if find_spec("optuna") else []))
+    print_row("random, computed", space, random, "", 0.0)
+    medians = {"random": random}
+    searches = ("evolution", *(["tpe"] if find_spec("optuna") else []))
     for start, label in ((None, ""), (space.start, ", from the default")):
         for search in searches:
             curves = [space.curve(search, seed, budget, start) for seed in SEEDS]
             medians[f"{search}{label}"] = median = median_curve(curves)
-            value = score(median, medians[f"random{label}"], space.optimum)
-            marks = " | ".join(f"{median[mark - 1] / space.optimum:.2f}" for mark in MARKS)
-            reached = count_good(space, curves)
-            print(f"| {search}{label} | {marks} | {reached} of {len(curves)} | {value:.2f} |")
+            reached = f"{count_good(space, curves)} of {len(curves)}"
+            value = score(median, random, times)
+            print_row(f"{search}{label}", space, median, reached, value)
     return medians
+
+
+def print_row(
+    name: str, space: RecordedSpace, median: Sequence[float], reached: str, score: float
+) -> None:
+    marks = " | ".join(f"{median[mark - 1] / space.optimum:.3f}" for mark in MARKS)
+    print(f"| {name} | {marks} | {reached} | {score:.2f} |")
 
 
 def count_good(space: RecordedSpace, curves: Sequence[Sequence[float]]) -> int:

@@ -115,14 +115,38 @@ def median_curve(curves: Sequence[Sequence[float]]) -> list[float]:
     return [median(values) for values in zip(*curves, strict=True)]
 
 
-def score(curve: Sequence[float], random: Sequence[float], optimum: float) -> float:
+def random_curve(times: Sequence[float | None], budget: int) -> list[float]:
+    """Return the median over all seeds of random search, computed from the times of a space.
+
+    Random search draws choices without repetition: after n of N draws, none is among the k fastest
+    with a probability of binomial(N - k, n) / binomial(N, n).
+    """
+    ranked = sorted(math.inf if each is None else each for each in times)
+    curve: list[float] = []
+    for draws in range(1, budget + 1):
+        count, missed = 0, 1.0
+        while missed > 0.5 and count < len(ranked):
+            missed *= max(0, len(ranked) - count - draws) / (len(ranked) - count)
+            count += 1
+        curve.append(ranked[max(0, count - 1)])
+    return curve
+
+
+CUTOFF = 0.01
+"""Trials count for the score until random search has come this close to the optimum, relative to
+the median of the space: later, the differences are those of the measurements."""
+
+
+def score(curve: Sequence[float], random: Sequence[float], times: Sequence[float | None]) -> float:
     """Return (random - found) / (random - optimum), averaged over the trials.
 
-    It is 1 for a search that finds the optimum at once, and 0 for one as good as random search.
-    Trials after which random search has found the optimum, or nothing, do not count."""
+    It is 1 for a search that finds the optimum at once, and 0 for one as good as random search."""
+    finite = [each for each in times if each is not None]
+    optimum = min(finite)
+    least = optimum + CUTOFF * (median(finite) - optimum)
     gains = [
         (other - found) / (other - optimum)
         for found, other in zip(curve, random, strict=True)
-        if math.isfinite(found) and math.isfinite(other) and other > optimum
+        if math.isfinite(found) and math.isfinite(other) and other > least
     ]
     return mean(gains) if gains else 0.0
