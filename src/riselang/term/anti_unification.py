@@ -10,9 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from riselang.dialects.rise.pattern_registry import MAP
 from riselang.dialects.rise.pattern_spec import Role
 from riselang.dialects.rise.types import ArrayType, FunType, RiseType, ScalarType, is_float, leaves
-from riselang.term.nodes import VARIABLES, Apply, Free, Literal, Pattern, Term, spine, subterms_with
+from riselang.term.nodes import (
+    VARIABLES,
+    Apply,
+    Bound,
+    Free,
+    Lambda,
+    Literal,
+    Pattern,
+    Term,
+    spine,
+    subterms_with,
+)
 from riselang.term.substitution import map_children
 
 MAX_COPIED_ELEMENTS = 256
@@ -24,13 +36,41 @@ def is_view_of_variable(term: Term) -> bool:
     if term.open or not term.patterns & VARIABLES:
         return False
     while not isinstance(term, Free):
-        head, arguments = spine(term)
-        if not isinstance(head, Pattern) or head.spec.role is not Role.VIEW or not arguments:
+        function, argument = _applied_view(term)
+        if argument is None or function.patterns & VARIABLES:
             return False
-        *constants, term = arguments
-        if isinstance(term.type, FunType) or any(each.patterns & VARIABLES for each in constants):
-            return False
+        term = argument
     return True
+
+
+def _applied_view(term: Term) -> tuple[Term, Term | None]:
+    """Split a view into the function and the array that it presents; None if it is not a view."""
+    is_data = isinstance(term, Apply) and not isinstance(term.argument.type, FunType)
+    if isinstance(term, Apply) and is_data and _is_view_function(term.function):
+        return term.function, term.argument
+    return term, None
+
+
+def _is_view_function(function: Term) -> bool:
+    """Whether a function returns a view of its argument: `transpose`, or `map(transpose)`."""
+    if isinstance(function, Lambda):
+        body: Term | None = function.body
+        while body is not None and not isinstance(body, Bound):
+            inner, body = _applied_view(body)
+            if inner.open:
+                return False
+        return body is not None and body.index == 0
+    head, arguments = spine(function)
+    if not isinstance(head, Pattern):
+        return False
+    if head.spec is MAP and len(arguments) == 1:
+        return _is_view_function(arguments[0])
+    is_complete = len(arguments) + 1 == head.spec.arity
+    return (
+        is_complete
+        and head.spec.role is Role.VIEW
+        and not any(isinstance(each.type, FunType) for each in arguments)
+    )
 
 
 def free_variables(term: Term) -> dict[Free, None]:

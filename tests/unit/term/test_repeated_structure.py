@@ -54,6 +54,22 @@ def test_layers_become_one_function(layers: int):
     assert run_term(outlined, values(layers)) == run_term(program, values(layers))
 
 
+def test_functions_take_weights_as_they_are_stored():
+    """A transposed array that is passed would be copied, or read element by element."""
+    layers = 4
+    views = "; ".join(f"let v{k} = w{k} |> map(split(2)) |> map(transpose)" for k in range(layers))
+    layer = """map(fun(row, {v} |> map(join) |> map(fun(column,
+      zip(row, column) |> map(mult) |> reduce(add, 0.0))))) |> toMem(heap)"""
+    body = " |> ".join(layer.format(v=f"v{k}") for k in range(layers))
+    parameters = ", ".join(f"w{k} : 4.4.f32" for k in range(layers))
+    program = parse_term(f"fun((x : 3.4.f32, {parameters}), {views}; x |> {body})")
+    outlined = outline(program)
+    assert "repeated = fun((x0 : 4.4.f32, x1 : 3.4.f32)" in " ".join(repr(outlined).split())
+    x, *weights = values(layers)
+    given = [x, *weights[::2]]
+    assert run_term(outlined, given) == run_term(program, given)
+
+
 CONVOLUTION = """map(fun(row, row |> padConst(1, 1, 0.0) |> slide(3, 1)))
   |> map(fun(windows, {w} |> map(fun(kernel, windows |> map(fun(window,
     zip(window, kernel) |> map(mult) |> reduce(add, 0.0))))))) |> map(join) |> toMem(heap)"""
