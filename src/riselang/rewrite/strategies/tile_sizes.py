@@ -52,8 +52,8 @@ PIECES_PER_THREAD = 4
 """The number of pieces that a thread computes, so that a thread on a busy core takes fewer."""
 DEPTH_MULTIPLE = 8
 """The number of products in a chunk is a multiple of this, so that they are packed in vectors."""
-PREFETCH_BYTES = 2048
-"""The distance of prefetches in rows and columns."""
+ROW_PREFETCH_BYTES, COLUMN_PREFETCH_BYTES = 4096, 2048
+"""The distance of prefetches in packed rows, which come from the L2 cache, and in columns."""
 MIN_BLOCK_COLUMNS = 512
 """The minimum number of columns of a thread if their total number is known only at run time."""
 
@@ -177,13 +177,13 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                 # Blocks and chunks would be chosen for sizes that are known.
                 in_place = replace(tiles, block=0, is_transposed=False, packs_rows=False)
                 if "depth" not in shape.symbolic and _rows_are_near(shape, machine):
-                    yield replace(in_place, columns_ahead=_products_ahead(tiles.columns, shape))
+                    yield replace(in_place, columns_ahead=_columns_ahead(tiles.columns, shape))
                 if _are_both_read_in_place(tiles, shape):
                     yield replace(in_place, loads_rows_in_vectors=False, is_packed=False)
                 tiles = replace(
                     tiles, block=0, is_transposed=square_lanes(rows, lanes) > 1,
-                    rows_ahead=_products_ahead(rows, shape),
-                    columns_ahead=_products_ahead(tiles.columns, shape),
+                    rows_ahead=_rows_ahead(rows, shape),
+                    columns_ahead=_columns_ahead(tiles.columns, shape),
                 )  # fmt: skip
             elif is_packed and has_tiles and _fits_by_columns(tiles.columns, shape, machine):
                 yield replace(
@@ -199,7 +199,7 @@ def _candidates(shape: MatmulShape, machine: Machine, *, ahead: bool) -> Iterato
                 yield from _pieces(tiles, shape, machine)
                 yield from _own_pieces(tiles, shape, machine)
             elif is_prefetched(machine):
-                tiles = replace(tiles, columns_ahead=_products_ahead(tiles.columns, shape))
+                tiles = replace(tiles, columns_ahead=_columns_ahead(tiles.columns, shape))
             yield tiles
 
 
@@ -290,15 +290,19 @@ def _prefetched(tiles: Tiles, shape: MatmulShape, machine: Machine, *, ahead: bo
         block=block,
         is_transposed=square > 1 and shape.depth % square == 0,
         depth=depth if depth < shape.depth else 0,
-        rows_ahead=_products_ahead(tiles.rows, shape) if packs_rows else 0,
-        columns_ahead=_products_ahead(tiles.columns, shape),
+        rows_ahead=_rows_ahead(tiles.rows, shape) if packs_rows else 0,
+        columns_ahead=_columns_ahead(tiles.columns, shape),
         packs_rows=packs_rows,
     )
 
 
-def _products_ahead(size: int, shape: MatmulShape) -> int:
-    """How many products before their use so many elements of each are prefetched."""
-    return max(1, PREFETCH_BYTES // (size * shape.bytes))
+def _rows_ahead(rows: int, shape: MatmulShape) -> int:
+    """How many products before their use the elements of so many rows are prefetched."""
+    return max(1, ROW_PREFETCH_BYTES // (rows * shape.bytes))
+
+
+def _columns_ahead(columns: int, shape: MatmulShape) -> int:
+    return max(1, COLUMN_PREFETCH_BYTES // (columns * shape.bytes))
 
 
 def _tiles_per_large_block(
