@@ -87,10 +87,10 @@ def test_later_calls_with_the_same_shapes_run_at_once() -> None:
     found = rl.from_onnx(model(nodes, inputs, [tensor("y", ["n", 2]), tensor("z", ["n", 3])]))
     w = np.arange(6, dtype=np.float32).reshape(3, 2)
     bound = found.bind(w=w)
-    for x in (X, X + 1, np.ones((1, 3), np.float32), X, [[1, 2, 3]]):
-        for y, z in (found(np.float32(x), w), found(x=np.float32(x), w=w), bound(np.float32(x))):
-            np.testing.assert_array_equal(y, np.float32(x) @ w)
-            np.testing.assert_array_equal(z, np.float32(x) * 2)
+    for x in (X, X + 1, np.ones((1, 3), np.float32), X):
+        for y, z in (found(x, w), found(x=x, w=w), bound(x)):
+            np.testing.assert_array_equal(y, x @ w)
+            np.testing.assert_array_equal(z, x * 2)
     with pytest.raises(rl.RiseError, match="argument w: expected elements float32"):
         found(X, w.astype(np.float64))
     with pytest.raises(rl.RiseError, match="argument x: expected"):
