@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ UNARY_OPERATORS = (
     "imag", "extension", "await",
 )  # fmt: skip
 """Operators in the order of `CXUnaryOperatorKind`."""
+CPP_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".C")
 _INTEGER, _FLOAT = 1, 2
 """The relevant kinds of `CXEvalResultKind`."""
 ERROR = 3
@@ -89,6 +91,16 @@ class ParsedFile:
         line = min(max(location.line, 1), len(lines))
         return SourceLocation(file, line, max(location.column, 1), 1, lines[line - 1])
 
+    @cached_property
+    def function_counts(self) -> Counter[str]:
+        """How many functions the file declares by each name, outside of namespaces."""
+        functions = {
+            each.get_usr(): each.spelling
+            for each in declarations(self.unit.cursor)
+            if kind_name(each) in ("FUNCTION_DECL", "FUNCTION_TEMPLATE")
+        }
+        return Counter(functions.values())
+
     def is_own(self, cursor: Cursor) -> bool:
         """Whether it is in the file itself, not in a header."""
         return cursor.location.file is not None and cursor.location.file.name == self.name
@@ -118,7 +130,8 @@ def parse_c(
     if "\0" in text:
         location = SourceLocation(name, text[: text.index("\0")].count("\n") + 1, 1)
         raise UserError("the file has a zero byte in it, so it is not C text", location)
-    arguments = ["-xc", "-std=gnu17", f"-isystem{BUILTIN_HEADERS}"]
+    language = ["-xc++", "-std=gnu++17"] if is_cpp(name) else ["-xc", "-std=gnu17"]
+    arguments = [*language, f"-isystem{BUILTIN_HEADERS}"]
     if not any(Path(folder, "math.h").exists() for folder in SYSTEM_HEADERS):
         arguments.append(f"-isystem{LIBRARY_HEADERS}")
     arguments += [f"-I{folder}" for folder in include]
@@ -133,6 +146,11 @@ def parse_c(
                 parsed.source_location(diagnostic.location),
             )
     return parsed
+
+
+def is_cpp(name: str) -> bool:
+    """Whether a file is C++, by its suffix."""
+    return name.endswith(CPP_SUFFIXES)
 
 
 def parse_unit(text: str, name: str, arguments: Sequence[str]) -> ParsedFile:
@@ -177,6 +195,15 @@ def evaluate_constant(cursor: Cursor) -> int | float | None:
 
 def children(cursor: Cursor) -> list[Cursor]:
     return list(cursor.get_children())
+
+
+def declarations(scope: Cursor) -> Iterator[Cursor]:
+    """Yield the declarations of a file, also those in `extern "C" { }`."""
+    for cursor in children(scope):
+        if kind_name(cursor) in ("LINKAGE_SPEC", "UNEXPOSED_DECL"):
+            yield from declarations(cursor)
+        else:
+            yield cursor
 
 
 def kind_name(cursor: Cursor) -> str:

@@ -12,9 +12,11 @@ from riselang.frontends.c.parse.clang import (
     binary_operator,
     children,
     evaluate_constant,
+    is_cpp,
     kind_name,
     unary_operator,
 )
+from riselang.frontends.c.parse.cpp_functions import check_called_function
 from riselang.frontends.c.parse.declarations import is_function_pointer, make_variable, value_type
 from riselang.frontends.c.parse.globals import (
     MAX_COPIED_ELEMENTS,
@@ -88,6 +90,12 @@ class ExpressionReader(LvalueReader):
         outer, self.effects = self.effects, []
         try:
             yield self.effects
+            if self.effects and is_cpp(self.parsed.name):
+                raise UnsupportedConstruct(
+                    self.effects[0].location,
+                    "this side effect is inside of an expression, whose order C++ defines",
+                    "write it as a statement of its own",
+                )
         finally:
             self.effects = outer
 
@@ -407,6 +415,7 @@ class ExpressionReader(LvalueReader):
             return self._read_function(children(cursor)[-1])
         declared = cursor.referenced if kind_name(cursor) == "DECL_REF_EXPR" else None
         if declared is not None and kind_name(declared) == "FUNCTION_DECL":
+            check_called_function(self.parsed, declared, location)
             return FunctionName(location, FUNCTION, declared.spelling)
         if declared is None or kind_name(declared) not in ("PARM_DECL", "VAR_DECL"):
             raise UnsupportedConstruct(
@@ -443,6 +452,8 @@ _READERS: Mapping[str, Callable[[ExpressionReader, Cursor], Expression]] = {
     "UNEXPOSED_EXPR": ExpressionReader.read_wrapped,
     "PAREN_EXPR": ExpressionReader.read_wrapped,
     "CSTYLE_CAST_EXPR": ExpressionReader.read_cast,
+    "CXX_STATIC_CAST_EXPR": ExpressionReader.read_cast,
+    "CXX_FUNCTIONAL_CAST_EXPR": ExpressionReader.read_cast,
     "BINARY_OPERATOR": ExpressionReader.read_binary,
     "UNARY_OPERATOR": ExpressionReader.read_unary,
     "CONDITIONAL_OPERATOR": ExpressionReader.read_conditional,

@@ -16,11 +16,14 @@ from riselang.frontends.c.parse.clang import (
     ParsedFile,
     binary_operator,
     children,
+    declarations,
     evaluate_constant,
+    is_cpp,
     kind_name,
     unary_operator,
 )
 from riselang.frontends.c.parse.counted_loops import find_counted_loop
+from riselang.frontends.c.parse.cpp_functions import overloads
 from riselang.frontends.c.parse.declarations import value_type
 from riselang.frontends.c.parse.expressions import ExpressionReader
 from riselang.frontends.c.parse.forward_gotos import GOTO, refuse_gotos, remove_forward_gotos
@@ -76,7 +79,7 @@ class StatementReader:
     def read_functions(self) -> list[Function]:
         """Return the functions that the file defines, in source order."""
         result: list[Function] = []
-        for cursor in children(self._parsed.unit.cursor):
+        for cursor in declarations(self._parsed.unit.cursor):
             is_function = kind_name(cursor) == "FUNCTION_DECL" and cursor.is_definition()
             if is_function and cursor.location.file is not None:
                 function = self._read_function(cursor)
@@ -98,6 +101,11 @@ class StatementReader:
                     "rename the function",
                 )  # fmt: skip
             parameters += map(self._expressions.find_variable, cursor.get_arguments())
+            if is_cpp(self._parsed.name) and overloads(self._parsed, cursor.spelling) > 1:
+                raise UnsupportedConstruct(
+                    location, f"several functions are called {cursor.spelling}",
+                    "give them different names",
+                )  # fmt: skip
             if cursor.type.is_function_variadic():
                 raise UnsupportedConstruct(
                     location, f"{cursor.spelling} takes a variable number of arguments"
@@ -465,4 +473,6 @@ _READERS: Mapping[str, Callable[[StatementReader, Cursor], Statement]] = {
     "PAREN_EXPR": StatementReader.read_parenthesized,
     "UNEXPOSED_EXPR": StatementReader.read_parenthesized,
     "CSTYLE_CAST_EXPR": StatementReader.read_cast,
+    "CXX_STATIC_CAST_EXPR": StatementReader.read_cast,
+    "CXX_FUNCTIONAL_CAST_EXPR": StatementReader.read_cast,
 }
