@@ -95,7 +95,7 @@ class TypicalValues:
     def _combine(self, op: Operation) -> int | None:
         if type(op) not in ARITHMETIC and type(op) not in DIVISIONS:
             return None
-        left, right = map(self.value, op.operands)
+        left, right = [self.value(operand) for operand in op.operands]
         if left is None or right is None:
             return None
         if type(op) in ARITHMETIC:
