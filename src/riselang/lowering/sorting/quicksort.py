@@ -433,7 +433,7 @@ class _Quicksort(KeyCode):
     ) -> None:
         """Store all lanes at both ends of the space, those below the bounds first.
 
-        The space has room for a vector at each end, whose other lanes are overwritten later; the
+        There is space for a vector at each end, whose other lanes are overwritten later; the
         last vector fills it.
         """
         assert self.orders is not None
