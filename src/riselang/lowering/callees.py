@@ -95,7 +95,7 @@ class Callees:
         self._names: dict[Lambda, str] = {}
         self._constants: dict[LiteralAttr, str] = {}
         self._functions: list[tuple[func.FuncOp, int]] = []
-        self._library_functions: set[str] = set()
+        self._library_functions: dict[str, func.FuncOp] = {}
 
     def function_name(self, callee: Callee) -> str:
         """Return the name of the function, which is added to the module on first use."""
@@ -122,11 +122,13 @@ class Callees:
             block.insert_op_before(constant, block.first_op)
         return memref.GetGlobalOp(SymbolRefAttr(name), buffer)
 
-    def add_library_function(self, name: str, build: Callable[[], func.FuncOp]) -> None:
+    def add_library_function(self, name: str, build: Callable[[], func.FuncOp]) -> func.FuncOp:
         """Add a function that does not come from a program to the module, on first use."""
-        if name not in self._library_functions:
-            self._library_functions.add(name)
-            self._module.body.block.add_op(build())
+        function = self._library_functions.get(name)
+        if function is None:
+            self._library_functions[name] = function = build()
+            self._module.body.block.add_op(function)
+        return function
 
     def mark_noalias(self) -> None:
         """Mark the result buffers of the functions: they overlap no other buffer."""

@@ -40,6 +40,9 @@ double rows(int n, int m, const double x[n][m], double out[n]) {
 bool odd(unsigned char c) { return c & 1; }
 signed char narrow(signed char c, short s) { return c + s; }
 float mixed(float x, int n) { return x * n; }
+typedef short short16 __attribute__((vector_size(32)));
+short square(short x) { return x * x + 1; }
+short16 square16(short16 x) { return x * x + 1; }
 """
 
 
@@ -181,6 +184,41 @@ def test_llvm_calls_vector_variants(library: str):
     text = rl.jit(squares).lower(N=64).as_text("llvm")
     assert '"vector-function-abi-variant"="_ZGV_LLVM_N4v_' in text
     assert "memory(none)" in text
+
+
+def test_vector_variants_of_functions_of_short_integers(library: str):
+    """The function gets ints, but its variant a vector of shorts: LLVM does not call it."""
+    square = rl.foreign("short square(short)", library=library, vectors={16: "square16"})
+
+    def squares(x: rl.Array["N", rl.i16]):
+        return x | rl.map(square)
+
+    x = np.arange(-40, 56, dtype=np.int16)
+    for strategy in (None, st.top_down(st.vectorize(16))):
+        program = rl.jit(squares, **({"strategy": strategy} if strategy else {}))
+        np.testing.assert_array_equal(program(x), x * x + 1)
+    with pytest.raises(UserError, match="C has no vectors of bool"):
+        rl.foreign("bool odd(unsigned char)", library=library, vectors={16: "odd16"})
+
+
+def test_several_declarations_of_a_function(library: str):
+    """Those with the same C types may differ in what is a length; others are refused."""
+    declaration = "void scale({0} n, double a, const double x[{1}], double out[{1}])"
+    scale, scale4, other = (
+        rl.foreign(declaration.format(*each), library=library)
+        for each in (("int", "n"), ("int", "4"), ("long", "n"))
+    )
+
+    def twice(x: rl.Array[4, rl.f64]):
+        return scale4(4, 3.0, scale(2.0, x))
+
+    def different(x: rl.Array[4, rl.f64]):
+        return other(3.0, scale(2.0, x))
+
+    check(twice, 6 * np.arange(4.0), np.arange(4.0))
+    with pytest.raises(UserError, match="another declaration of the C function scale") as caught:
+        rl.jit(different)(np.arange(4.0))
+    assert caught.value.location is not None
 
 
 def test_vector_types_without_lanes_in_registers(library: str):

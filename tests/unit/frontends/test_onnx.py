@@ -99,6 +99,22 @@ def test_later_calls_with_the_same_shapes_run_at_once() -> None:
         found(X)
 
 
+def test_bound_arguments_are_copied_and_each_argument_is_passed_once() -> None:
+    nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
+    inputs = [tensor("x", ["n", 3]), tensor("w", [3])]
+    found = rl.from_onnx(model(nodes, inputs, [tensor("y", ["n", 3])]))
+    w = np.ones(3, np.float32)
+    bound = found.bind(w=w)
+    w[:] = 5
+    for _ in range(3):
+        np.testing.assert_array_equal(bound(X), X + 1)
+    for call in (lambda: found(X, w, x=X), lambda: found.bind(X, x=X)):
+        with pytest.raises(rl.RiseError, match="the model got x twice"):
+            call()
+    with pytest.raises(rl.RiseError, match="takes 2 arguments"):
+        found.bind(X, w, w)
+
+
 @pytest.mark.parametrize("names", ["y", "yz", "zy", "z"])
 def test_the_latest_call_is_repeated_with_its_shapes_only(names: str) -> None:
     nodes = [

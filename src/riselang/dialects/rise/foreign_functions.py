@@ -157,8 +157,14 @@ class ForeignFunction:
     def symbol(self) -> str:
         """The name by which generated code calls the function."""
         kind = "pure" if self.is_scalar else "array"
-        parts = [kind, self.name, _encode(self.library), _encode(self.vector_text)]
+        variants = "" if self._extends_arguments else self.vector_text
+        parts = [kind, self.name, _encode(self.library), _encode(variants)]
         return SYMBOL_PREFIX + ".".join(parts)
+
+    @property
+    def _extends_arguments(self) -> bool:
+        """Whether it gets short integers as ints: LLVM would pass vectors of ints to a variant."""
+        return any(each.type in (i8, u8, i16, u16) for each in self.parameters)
 
 
 @dataclass(frozen=True)
@@ -207,6 +213,8 @@ def foreign_spec(
     )  # fmt: skip
     if (variants or is_lanewise) and (not function.is_scalar or not function.inputs):
         raise DeclarationError("only a function of scalars can be applied to each lane of vectors")
+    if variants and i1 in (result, *(each.type for each in parameters)):
+        raise DeclarationError("C has no vectors of bool, so the function has no vector variants")
     return _make_spec(function)
 
 

@@ -8,6 +8,7 @@ each value. So are the lengths of sequences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -130,19 +131,31 @@ class OnnxModel:
 
     def bind(self, *values: Any, **named: Any) -> OnnxModel:
         """Bind some arguments: the first ones, or those passed by name."""
-        given = {**dict(zip(self.names, values, strict=False)), **named}
-        self._check_names(given)
+        given = self._given(values, named)
         types = {each.name: each for each in self.types}
-        copies = {name: _argument(types[name], value) for name, value in given.items()}
+        copies = {name: deepcopy(_argument(types[name], value)) for name, value in given.items()}
         caches: dict[str, Any] = {"_programs": {}, "_known_calls": {}, "_latest_call": []}
         return replace(self, bound={**self.bound, **copies}, **caches)
 
-    def _check_names(self, given: Mapping[str, Any]) -> None:
-        for name in given:
+    def _given(self, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name; each must be one of the model, and passed once."""
+        if len(values) > len(self.names):
+            raise self._wrong_count(len(values) + len(named))
+        given = dict(zip(self.names, values, strict=False))
+        for name in named:
             if name not in self.names:
                 raise UserError(
                     f"the model has no argument {name}; it has: {', '.join(self.names)}"
                 )
+            if name in given:
+                raise UserError(f"the model got {name} twice: by position and by name")
+        return {**given, **named}
+
+    def _wrong_count(self, count: int) -> UserError:
+        return UserError(
+            f"the model takes {format_count(len(self.names), 'argument')} "
+            f"({', '.join(self.names)}), but got {count}"
+        )
 
     @with_short_tracebacks
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -156,15 +169,11 @@ class OnnxModel:
         if known_call is not None:
             self._latest_call[:] = [known_call]
             return known_call(arguments)
-        self._check_names(named)
-        given = {**dict(zip(self.names, arguments, strict=False)), **named}
+        given = self._given(arguments, named)
         optional = [each.name for each in self.types if each.form == "optional"]
         missing = [name for name in self.names if name not in given and name not in optional]
-        if missing or len(arguments) > len(self.names):
-            raise UserError(
-                f"the model takes {format_count(len(self.names), 'argument')} "
-                f"({', '.join(self.names)}), but got {len(arguments) + len(named)}"
-            )
+        if missing:
+            raise self._wrong_count(len(given))
         values = [
             self.bound[each.name]
             if each.name in self.bound

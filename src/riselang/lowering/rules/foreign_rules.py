@@ -50,7 +50,7 @@ from riselang.lowering.lane_functions import lane_function
 from riselang.lowering.rule_registry import reads, stores
 from riselang.lowering.stored_values import data_type
 from riselang.lowering.translation import Translation, result_type
-from riselang.support.errors import LimitationError
+from riselang.support.errors import LimitationError, UserError
 from riselang.term.nodes import Pattern
 
 i8 = IntegerType(8)
@@ -124,26 +124,31 @@ class ForeignRules(Translation):
         builder = Builder(InsertPoint.at_end(block))
         plain = _plain(result)
         if isinstance(plain, VectorType):
-            called = self._call_for_lanes(function, builder, block.args, plain)
+            called = self._call_for_lanes(pattern, function, builder, block.args, plain)
         else:
-            called = self._emit_scalar_call(function, builder, block.args)
+            called = self._emit_scalar_call(pattern, function, builder, block.args)
         builder.insert(ReturnOp([called]))
         assert isinstance(result, ScalarType) or not contains_array(result)
         return self.add(EmbedOp(values, Region(block), result))  # type: ignore[arg-type]
 
     def _emit_scalar_call(
-        self, function: ForeignFunction, builder: Builder, operands: Sequence[SSAValue]
+        self,
+        pattern: Pattern,
+        function: ForeignFunction,
+        builder: Builder,
+        operands: Sequence[SSAValue],
     ) -> SSAValue:
         passed = [
             _extend(builder, operand, each.type)
             for operand, each in zip(operands, function.inputs, strict=True)
         ]
-        symbol = self._declare(function, [each.type for each in passed])
+        symbol = self._declare(pattern, [each.type for each in passed])
         call = func.CallOp(symbol, passed, _returned_types(function))
         return _narrow(builder, builder.insert(call).results[0], function.result)
 
     def _call_for_lanes(
         self,
+        pattern: Pattern,
         function: ForeignFunction,
         builder: Builder,
         operands: Sequence[SSAValue],
@@ -168,17 +173,26 @@ class ForeignRules(Translation):
                     symbol,
                     vectors,
                     result,
-                    lambda inner, scalars: self._emit_scalar_call(function, inner, scalars),
+                    lambda inner, each: self._emit_scalar_call(pattern, function, inner, each),
                 ),
             )
         return builder.insert(func.CallOp(symbol, list(operands), [result])).results[0]
 
-    def _declare(self, function: ForeignFunction, types: Sequence[Attribute]) -> str:
+    def _declare(self, pattern: Pattern, types: Sequence[Attribute]) -> str:
+        function = pattern.spec.foreign
+        assert function is not None
         assert self.callees is not None
-        symbol = function.symbol
-        self.callees.add_library_function(
-            symbol, lambda: func.FuncOp.external(symbol, types, _returned_types(function))
+        symbol, results = function.symbol, _returned_types(function)
+        declared = self.callees.add_library_function(
+            symbol, lambda: func.FuncOp.external(symbol, types, results)
         )
+        if declared.function_type != FunctionType.from_lists(types, results):
+            raise UserError(
+                f"the program has another declaration of the C function {function.name}, with "
+                f"other types than {function.declaration!r}; declare it with the types of its "
+                "definition everywhere",
+                pattern.location,
+            )
         return symbol
 
     # Arrays
@@ -205,7 +219,7 @@ class ForeignRules(Translation):
                 case Passing.OUTPUT:
                     operands.append(_with_dynamic_lengths(self, filled.pop(0)))
         name = f"rise_arrays_{_short_name(function)}"
-        self.callees.add_library_function(name, lambda: self._calling_function(name, function))
+        self.callees.add_library_function(name, lambda: self._calling_function(name, pattern))
         results = [] if function.result is None else [function.result]
         plain = [type.storage for type in results]
         call = self.emitter.add(func.CallOp(name, operands, plain))
@@ -223,15 +237,17 @@ class ForeignRules(Translation):
         assert buffer is not None
         return buffer
 
-    def _calling_function(self, name: str, function: ForeignFunction) -> func.FuncOp:
+    def _calling_function(self, name: str, pattern: Pattern) -> func.FuncOp:
         """Return a function that takes buffers and calls a C function with their addresses."""
+        function = pattern.spec.foreign
+        assert function is not None
         block = Block(arg_types=[_buffer_type(each) for each in function.parameters])
         builder = Builder(InsertPoint.at_end(block))
         passed = [
             _pass(builder, argument, each)
             for argument, each in zip(block.args, function.parameters, strict=True)
         ]
-        symbol = self._declare(function, [each.type for each in passed])
+        symbol = self._declare(pattern, [each.type for each in passed])
         call = builder.insert(func.CallOp(symbol, passed, _returned_types(function)))
         results = [_narrow(builder, value, function.result) for value in call.results]
         builder.insert(func.ReturnOp(*results))
@@ -240,8 +256,9 @@ class ForeignRules(Translation):
 
 
 def _short_name(function: ForeignFunction) -> str:
-    """Return a name that differs from those of other C functions."""
-    return f"{function.name}_{sha256(function.symbol.encode()).hexdigest()[:16]}"
+    """Return a name that differs from those of other C functions, and of other declarations."""
+    text = f"{function.symbol} {function.declaration}"
+    return f"{function.name}_{sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _plain(type: RiseType) -> Attribute:
