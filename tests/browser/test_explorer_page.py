@@ -12,9 +12,11 @@ import pytest
 
 import riselang as rl
 from riselang.explorer.page import Page
+from riselang.explorer.tuning_view import Tuning
 from riselang.notation.program import parse_term
 from riselang.rewrite.derivation import derive
 from riselang.rewrite.strategy_text import parse_strategy
+from riselang.runtime.tuning_database import BestStrategy, Trial
 from riselang.tools import serving
 from support.browsers import Watched, browser
 from support.long_derivations import long_page
@@ -38,6 +40,11 @@ SPEED = {
     "peak": 40.0, "bandwidths": [{"name": "cache", "rate": 50.0}, {"name": "memory", "rate": 9.0}],
     "intensity": 8.0, "machine": "a machine", "threads": 1, "rounds": 15, "note": "a note",
 }  # fmt: skip
+TRIALS = (
+    Trial("tile(2, 2)", {"rows": 2, "columns": 2}, "measured", 2e-6),
+    Trial("tile(3, 2)", {"rows": 3, "columns": 2}, "inapplicable", None, "<b>8</b> & 3"),
+    Trial(TILED, {"rows": 4, "columns": 4}, "measured", 1e-6),
+)
 Open = Callable[..., Watched]
 pytestmark = [pytest.mark.long, pytest.mark.rotating(3)]
 
@@ -49,6 +56,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program: Any = rl.load(folder / "matmul.rise", strategy=TILED)
     page = rl.explore(program.matmul, N=8, K=8, M=8)
     Page({**page.data, "speed": SPEED}).save(folder / "matmul.html")
+    tuning = Tuning(TRIALS, BestStrategy(TILED, 1e-6, 2e-6))
+    Page(page.data, tuning).save(folder / "tuned.html")
     long_page(2000).save(folder / "long.html")
     return folder
 
@@ -228,6 +237,22 @@ def test_speed_is_drawn(opened: Open) -> None:
     assert page.locator("#speed figure").count() == 3
     assert "numpy a @ b" in page.inner_text("#speed table")
     assert page.locator("#speed svg circle").count() == 2
+
+
+def test_trials_are_drawn_and_lead_to_the_steps(opened: Open) -> None:
+    page = opened("tuned.html").page
+    assert page.locator("#tuning").is_visible(), "the trials come first"
+    assert page.locator("#tuning figure").count() == 4
+    assert "<b>8</b> & 3" in page.inner_text("#tuning table")
+    page.click("#tuning summary")
+    page.click("#tuning [data-step='1']")
+    assert not page.locator("#tuning").is_visible()
+    assert (page.locator("#step-count").text_content() or "").startswith("step 1 of")
+    page.keyboard.press("u")
+    assert page.locator("#tuning").is_visible()
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.locator("#program").is_visible(), "the URL has a step"
 
 
 def test_two_thousand_steps_are_there_in_two_seconds(opened: Open) -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from riselang.explorer.tuning_view import Tuning
 from riselang.support.io import write_file
 from riselang.support.lazy import cached_property
 
@@ -32,6 +33,8 @@ class Page:
     """A page of the explorer, to write to a file or display in a notebook."""
 
     data: dict[str, Any]
+    tuning: Tuning | None = None
+    """The search that found the strategy, to show as well."""
 
     @cached_property
     def html(self) -> str:
@@ -43,6 +46,7 @@ class Page:
             {
                 "title": html.escape(title),
                 "style": _read_asset("style.css"),
+                "tuning": "" if self.tuning is None else self.tuning.to_html(self.data),
                 "data": _to_json(self.data),
                 "script": f'(() => {{\n"use strict";\n{script}}})();',
             },

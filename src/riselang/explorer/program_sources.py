@@ -44,7 +44,7 @@ def trace_program(program: Any, arguments: tuple[Any, ...], sizes: Mapping[str, 
             program.name, program.source, program.results, program.options, program.strategy
         )
     raise UserError(
-        "expected a kernel, a model, or a result of trace or lower, but found "
+        "expected a kernel, a model, or a result of trace, lower or tune, but found "
         f"{type(program).__name__}; rl.load reads a file, and 'rise explore' takes one"
     )
 

@@ -54,6 +54,11 @@ def parse_strategy(text: str, name: str = "<strategy>") -> Strategy:
     return reader.read_module(module)
 
 
+def restore_keywords(text: str) -> str:
+    """Remove the underscores that `escape_keywords` appends."""
+    return _READ_KEYWORDS.sub(r"\1", text)
+
+
 class _Reader:
     def __init__(self, file: str, text: str, names: Mapping[str, Any]):
         self.file = file
@@ -68,7 +73,7 @@ class _Reader:
 
     def error_at(self, line: int, column: int, message: str) -> UserError:
         underscores = len(_READ_KEYWORDS.findall(self.line(line)[: column - 1] + "("))
-        text = _READ_KEYWORDS.sub(r"\1", self.line(line))
+        text = restore_keywords(self.line(line))
         return UserError(message, SourceLocation(self.file, line, column - underscores, text=text))
 
     def line(self, number: int) -> str:
@@ -77,7 +82,7 @@ class _Reader:
     def source_text(self, node: ast.AST) -> str:
         """The source text of a node, if it is short."""
         text = ast.get_source_segment(self.text, node) if isinstance(node, ast.expr) else None
-        text = _READ_KEYWORDS.sub(r"\1", text or "this")
+        text = restore_keywords(text or "this")
         return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."
 
     def check_depth(self, module: ast.Module) -> None:
@@ -89,7 +94,7 @@ class _Reader:
                 raise self.error(node, f"strategies are nested at most {MAX_DEPTH} deep")
             parts: list[ast.AST] = list(ast.iter_child_nodes(node))
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift | ast.BitOr):
-                parts = list(_chain_operands(node))
+                parts = list(chain_operands(node))
             stack.extend((part, depth + 1) for part in parts)
 
     def read_module(self, module: ast.Module) -> Strategy:
@@ -125,9 +130,9 @@ class _Reader:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self.read_value(item) for item in items]
             case ast.BinOp(op=ast.RShift()):
-                return seq(*map(self.read_strategy, _chain_operands(node)))
+                return seq(*map(self.read_strategy, chain_operands(node)))
             case ast.BinOp(op=ast.BitOr()):
-                return choice(*map(self.read_strategy, _chain_operands(node)))
+                return choice(*map(self.read_strategy, chain_operands(node)))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 address = self.read_value(right)
                 if not isinstance(address, Selector):
@@ -193,7 +198,7 @@ class _Reader:
                 )
 
 
-def _chain_operands(node: ast.BinOp) -> list[ast.expr]:
+def chain_operands(node: ast.BinOp) -> list[ast.expr]:
     """Return the operands of `a >> b >> c`, however many there are."""
     operands: list[ast.expr] = []
     operator, left = type(node.op), node

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riselang.support.config import tuning_database
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
 from riselang.support.progress import progress
@@ -14,6 +16,7 @@ from riselang.tools.explore_sources import CLoops, read_subject
 if TYPE_CHECKING:
     from riselang.explorer.page import Page
     from riselang.explorer.subject import Subject
+    from riselang.explorer.tuning_view import Tuning
 
 
 def explore_file(options: argparse.Namespace) -> None:
@@ -38,11 +41,26 @@ def make_page(options: argparse.Namespace, live: str | None = None) -> Page:
     subject = read_subject(options)
     if isinstance(subject, CLoops):
         return _make_loops_page(options, subject, live)
+    tuning = _read_tuning(options, subject) if options.tuning else None
+    if tuning is not None:
+        subject = replace(subject, strategy=tuning.strategy)
     with progress(f"exploring {options.file}"):
         data = explore_program(subject)
     if options.bench:
         data["speed"] = _measure_speed(options, subject)
-    return Page({**data, "live": live})
+    return Page({**data, "live": live}, tuning)
+
+
+def _read_tuning(options: argparse.Namespace, subject: Subject) -> Tuning:
+    from riselang.explorer.tuning_view import read_tuning
+
+    if options.default or options.strategy is not None:
+        raise UserError(
+            "--tuning applies the fastest strategy in the tuning database; pass it without "
+            "--strategy and --default"
+        )
+    path = tuning_database() if options.db is None else Path(options.db)
+    return read_tuning(path, subject.term, subject.options)
 
 
 def _make_loops_page(options: argparse.Namespace, loops: CLoops, live: str | None) -> Page:
@@ -51,6 +69,8 @@ def _make_loops_page(options: argparse.Namespace, loops: CLoops, live: str | Non
 
     if options.bench:
         raise UserError("--bench measures patterns, but none of these C loops is lifted to one")
+    if options.tuning:
+        raise UserError("--tuning is for patterns, but none of these C loops is lifted to one")
     with progress(f"exploring {options.file}"):
         return Page({**explore_c_loops(loops.program, loops.source), "live": live})
 

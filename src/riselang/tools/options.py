@@ -134,6 +134,11 @@ def add_explore_options(command: argparse.ArgumentParser) -> None:
         "--rounds", type=parse_count, default=15, help="with --bench: samples per version"
     )
     command.add_argument(
+        "--tuning", action="store_true",
+        help="show the trials of rise tune, and the fastest strategy that it found",
+    )  # fmt: skip
+    command.add_argument("--db", metavar="FILE", help="with --tuning: the tuning database")
+    command.add_argument(
         "--serve", action="store_true", help="serve the page on localhost, and rebuild on change"
     )
     command.add_argument("--port", type=int, default=8017, help="with --serve: 0 for a free port")

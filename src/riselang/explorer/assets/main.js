@@ -160,13 +160,13 @@ function drawChips() {
 }
 
 function view(name) {
-  for (const each of ["program", "speed"]) {
+  for (const each of ["program", "speed", "tuning"]) {
     $(each).hidden = each !== name;
     $(`view-${each}`).setAttribute("aria-selected", String(each === name));
   }
   document.querySelector(".choose").hidden = name !== "program";
   if (name === "speed") drawSpeed($("speed"));
-  else drawSteps(true);
+  else if (name === "program") drawSteps(true);
 }
 
 function pane(name) {
@@ -239,10 +239,12 @@ function toggleCode() {
   drawCode();
 }
 
+const IS_TUNED = $("tuning").childElementCount > 0;
 const ACTIONS = {
   ArrowLeft: () => go(step - 1), ArrowRight: () => go(step + 1), Home: () => go(0), End: () => go(LAST),
   " ": play, d: toggleState, x: toggleCode, t: toggleTheme, "?": () => $("keys").showModal(),
   s: () => { if (DATA.speed) view($("speed").hidden ? "speed" : "program"); },
+  u: () => { if (IS_TUNED) view($("tuning").hidden ? "tuning" : "program"); },
   Escape: () => keep(null),
 };
 for (let digit = 1; digit <= 9; digit++) ACTIONS[digit] = () => { if (digit <= STAGES.length) choose(digit - 1); };
@@ -270,6 +272,13 @@ $("theme").addEventListener("click", toggleTheme);
 $("help").addEventListener("click", () => $("keys").showModal());
 $("view-program").addEventListener("click", () => view("program"));
 $("view-speed").addEventListener("click", () => view("speed"));
+$("view-tuning").addEventListener("click", () => view("tuning"));
+$("tuning").addEventListener("click", (event) => {
+  const found = event.target.closest("[data-step]");
+  if (!found) return;
+  view("program");
+  go(Number(found.dataset.step));
+});
 $("steps").addEventListener("scroll", () => drawSteps(false));
 $("steps").addEventListener("click", (event) => {
   const found = event.target.closest(".step");
@@ -288,6 +297,9 @@ addEventListener("resize", () => drawSteps(true));
 
 $("slider").max = LAST;
 if (DATA.speed) $("view-speed").hidden = false;
+$("view-tuning").hidden = !IS_TUNED;
+// The trials come first, unless the URL has a step.
+const isTuningFirst = IS_TUNED && !location.hash;
 drawChips();
 drawStages();
 drawSource();
@@ -295,4 +307,5 @@ tell(null);
 const [asked, chosen] = recall();
 go(asked);
 choose(chosen);
+if (isTuningFirst) view("tuning");
 document.documentElement.dataset.ready = "";
