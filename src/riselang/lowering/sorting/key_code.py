@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     i1,
-    i8,
     i32,
     i64,
 )
@@ -123,9 +121,7 @@ class KeyCode:
         from xdsl.dialects import llvm  # importing it takes as long as lowering a small program
 
         words = VectorType(i32, [self.lanes * self.key.width.data // 32])
-        row = [self.mask_index(mask), self.index(0)]
-        numbers = self.add(vector.LoadOp(orders, row, VectorType(i8, words.get_shape())))
-        order = self.add(arith.ExtUIOp(numbers, cast(Any, words)))
+        order = self.add(vector.LoadOp(orders, [self.mask_index(mask), self.index(0)], words))
         moved = self.add(vector.BitcastOp(keys, words)) if words != self.vector else keys
         moved = self.add(llvm.CallIntrinsicOp(PERMUTE, [moved, order], [words]))
         return self.add(vector.BitcastOp(moved, self.vector)) if words != self.vector else moved

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    i8,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue, TypeAttribute
@@ -126,7 +126,7 @@ class KeySort:
         output = MemRefType(self.order.type, [DYNAMIC_INDEX])
         types: list[Attribute] = [output, buffer, IndexType(), IndexType()]
         if self.permutes:
-            types.append(MemRefType(i8, self.lane_orders.shape))
+            types.append(MemRefType(i32, self.lane_orders.shape))
         block = Block(arg_types=types)
         emitter = Emitter(InsertPoint.at_end(block))
         _Quicksort(emitter, self, *block.args).emit()
@@ -140,7 +140,7 @@ def _lane_orders(lanes: int, words: int) -> LiteralAttr:
     for mask in range(1 << lanes):
         order = sorted(range(lanes), key=lambda lane, mask=mask: not mask >> lane & 1)
         rows.append(tuple(lane * words + word for lane in order for word in range(words)))
-    return literal(tuple(rows), scalar(i8))
+    return literal(tuple(rows), scalar(i32))
 
 
 class _Quicksort(KeyCode):
