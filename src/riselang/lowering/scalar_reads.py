@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from riselang.dialects.module import op_error
 from riselang.dialects.rise import codegen
 from riselang.dialects.rise.codegen_views import ViewOp
 from riselang.dialects.rise.interface_ops import EmbedOp
@@ -110,10 +111,17 @@ class ScalarReads(FunctionInlining):
 
         At the end of the array, this is an element after it: a prefetch never fails.
         """
-        end = self.follow_direct(op.source, (as_index(path[0]) + op.size("d"), *path[1:]))
+        distance = op.size("d")
+        for name in sorted(distance.variables - self.bounds.keys()):
+            problem = (
+                f"prefetches {distance} elements ahead, but the size {name} is not determined by "
+                "the shapes of the arrays; specify its value"
+            )
+            raise op_error(op, problem)
+        end = self.follow_direct(op.source, (as_index(path[0]) + distance, *path[1:]))
         if end is not None:
             element = element_of(rise_type_of(op.source))
-            self.prefetch(*end, prefetch_locality(element, op.size("d")), builder)
+            self.prefetch(*end, prefetch_locality(element, distance), builder)
 
     def follow_direct(
         self, value: SSAValue, path: Path, passed: PassedPadding | None = None

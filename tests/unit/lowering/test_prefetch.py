@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import riselang as rl
 import riselang.strategy as st
 from riselang.lowering.buffer_access import NEAR_BYTES
+from riselang.tools import rise_opt
+from support.tool_runs import called
 
 
 def loaded(text: str) -> Any:
@@ -125,3 +128,29 @@ def test_a_scalar_in_a_register_is_not_fetched() -> None:
     assert not fetches(program)
     y = np.arange(4, dtype=np.float32)
     assert np.array_equal(program(np.ones(8, np.float32), y), 8 * y * y)
+
+
+def test_a_distance_of_an_unknown_size_has_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "fetched.mlir"
+    path.write_text("""
+func.func @fetched(%out: memref<8xf32>, %x: memref<8xf32>) {
+  rise.lowering_unit {
+    %0 = rise.in %x : !rise.array<8, scalar<f32>>
+    %prefetch = rise.prefetch #rise.nat<w> #rise.nat<8> #rise.scalar<f32>
+    %1 = rise.apply %prefetch, %0
+    %fun = rise.lambda (%e : !rise.scalar<f32>) -> !rise.scalar<f32> {
+      rise.return %e : !rise.scalar<f32>
+    }
+    %map = rise.mapSeq #rise.nat<8> #rise.scalar<f32> #rise.scalar<f32>
+    %2 = rise.apply %map, %fun, %1
+    rise.out %out <- %2
+    rise.return
+  }
+  func.return
+}
+""")
+    passes = "convert-rise-to-imperative,resolve-rise-access"
+    outcome = called(rise_opt.main, [str(path), "-p", passes])
+    assert outcome.code == 1
+    assert "fetched.mlir:5:5" in outcome.errors
+    assert "the size w is not determined by the shapes of the arrays" in outcome.errors
