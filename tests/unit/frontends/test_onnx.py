@@ -314,6 +314,11 @@ INVALID = {
                                                                          strict=True))),
     "there are 1 starts, 2 ends": one("Slice", MATRIX, ints(0), ints(1, 2)),
     "there are 3 pads for 2 axes": one("Pad", MATRIX, ints(1, 1, 1)),
+    "the attribute reduction is 'su\ufffd', but it must be one of: none, add, mul, max, min":
+        one("ScatterElements", ROW, ints(0), ROW, reduction=b"su\xc9"),
+    "but a tensor of rank 2 is expected":
+        one("RNN", tensor("x", [2, 1, 3]), tensor("w", [1, 2, 3]), tensor("r", [1, 2, 2]),
+            tensor("b", [4])),
     "cannot be concatenated along the axis 0": one("Concat", MATRIX, tensor("z", [1, 4]), axis=0),
 }  # fmt: skip
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from riselang.frontends.onnx.primitives.graph import Array, Graph, Value
 from riselang.support.errors import LimitationError
 
+T = TypeVar("T")
 Input = Any
 """A `Value`, a list of them (a sequence), or None (an optional without an element)."""
 
@@ -106,7 +107,17 @@ class Node:
 
     def text(self, name: str, default: str = "") -> str:
         found = self.attributes.get(name, default)
-        return found.decode() if isinstance(found, bytes) else str(found)
+        return found.decode(errors="replace") if isinstance(found, bytes) else str(found)
+
+    def choice(self, name: str, choices: Mapping[str, T], default: str = "") -> T:
+        """Return what an attribute stands for, which is one of some texts."""
+        found = self.text(name, default)
+        if found not in choices:
+            known = ", ".join(choices)
+            raise LimitationError(
+                f"the attribute {name} is {found!r}, but it must be one of: {known}"
+            )
+        return choices[found]
 
     def has_output(self, position: int) -> bool:
         return position < len(self.outputs) and bool(self.outputs[position])

@@ -58,14 +58,14 @@ def _gather_nd(node: Node) -> Value:
 
 @converts("Scatter", "ScatterElements", summary="`scatter` or `scatterWith`")
 def _scatter_elements(node: Node) -> Value:
-    op = REDUCTIONS[node.text("reduction", "none")]
+    op = node.choice("reduction", REDUCTIONS, "none")
     axis = node[0].axis(node.integer("axis", 0))
     return scatter_along_axis(node[0], node[1], node[2], axis, op)
 
 
 @converts("ScatterND", summary="`scatter` or `scatterWith`")
 def _scatter_nd(node: Node) -> Value:
-    return scatter_nd(node[0], node[1], node[2], REDUCTIONS[node.text("reduction", "none")])
+    return scatter_nd(node[0], node[1], node[2], node.choice("reduction", REDUCTIONS, "none"))
 
 
 @converts("TensorScatter", summary="`scatter`")

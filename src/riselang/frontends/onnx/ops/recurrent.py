@@ -59,7 +59,11 @@ _TAKES_BETA = ("affine", "scaledtanh", "hardsigmoid")
 
 def _activations(node: Node, defaults: list[str], directions: int) -> list[list[Activation]]:
     given: Any = node.attributes.get("activations")
-    names = [each.decode().lower() for each in given] if given else defaults * directions
+    names = (
+        [each.decode(errors="replace").lower() for each in given]
+        if given
+        else defaults * directions
+    )
     alphas = list(node.attributes.get("activation_alpha") or [])
     betas = list(node.attributes.get("activation_beta") or [])
     clip = node.attributes.get("clip")
@@ -183,6 +187,8 @@ def _recurrent(node: Node) -> list[Value]:
     x, weights = node.tensor(0, rank=3), [node.tensor(k, rank=3) for k in (1, 2)]
     if any(each.shape[0] != directions for each in weights):
         raise LimitationError(f"weights for {directions} directions are expected")
+    if node.optional(3) is not None:
+        node.tensor(3, rank=2)
     x = transpose(x, (1, 0, 2)) if is_batch_first else x
     length, batch = x.shape[:2]
     functions = _activations(node, defaults, directions)
