@@ -9,7 +9,7 @@ import pytest
 
 import riselang as rl
 
-MATMUL = """fun((A : 192.192.f32, B : 192.192.f32),
+MATMUL = """fun((A : 384.384.f32, B : 384.384.f32),
   A |> map(fun(row, B |> transpose |> map(fun(column,
     zip(row, column) |> map(mult) |> reduce(add, 0.0))))))"""
 DYNAMIC = "fun((A : n.m.f32), A |> map(fun(row, row |> sort(fun((a, b), a < b)))))"

@@ -48,6 +48,7 @@ _LITERAL = re.compile(
 _LITERAL_PART = re.compile(r"[.+f-](?:(?<=\.)\d|(?<=[+-])[iqsn]|(?<=f)0x)")
 """A part of each literal. `re` quickly skips text without the first character of a pattern, but not
 before a lookbehind or a `^`; so the patterns for large texts begin with characters."""
+_METADATA = re.compile(r"^(![\w.]+ !\d+ )*")
 _DECLARATION = re.compile(
     r"declare (?<![^\n]declare )(?P<rest>.*@(?P<name>[\w.$]+)\(.*\))(?P<tail>.*)"
 )
@@ -205,8 +206,11 @@ def _mark_nobuiltin(ir: str) -> str:
 def _declare_nobuiltin(declaration: re.Match[str]) -> str:
     if declaration["name"].startswith("llvm."):
         return declaration[0]
-    noalias = "noalias " if declaration["name"] == "aligned_alloc" else ""
-    return f"declare {noalias}{declaration['rest']} nobuiltin{declaration['tail']}"
+    rest = declaration["rest"]
+    if declaration["name"] == "aligned_alloc":
+        # Metadata come before the attributes of the result.
+        rest = _METADATA.sub(r"\g<0>noalias ", rest, count=1)
+    return f"declare {rest} nobuiltin{declaration['tail']}"
 
 
 def _spell_exactly(match: re.Match[str]) -> str:
