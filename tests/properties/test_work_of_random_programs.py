@@ -40,6 +40,6 @@ def check_program(program: Program, seed: int) -> None:
 
 def test_programs_that_were_computed_repeatedly() -> None:
     """Components of one tuple that were copied, an array that was concatenated with an empty one,
-    and pairs of which only one component is computed."""
-    for seed in (61000609, 61010748, 61016361):
+    pairs of which only one component is computed, and an empty array that was read twice."""
+    for seed in (61000609, 61010748, 61016361, 4248040):
         check_program(seeded_program(seed, compiled=True), seed)

@@ -9,6 +9,7 @@ from riselang.dialects.rise.argument_checks import Argument
 from riselang.dialects.rise.pattern_registry import (
     AS_SCALAR,
     AS_VECTOR,
+    CONCAT,
     JOIN,
     MAP,
     REVERSE,
@@ -20,7 +21,6 @@ from riselang.dialects.rise.types import ArrayType, FunType
 from riselang.nat import Nat
 from riselang.term.nodes import Apply, Bound, Lambda, Literal, Pattern, Term, apply_all, spine
 
-NOTHING = Nat.const(0)
 Arguments: TypeAlias = tuple[Argument, ...]
 
 
@@ -45,22 +45,24 @@ INVERSES: Mapping[str, tuple[PatternSpec, Callable[[Arguments], Arguments]]] = {
 
 
 def is_view(term: Term) -> bool:
-    """Whether reading `term` computes nothing: views of variables and literals, also in maps, and
-    arrays without elements."""
+    """Whether reading `term` computes nothing: views of variables and literals, also in maps."""
     stack = [term]
     while stack:
-        current = stack.pop()
-        if isinstance(current.type, ArrayType) and current.type.length == NOTHING:
-            continue
-        head, arguments = spine(current)
+        head, arguments = spine(stack.pop())
         if isinstance(head, Pattern) and head.spec.role is Role.VIEW:
-            stack.extend(arguments)
+            # Nothing is read of an empty array that another one is concatenated with.
+            read = filter(_has_elements, arguments) if head.spec is CONCAT else arguments
+            stack.extend(list(read) or arguments)
         elif isinstance(head, Pattern) and head.spec is MAP and arguments:
             function, *xs = arguments
             stack += [function.body if isinstance(function, Lambda) else function, *xs]
         elif arguments or not isinstance(head, Bound | Literal):
             return False
     return True
+
+
+def _has_elements(term: Term) -> bool:
+    return isinstance(term.type, ArrayType) and term.type.length != Nat.const(0)
 
 
 def inverse_view(function: Term) -> Term | None:

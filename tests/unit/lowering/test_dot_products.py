@@ -123,7 +123,9 @@ def test_schedules_with_mma_compute_the_same(
         result = (data_flow_normal_form >> schedule_program).run(term, Setting())
     assert isinstance(result, Success)
     assert has_pattern(result.term, "mma")
-    assert names[0] in computation.schedule
+    # AMX multiplies rows of 64 bytes.
+    fastest = next(name for name in names if name != "tdpbssd" or k % 64 == 0)
+    assert fastest in computation.schedule
     x, y = bytes_of((m, k), 2), bytes_of((k, n), 3)
     found = TermKernel("f", result.term, backend="interpret")(x, y)
     assert np.array_equal(found, x.astype(np.int32) @ y.astype(np.int32))
