@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from riselang.nat import Facts, Nat, lower_bound
 from riselang.support.lazy import cached_property
 from riselang.term.nodes import Term
 
@@ -31,6 +32,8 @@ class Setting:
     """The fastest instruction of the GPU's tensor cores: `mma`, `wgmma`, or none."""
     in_loop: bool = False
     """Whether a computation to recognize is inside a loop."""
+    least_sizes: tuple[tuple[Nat, int], ...] = ()
+    """Sizes that are at least a number in the version of a program that is rewritten."""
     normal_forms: dict[Strategy, set[Term]] = field(
         default_factory=dict["Strategy", "set[Term]"], compare=False, repr=False
     )
@@ -52,6 +55,18 @@ class Setting:
     def quiet(self) -> Setting:
         """The same setting for strategies whose failures are not reported, and need no reason."""
         return replace(self, explains=False) if self.explains else self
+
+    def in_version(self, size: Nat, least: int) -> Setting:
+        """The same setting for a version of the program in which a size is at least a number. The
+        caches start anew, because a strategy that failed elsewhere may apply there."""
+        known = (*self.least_sizes, (size, least))
+        return replace(self, least_sizes=known, normal_forms={}, failures={}, kernel_counts={})
+
+    def is_at_least(self, size: Nat, least: int) -> bool:
+        """Whether a size is known to be at least a number."""
+        differences = [(size, 0), *((size - known, number) for known, number in self.least_sizes)]
+        bounds = ((lower_bound(rest, Facts()), number) for rest, number in differences)
+        return any(bound is not None and bound + number >= least for bound, number in bounds)
 
 
 class Step(NamedTuple):

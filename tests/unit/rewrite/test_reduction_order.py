@@ -161,3 +161,22 @@ def test_elements_that_do_not_fill_the_accumulators_are_reduced_in_shorter_vecto
     kernel: Any = rl.loads(text, name="program.rise", strategy="none").main
     x, y = (each[:length] for each in inputs(2))
     assert np.isclose(kernel(x, y), x @ y, rtol=1e-4, atol=1e-4)
+
+
+IN_BLOCKS = "top_down({}blocked_reduction(4, 2, 4){})"
+
+
+def test_an_array_that_may_be_shorter_than_the_blocks_is_not_divided() -> None:
+    message = r"may be less than 32; by_size\('N', 32, blocked_reduction\(4, 2, 4\), small\)"
+    for before, after in (("", ""), ("by_size('N', 31, ", ", partial_sums(2, 4))")):
+        strategy = IN_BLOCKS.format(before, after)
+        with pytest.raises(UserError, match=message):
+            rl.jit(total.function, strategy=strategy, sizes="symbolic")(*inputs(1))
+
+
+def test_a_version_for_long_arrays_is_divided_into_blocks() -> None:
+    strategy = IN_BLOCKS.format("by_size('N', 32, ", ", partial_sums(2, 4))")
+    kernel = rl.jit(total.function, strategy=strategy, sizes="symbolic")
+    for length in (1, 31, 32, 1000):
+        (x,) = (each[:length] for each in inputs(1))
+        assert np.isclose(kernel(x), x.sum(dtype=np.float64), rtol=1e-4, atol=1e-4)

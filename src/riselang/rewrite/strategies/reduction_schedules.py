@@ -260,12 +260,18 @@ class _BlockedReduction(Strategy):
             return Failure(self, "expected a reduction", term)
         assert isinstance(arguments[2].type, ArrayType)
         length = arguments[2].type.length
-        if length.is_constant and length.constant < self.blocks:
-            reason = f"the length {length} is less than {self.blocks}"
-            return Failure(self, reason, term, closeness=CONDITION)
-        size = length // self.blocks
+        least, size = self.blocks, length // self.blocks
         if not length.is_constant:
-            size = length // (self.blocks * self.width) * self.width
+            least = self.blocks * self.width
+            size = length // least * self.width
+        if not setting.is_at_least(length, least):
+            reason = f"the length {length} is less than {least}"
+            if not length.is_constant:
+                reason = (
+                    f"the length {length} may be less than {least}; "
+                    f"by_size('{length}', {least}, {self}, small) applies it to longer arrays"
+                )
+            return Failure(self, reason, term, closeness=CONDITION)
         reduce_blocks = try_(normalize(_move_views)) >> try_(fuse()) >> inside(self.sums)
         strategy = seq(expose_sums, partial_reduce(size), argument(reduce_blocks))
         if size * self.blocks != length:

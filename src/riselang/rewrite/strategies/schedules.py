@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riselang.dialects.rise.types import ArrayType, ScalarType, element_of
-from riselang.nat import Nat
+from riselang.nat import Nat, parse_nat
 from riselang.rewrite.combinators import Guard, Identity, choice, repeat, seq
 from riselang.rewrite.core import Failure, Result, Setting, Strategy, Success
 from riselang.rewrite.registry import require_positive, schedule
@@ -225,8 +225,24 @@ def by_size(size: str, least: int, large: Strategy, small: Strategy) -> Strategy
     """Applies `large` to a version of the computation for calls whose size is at least `least`,
     and `small` to a version for the other calls."""
     require_positive("by_size", least=least)
-    apply_both = function(argument(body(large))) >> argument(body(small))
-    return version_by_size(size, least) >> apply_both
+    make_versions = version_by_size(size, least)
+    apply_large = _InVersion(parse_nat(size), least, body(large))
+    return make_versions >> function(argument(apply_large)) >> argument(body(small))
+
+
+@dataclass(frozen=True, repr=False)
+class _InVersion(Strategy):
+    """Applies a strategy to the version of a computation for large sizes."""
+
+    size: Nat
+    least: int
+    strategy: Strategy
+
+    def run(self, term: Term, setting: Setting) -> Result:
+        return self.strategy.run(term, setting.in_version(self.size, self.least))
+
+    def __str__(self) -> str:
+        return str(self.strategy)
 
 
 @schedule
