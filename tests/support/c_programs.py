@@ -59,7 +59,10 @@ def model(text: str, function: str | None = None) -> Scop:
 
 
 def compiled_by_us(text: str, function: str | None = None, schedule: str = "source") -> CFunction:
-    scop = model(text, function)
+    return compiled_model(model(text, function), schedule)
+
+
+def compiled_model(scop: Scop, schedule: str = "source") -> CFunction:
     options = Options("affine", "strict")
     return make_program([scop], options, schedule).functions()[scop.name]
 
@@ -141,7 +144,7 @@ def check_same(
 ) -> None:
     """Fails where our code and the C compiler's differ in any element of any array."""
     scop = model(text, function)
-    ours = compiled_by_us(text, function, schedule)
+    ours = compiled_model(scop, schedule)
     given = arguments_for(scop, sizes, seed, lengths)
     theirs = [argument.copy() if isinstance(argument, np.ndarray) else argument
               for argument in given]  # fmt: skip

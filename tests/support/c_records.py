@@ -22,7 +22,7 @@ from riselang.frontends.c.parse.record_types import RecordType
 from riselang.frontends.c.parse.syntax import Variable
 from riselang.native.llvm.linking import find_c_compiler
 from riselang.support.config import Options
-from support.c_programs import compiled_by_c, compiled_by_us, model, same_bits
+from support.c_programs import compiled_by_c, compiled_model, model, same_bits
 
 _numbers = count()
 _folder = tempfile.TemporaryDirectory(prefix="rise_c_records_")
@@ -86,6 +86,9 @@ def call_library(library: ctypes.CDLL, scop: Scop, given: Sequence[Any]) -> Any:
 
 
 def _passed(variable: Variable, argument: Any, changed: list[tuple[Any, Any]]) -> Any:
+    if isinstance(argument, list):
+        rows: list[Any] = argument
+        return (ctypes.c_void_p * len(rows))(*(row.ctypes.data for row in rows))
     if isinstance(argument, np.ndarray):
         if variable.is_array:
             return argument.ctypes.data_as(ctypes.c_void_p)
@@ -131,7 +134,7 @@ def check_records(
     If `is_linked`, our object file is also called.
     """
     scop = model(text, function)
-    ours = compiled_by_us(text, function, schedule)
+    ours = compiled_model(scop, schedule)
     given = make(ours)
     theirs, linked = copy.deepcopy(given), copy.deepcopy(given)
     expected = call_library(compiled_by_c(text), scop, theirs)
