@@ -21,6 +21,7 @@ import argparse
 import math
 import os
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,8 +53,14 @@ def record_all(folder: Path, cases: Mapping[str, Case], jobs: int, seconds: floa
             left = end - time.monotonic()
             later = list(cases.values())[list(cases).index(name) :]
             remaining = sum(each.share for each in later)
-            space = record(recorder, case, left * case.share / remaining)
+            try:
+                space = record(recorder, case, left * case.share / remaining)
+            except Exception:  # the records of the other spaces are worth having
+                print(f"{name}: not recorded", flush=True)
+                traceback.print_exc()
+                continue
             space.save(folder / f"{name}{SUFFIX}")
+            print(f"{name}: {describe_recording(space)}", flush=True)
             print(f"{name}: {describe(space)}", flush=True)
     finally:
         recorder.close()
@@ -73,17 +80,26 @@ def record(recorder: Any, case: Case, seconds: float) -> RecordedSpace:
     space = part_of_space(generic, start, case.kept)
     task = make_task(lowered, inputs)
     left = seconds - (time.monotonic() - began)
-    recorded: RecordedSpace = recorder.record(task, space, start, case.hands, left)
+    recorded: RecordedSpace = recorder.record(task, space, start, case.hands, left, case.outer)
     return recorded
 
 
 def describe(space: RecordedSpace) -> str:
     measured = sum(each is not None for each in space.times.values())
+    programs = len({each for each in space.entries.values() if not isinstance(each, str)})
+    return (
+        f"{len(space.times)} choices, {measured} of them measured, which are {programs} different "
+        f"programs; {space.facts['hand']} takes {1e3 * space.hand_seconds:.4g} ms, the optimum "
+        f"{1e3 * space.optimum:.4g} ms"
+    )
+
+
+def describe_recording(space: RecordedSpace) -> str:
     facts = space.facts
     return (
-        f"{measured} of {facts['choices']} choices measured, {len(space.times) - measured} failed, "
-        f"in {facts['seconds']} s; {facts['hand']} takes {1e3 * space.hand_seconds:.4g} ms, the "
-        f"optimum {1e3 * space.optimum:.4g} ms"
+        f"of {facts['choices']} choices, {facts['prepared']} compiled in "
+        f"{facts['prepare_seconds']} s, {facts['programs']} programs measured, in "
+        f"{facts['seconds']} s altogether"
     )
 
 

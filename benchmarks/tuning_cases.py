@@ -1,7 +1,8 @@
 """The programs whose spaces `tuning.py` records, and which part of each space.
 
-A generic space has up to millions of choices. The part that is recorded has those of the parameters
-that the time depends on most, and a few hundred to some thousand choices.
+A generic space has up to millions of choices. Small ones are recorded as they are. Of the others,
+the parameters that the time depends on most have all their values, some have two or three, and the
+others have the default's value: some hundred choices, of which a search tries 100 or 150.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Case:
     program: Program
     kept: Mapping[str, Kept]
     """The number of values of each parameter, or its values; the others have the default's."""
+    outer: str
+    """The parameter whose values are recorded one after the other, as long as there is time."""
     hands: Sequence[str] = ("default",)
     share: float = 1.0
     """The relative share of the time."""
@@ -90,71 +93,86 @@ def gpu_softmax(size: int) -> Program:
     return load
 
 
+ALL = 99
 PRODUCT_VALUES: Mapping[str, Kept] = {
-    "register_tiles_rows": 6, "register_tiles_columns": 4, "register_tiles_block": 2,
-    "register_tiles_packed": 2, "register_tiles_packs_rows": 2, "register_tiles_depth": 2,
+    "register_tiles_rows": ALL, "register_tiles_columns": ALL, "register_tiles_packed": 2,
+    "register_tiles_packs_rows": 2, "register_tiles_depth": (0, 128), "register_tiles_block": 3,
 }  # fmt: skip
 PRODUCT_HANDS = ("default", "matmul.register_tiles", "matmul.goto")
 REDUCTIONS: Mapping[str, Kept] = {
-    f"blocked_reduction_{name}{suffix}": count
-    for name, count in (("blocks", 2), ("vectors", 3), ("lanes", 3))
-    for suffix in ("", "_of_2")
-}
+    "blocked_reduction_vectors": ALL, "blocked_reduction_lanes": ALL,
+    "blocked_reduction_vectors_of_2": ALL, "blocked_reduction_lanes_of_2": ALL,
+    "blocked_reduction_blocks_of_2": 2,
+}  # fmt: skip
 STENCIL: Mapping[str, Kept] = {
-    "stencil_lanes": (0, 8, 16), "stencil_vectors": (0, 2, 4, 8), "stencil_slices": (0, 1, 2, 4),
-    "stencil_rows": (0, 8, 16, 64),
+    "stencil_lanes": ALL, "stencil_vectors": ALL, "stencil_slices": ALL, "stencil_rows": ALL,
 }  # fmt: skip
 LINES: Mapping[str, Kept] = {
-    "sums_by_lines_band_rows": 7, "sums_by_lines_vectors": 6, "sums_by_lines_line_vectors": 6,
+    "sums_by_lines_band_rows": ALL, "sums_by_lines_vectors": ALL, "sums_by_lines_line_vectors": ALL,
 }  # fmt: skip
 CPU_CASES: Mapping[str, Case] = {
-    **{
-        f"matmul_512_{element}": Case(
-            product(512, element), PRODUCT_VALUES, PRODUCT_HANDS, share=share
-        )
-        for element, share in (("f32", 1.3), ("f64", 1.7))
-    },
-    **{
-        f"matmul_1024_{element}": Case(
-            product(1024, element), {**PRODUCT_VALUES, "register_tiles_block": 1}, PRODUCT_HANDS,
-            share=share,
-        )
-        for element, share in (("f32", 1.6), ("f64", 2.8))
-    },
+    "jacobi_3d": Case(
+        example("jacobi_3d", (194, 194, 194)), STENCIL, "stencil_rows",
+        ("default", "stencils.vectors"), share=1.4,
+    ),
     "convolution_9x9": Case(
         example("blur", (9,), (9,), (1032, 1032), float="relaxed"), LINES,
-        ("default", "convolution.by_lines", "convolution.direct"),
-    ),
-    "jacobi_3d": Case(
-        example("jacobi_3d", (194, 194, 194)), STENCIL, ("default", "stencils.vectors"), share=1.4
-    ),
-    "softmax": Case(example("softmax", (1 << 20,), float="relaxed"), REDUCTIONS),
-    "batched_matmul_64": Case(
-        example("batched_matmul", (64, 64, 64), (64, 64, 64)),
-        {
-            **PRODUCT_VALUES, "register_tiles_packs_rows": 1, "register_tiles_columns_ahead": 2,
-        },
+        "sums_by_lines_band_rows", ("default", "convolution.by_lines", "convolution.direct"),
         share=0.8,
     ),
+    "softmax": Case(
+        example("softmax", (1 << 20,), float="relaxed"), REDUCTIONS,
+        "blocked_reduction_blocks_of_2",
+    ),
+    "batched_matmul_64": Case(
+        example("batched_matmul", (64, 64, 64), (64, 64, 64)),
+        {**PRODUCT_VALUES, "register_tiles_depth": 1, "register_tiles_columns_ahead": 2},
+        "register_tiles_block", share=0.9,
+    ),
+    "matmul_512_f32": Case(
+        product(512, "f32"),
+        {
+            **PRODUCT_VALUES, "register_tiles_depth": 1, "register_tiles_block": 2,
+            "register_tiles_lanes": ALL, "register_tiles_transposed": 2,
+        },
+        "register_tiles_block", PRODUCT_HANDS, share=1.2,
+    ),
+    "matmul_512_f64": Case(
+        product(512, "f64"), PRODUCT_VALUES, "register_tiles_block", PRODUCT_HANDS, share=1.3
+    ),
+    **{
+        f"matmul_1024_{element}": Case(
+            product(1024, element), {**PRODUCT_VALUES, "register_tiles_block": 2},
+            "register_tiles_block", PRODUCT_HANDS, share=share,
+        )
+        for element, share in (("f32", 2.2), ("f64", 3.6))
+    },
 }  # fmt: skip
 TENSOR_VALUES: Mapping[str, Kept] = {
-    "tensor_tiles_step": (64,), "tensor_tiles_stages": 4, "tensor_tiles_row_warps": (4, 8),
-    "tensor_tiles_column_warps": 2, "tensor_tiles_row_tiles": (1, 2, 4),
-    "tensor_tiles_column_tiles": (8, 16, 32), "tensor_tiles_in_rounds": 2,
+    "tensor_tiles_step": ALL, "tensor_tiles_stages": ALL, "tensor_tiles_row_warps": ALL,
+    "tensor_tiles_column_warps": ALL, "tensor_tiles_row_tiles": ALL,
+    "tensor_tiles_column_tiles": ALL, "tensor_tiles_in_rounds": 2,
 }  # fmt: skip
 ROWS: Mapping[str, Kept] = {
-    "on_gpu_threads": (0, 64, 128, 256, 512, 1024), "on_gpu_lanes": (0, 1, 2, 4, 8),
-    "on_gpu_partial_sums": (0, 8, 16, 32, 64),
+    "on_gpu_threads": ALL, "on_gpu_lanes": ALL, "on_gpu_partial_sums": ALL,
 }  # fmt: skip
 GPU_CASES: Mapping[str, Case] = {
-    "gpu_softmax": Case(gpu_softmax(4096), ROWS, budget=150),
+    "gpu_softmax": Case(gpu_softmax(4096), ROWS, "on_gpu_threads", budget=150),
     "gpu_matmul_4096_bf16": Case(
-        gpu_product(4096), TENSOR_VALUES, ("default", "gpu.matmul.hopper"), budget=150, share=2.0
+        gpu_product(4096),
+        TENSOR_VALUES,
+        "tensor_tiles_step",
+        budget=150,
+        share=3.0,
+        hands=("default", "gpu.matmul.hopper"),
     ),
 }
 SMALL_CASES: Mapping[str, Case] = {
     "matmul_64_f32": Case(
-        product(64, "f32"), {"column_tiles_rows": 3, "register_tiles_rows": 3}, PRODUCT_HANDS[:1]
+        product(64, "f32"),
+        {"column_tiles_rows": 3, "register_tiles_rows": 3},
+        "",
+        PRODUCT_HANDS[:1],
     ),
 }
 """Cases that show within seconds that everything works."""

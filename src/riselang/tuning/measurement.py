@@ -29,7 +29,9 @@ FIRST_ROUNDS = 3
 HOPELESS_RATIO = 1.25
 ROUNDS = 11
 LONG_SECONDS = 0.5
-"""Programs that take longer are measured in fewer rounds."""
+"""By default, programs that take longer are measured in fewer rounds."""
+INTERRUPTION_SECONDS = 0.1
+"""One call that takes less may seem slow because something interrupted it, so it is repeated."""
 GPU_CALLS = 10
 """The launches of a sample on a GPU, which hide the time that each takes on the CPU."""
 
@@ -75,10 +77,11 @@ class Pace:
     """By default the minimum: other processes can only make a call slower."""
     hopeless_at_once: float = math.inf
     """The ratio to the incumbent after the first calls from which no other round is measured."""
+    long_seconds: float = LONG_SECONDS
 
 
 USUAL = Pace()
-BRIEF = Pace(5, 1, 1, median, 2.0)
+BRIEF = Pace(5, 1, 1, median, 2.0, long_seconds=0.02)
 """For many strategies, most of which are slow, while nothing else runs."""
 
 
@@ -91,21 +94,23 @@ class Outcome:
     incumbent_seconds: float | None = None
     """The time of the strategy that was measured alternately with it."""
     reason: str = ""
+    program: str = ""
+    """The key of the compiled program: strategies with the same one have the same effect."""
 
 
 def compile_strategy(task: Task, strategy: str) -> Outcome:
     """Apply a strategy, compile the program and store it in the kernel cache."""
     try:
-        _prepare(task, strategy)
+        program, _ = _prepare(task, strategy)
     except RiseError as error:
         return Outcome("inapplicable", reason=_short_reason(error))
-    return Outcome("compiled")
+    return Outcome("compiled", program=program)
 
 
 def prepare_strategy(task: Task, strategy: str) -> Outcome:
     """Compile a strategy, check its results, and keep the program for `time_strategy`."""
     try:
-        call = _prepare(task, strategy)
+        program, call = _prepare(task, strategy)
         results = flatten_results(call())
     except RiseError as error:
         return Outcome("inapplicable", reason=_short_reason(error))
@@ -113,7 +118,7 @@ def prepare_strategy(task: Task, strategy: str) -> Outcome:
     if not same(results, task.expected):
         return Outcome("wrong", reason="the results differ from those of the source program")
     _prepared.setdefault(task.program, {})[strategy] = call
-    return Outcome("compiled")
+    return Outcome("compiled", program=program)
 
 
 _prepared: dict[str, dict[str, Callable[[], Any]]] = {}
@@ -124,7 +129,7 @@ def time_strategy(task: Task, strategy: str, incumbent: str | None, pace: Pace) 
     """Measure a strategy that was prepared alternately with the incumbent."""
     strategies = [strategy] if incumbent is None else [strategy, incumbent]
     ready = _prepared.get(task.program, {})
-    calls = [ready[each] if each in ready else _prepare(task, each) for each in strategies]
+    calls = [ready[each] if each in ready else _prepare(task, each)[1] for each in strategies]
     actions = [_repeated_on_gpu(each) for each in calls] if task.is_on_gpu else calls
     with _measuring_alone():
         samples = _measure(actions, pace)
@@ -166,11 +171,12 @@ def _short_reason(error: RiseError) -> str:
     return line.partition(" does not apply: ")[2] or line
 
 
-def _prepare(task: Task, strategy: str) -> Callable[[], Any]:
-    """Return a call of the program."""
+def _prepare(task: Task, strategy: str) -> tuple[str, Callable[[], Any]]:
+    """Return the key of the compiled program, and a call of it."""
     kernel = _load(task.program, task.options, strategy)
-    kernel.lower(*task.inputs).compile()
-    return lambda: kernel(*task.arguments)
+    lowered = kernel.lower(*task.inputs)
+    lowered.compile()
+    return lowered.key, lambda: kernel(*task.arguments)
 
 
 def _repeated_on_gpu(call: Callable[[], Any]) -> Callable[[], None]:
@@ -194,9 +200,12 @@ def _load(program: str, options: tuple[tuple[str, str], ...], strategy: str) -> 
 def _measure(calls: Sequence[Callable[[], Any]], pace: Pace) -> list[tuple[float, ...]]:
     warm = [min(seconds_per_call(call) for _ in range(pace.warm_ups)) for call in calls]
     rivals = [(call, calls_per_sample(each)) for call, each in zip(calls, warm, strict=True)]
-    is_long = sum(warm) > LONG_SECONDS
+    is_long = sum(warm) > pace.long_seconds
     if len(warm) > 1 and warm[0] > pace.hopeless_at_once * warm[1]:
-        return [(each,) for each in warm]
+        if warm[0] < INTERRUPTION_SECONDS:
+            warm[0] = min(warm[0], seconds_per_call(calls[0]))
+        if warm[0] > pace.hopeless_at_once * warm[1]:
+            return [(each,) for each in warm]
     first = min(pace.rounds, 1 if is_long else pace.first_rounds)
     samples = time_interleaved(rivals, first)
     if len(samples) > 1 and min(samples[0]) > HOPELESS_RATIO * min(samples[1]):

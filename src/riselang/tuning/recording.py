@@ -3,6 +3,10 @@
 First, many worker processes compile strategies, check their results and keep the programs. When
 all of them are idle, the workers measure one after the other: every strategy alternately with the
 fastest one that people wrote, so that the ratio of both does not depend on the clock frequency.
+
+The choices with the same value of one parameter form a *slab*. One slab is recorded after the
+other, and those that time does not suffice for are left out: what is recorded has all combinations
+of its values, so that a search on it finds all neighbors of each choice.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import ast
 import itertools
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -35,17 +39,20 @@ from riselang.tuning.spaces import Choices, Space
 from riselang.tuning.worker import Worker
 from riselang.version import __version__
 
-MAX_CHOICES = 20_000
-"""The maximum number of choices of a space, of which as many are measured as there is time for."""
-PREPARE_SHARE, MEASURE_SHARE = 0.6, 0.9
-"""The share of the time for a space after which strategies are measured, and after which the
-fastest are measured again."""
+MAX_CHOICES = 100_000
+"""The maximum number of combinations of values of a space."""
+MEASURE_SHARE = 0.9
+"""The share of the time for a space after which the fastest strategies are measured again."""
+HAND_TIMES, EXTRA_SECONDS = 8, 0.012
+"""About how long a measurement takes: some times as long as the hand strategy, and some more. When
+the time left is needed to measure the strategies that are compiled, no more are compiled."""
 CONFIRMED, CONFIRMED_RATIO = 30, 1.1
 """At most so many of the strategies that take at most so many times as long as the hand strategy
 are measured again: one disturbed measurement must not become the optimum of the space."""
 DISTURBED_RATIO, ATTEMPTS = 1.2, 4
 """If the hand strategy takes so many times as long as usual, something has disturbed the
-measurement, which is repeated, with at most so many attempts."""
+measurement, which is repeated, with at most so many attempts; but not for strategies that take
+twice as long as the hand strategy."""
 LIMIT = 15.0
 """The maximum number of seconds to compile or to measure one strategy."""
 LONG = Pace(rounds=11, summarize=median)
@@ -62,72 +69,94 @@ class Recorder:
         self._workers = [Worker(cpu) for cpu in places]
 
     def record(
-        self, task: Task, space: Space, start: Choices, hands: Sequence[str], seconds: float
+        self,
+        task: Task,
+        space: Space,
+        start: Choices,
+        hands: Sequence[str],
+        seconds: float,
+        outer: str = "",
     ) -> RecordedSpace:
         """Measure the choices of a space for some seconds.
 
         The strategies `hands` are those that people wrote; the fastest is measured with each
-        choice. If there are too many choices for the time, those measured are a random sample.
+        choice. Those with the same value of the parameter `outer` form a slab.
         """
         began = time.monotonic()
         start = {name: start[name] for name in space.parameters}
-        keys = [space.key(each) for each in _choices_of(space, start)]
-        hand = self._fastest_hand(task, hands)
+        outer = outer or next(iter(space.parameters))
+        keys = [space.key(each) for each in choices_by_slab(space, start, outer)]
+        hand, hand_seconds = self._fastest_hand(task, hands)
         prepared = self._prepare_all(
             task, {key: str(space.strategy_for(space.choices(key))) for key in keys}, hand,
-            began + PREPARE_SHARE * seconds,
+            HAND_TIMES * hand_seconds + EXTRA_SECONDS, began + MEASURE_SHARE * seconds,
         )  # fmt: skip
         ready = {key: each for key, each in prepared.items() if isinstance(each, _Ready)}
-        measured = _time_all(task, ready, hand, BRIEF, began + MEASURE_SHARE * seconds)
+        prepare_seconds = time.monotonic() - began
+        # Strategies with the same effect have the same time, so that their order is not random.
+        distinct = {each.program: key for key, each in reversed(ready.items())}
+        programs = {key: ready[key] for key in ready if distinct[ready[key].program] == key}
+        measured = _time_all(task, programs, hand, BRIEF, began + MEASURE_SHARE * seconds)
         finalists = {key: ready[key] for key in _fastest(measured)}
         measured |= _time_all(task, finalists, hand, LONG, began + seconds)
         for worker in self._workers:
             worker.run("forget", task, limit=LIMIT)
         outcomes = {key: each for key, each in prepared.items() if isinstance(each, Outcome)}
-        outcomes |= measured
+        outcomes |= {
+            key: measured[same]
+            for key, each in ready.items()
+            if (same := distinct[each.program]) in measured
+        }
         hand_times = [each.incumbent_seconds for each in measured.values()]
         facts = {
             "program": task.program, "options": dict(task.options), "hand": hand,
             "machine": str(this_machine()), "version": __version__, "choices": len(keys),
+            "prepared": len(prepared), "programs": len(programs),
+            "prepare_seconds": round(prepare_seconds, 1),
             "seconds": round(time.monotonic() - began, 1),
         }  # fmt: skip
         entries = {key: _entry(outcomes[key]) for key in keys if key in outcomes}
+        space, entries = whole_slabs(space, start, outer, keys, entries)
+        start = {name: start[name] for name in space.parameters}
         hand_seconds = median([each for each in hand_times if each] or [math.inf])
         return RecordedSpace(str(space.strategy), entries, hand_seconds, start, facts)
 
-    def _fastest_hand(self, task: Task, hands: Sequence[str]) -> str:
-        """Return the fastest of the strategies that people wrote."""
-        worker, fastest = self._workers[0], ""
+    def _fastest_hand(self, task: Task, hands: Sequence[str]) -> tuple[str, float]:
+        """Return the fastest of the strategies that people wrote, and its seconds."""
+        worker, fastest, fastest_seconds = self._workers[0], "", math.inf
         for hand in hands:
             if worker.run("prepare", task, hand, limit=LIMIT).status != "compiled":
                 continue
             outcome = worker.run("time", task, hand, fastest or None, LONG, limit=LIMIT)
             seconds, least = outcome.seconds, outcome.incumbent_seconds
             if seconds is not None and (least is None or seconds < least):
-                fastest = hand
+                fastest, fastest_seconds = hand, seconds
         if not fastest:
             raise UserError(f"none of the strategies {', '.join(hands)} can be measured")
-        return fastest
+        return fastest, fastest_seconds
 
     def _prepare_all(
-        self, task: Task, texts: Mapping[Key, str], hand: str, end: float
+        self, task: Task, texts: Mapping[Key, str], hand: str, measure_seconds: float, end: float
     ) -> dict[Key, Outcome | _Ready]:
-        """Compile and check strategies in all workers until the end."""
+        """Compile and check strategies in all workers, as many as can be measured until the end if
+        each takes `measure_seconds`."""
         waiting = SimpleQueue[Key]()
         for key in texts:
             waiting.put(key)
         outcomes: dict[Key, Outcome | _Ready] = {}
+        programs: set[str] = set()
 
         def work(worker: Worker) -> None:
             worker.run("prepare", task, hand, limit=LIMIT)
-            while (left := end - time.monotonic()) > 0:
+            while (left := end - time.monotonic() - measure_seconds * len(programs)) > 0:
                 try:
                     key = waiting.get_nowait()
                 except Empty:
                     return
                 outcome = worker.run("prepare", task, texts[key], limit=min(LIMIT, left + GRACE))
                 if outcome.status == "compiled":
-                    outcomes[key] = _Ready(worker, texts[key])
+                    outcomes[key] = _Ready(worker, texts[key], outcome.program)
+                    programs.add(outcome.program)
                 elif outcome.status != "timeout" or left + GRACE >= LIMIT:
                     outcomes[key] = outcome
 
@@ -146,6 +175,8 @@ class _Ready:
 
     worker: Worker
     strategy: str
+    program: str
+    """The key of the compiled program."""
 
 
 def _time_all(
@@ -159,29 +190,53 @@ def _time_all(
             if time.monotonic() >= end:
                 return outcomes
             outcome = each.worker.run("time", task, each.strategy, hand, pace, limit=LIMIT)
+            outcomes[key] = outcome
             if outcome.incumbent_seconds is None:
                 break
-            outcomes[key] = outcome
             hand_times.append(outcome.incumbent_seconds)
-            if outcome.incumbent_seconds <= DISTURBED_RATIO * median(hand_times):
+            usual = median(hand_times)
+            is_slow = (outcome.seconds or 0.0) > BRIEF.hopeless_at_once * usual
+            if is_slow or outcome.incumbent_seconds <= DISTURBED_RATIO * usual:
                 break
     return outcomes
 
 
-def _choices_of(space: Space, start: Choices) -> list[Choices]:
-    """Return the start, and the other choices that a space permits, in random order."""
-    names, random = tuple(space.parameters), Random(0)
-    if space.size <= MAX_CHOICES:
-        keys: Iterable[Key] = itertools.product(*space.parameters.values())
-    else:
-        keys = {
-            tuple(random.choice(values) for values in space.parameters.values())
-            for _ in range(MAX_CHOICES)
-        }
-    others = [dict(zip(names, key, strict=True)) for key in sorted(keys, key=str)]
-    others = [each for each in others if space.permits(each) and each != start]
-    random.shuffle(others)
-    return [start, *others]
+def choices_by_slab(space: Space, start: Choices, outer: str) -> list[Choices]:
+    """Return the choices that a space permits, slab by slab, each in random order; the start is the
+    first one."""
+    if space.size > MAX_CHOICES:
+        raise UserError(
+            f"a space with {space.size} combinations of values cannot be recorded; keep fewer "
+            "values of its parameters"
+        )
+    keys = itertools.product(*space.parameters.values())
+    choices = [each for each in map(space.choices, keys) if space.permits(each)]
+    Random(0).shuffle(choices)
+    values = space.parameters[outer]
+    first = values.index(start[outer])
+    return sorted(
+        choices,
+        key=lambda each: (abs(values.index(each[outer]) - first), str(each[outer]), each != start),
+    )
+
+
+def whole_slabs(
+    space: Space, start: Choices, outer: str, keys: Sequence[Key], entries: Mapping[Key, Entry]
+) -> tuple[Space, dict[Key, Entry]]:
+    """Return the space of the slabs with entries for all choices, and these entries; or all entries
+    if no slab is complete."""
+    missing = {space.choices(key)[outer] for key in keys if key not in entries}
+    whole = [value for value in space.parameters[outer] if value not in missing]
+    if not missing or start[outer] not in whole:
+        return space, dict(entries)
+    kept: dict[str, Kept] = {name: len(values) for name, values in space.parameters.items()}
+    part = part_of_space(space, start, {**kept, outer: whole})
+    chosen = {key: space.choices(key) for key in entries}
+    return part, {
+        part.key(chosen[key]): entry
+        for key, entry in entries.items()
+        if chosen[key][outer] in whole
+    }
 
 
 def _fastest(outcomes: Mapping[Key, Outcome]) -> list[Key]:
@@ -201,7 +256,7 @@ def _entry(outcome: Outcome) -> Entry:
     return outcome.seconds, outcome.incumbent_seconds
 
 
-Kept = int | Sequence[int]
+Kept = int | Sequence[Choice]
 """How many values of a parameter to keep, around the start, or which."""
 
 

@@ -80,7 +80,7 @@ VALUES: Mapping[str, Callable[[Numbers], Sequence[int]]] = {
     "stencil.vectors": lambda _: (0, 1, 2, 3, 4, 6, 8),
     "stencil.slices": lambda _: (0, 1, 2, 4),
     "stencil.rows": lambda _: (0, 8, 16, 32, 64, 128),
-    "sums_by_lines.band_rows": lambda _: (0, 1, 2, 3, 4, 6, 8, 16),
+    "sums_by_lines.band_rows": lambda _: (0, 1, 2, 3, 4, 6, 8, 12, 16, 32),
     "sums_by_lines.vectors": lambda _: (0, 1, 2, 3, 4, 6, 8),
     "sums_by_lines.line_vectors": lambda _: (1, 2, 3, 4, 6, 8),
     "tensor_tiles.step": lambda _: (32, 64, 128),
@@ -90,9 +90,9 @@ VALUES: Mapping[str, Callable[[Numbers], Sequence[int]]] = {
     "tensor_tiles.row_tiles": lambda _: (1, 2, 4),
     "tensor_tiles.column_tiles": lambda _: (4, 8, 16, 32),
     "tensor_tiles.group": lambda _: (1, 4, 8, 16),
-    "on_gpu.threads": lambda _: (0, 32, 64, 128, 256, 512, 1024),
-    "on_gpu.lanes": lambda _: (0, 1, 2, 4, 8),
-    "on_gpu.partial_sums": lambda _: (0, 4, 8, 16, 32, 64),
+    "on_gpu.threads": lambda _: (0, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024),
+    "on_gpu.lanes": lambda _: (0, 1, 2, 4, 8, 16),
+    "on_gpu.partial_sums": lambda _: (0, 2, 4, 8, 16, 32, 64, 128),
 }
 """The values by schedule and parameter, from the numbers that the default strategy chooses."""
 
@@ -125,13 +125,15 @@ def _register_tiles_fit(choices: Mapping[str, Choice], default: Numbers) -> bool
     rows, columns, lanes = (int(choices[name]) for name in ("rows", "columns", "lanes"))
     vectors = max(1, columns // lanes)
     fits = rows * vectors + vectors <= MAX_SPILLED * this_machine().registers
+    # Rows that are kept in registers are loaded in vectors.
+    loads_vectors = not choices.get("kept", False) or rows % lanes == 0
     unused: list[str] = []
     if not choices.get("packed", True):
         unused += ["transposed", "packs_rows", "piece", "packs_pieces"]
     elif not choices.get("piece", 0):
         unused.append("packs_pieces")
     is_default = all(choices[name] == default[name] for name in unused if name in choices)
-    return columns % lanes == 0 and fits and is_default
+    return columns % lanes == 0 and fits and loads_vectors and is_default
 
 
 def _tensor_tiles_fit(choices: Mapping[str, Choice], default: Numbers) -> bool:

@@ -79,6 +79,15 @@ def test_choices_that_need_too_many_registers_are_excluded() -> None:
         assert not space.permits({**start, **ragged})
 
 
+def test_rows_that_are_kept_in_registers_fill_vectors() -> None:
+    program: Any = rl.loads(PRODUCT, name="product.rise")
+    with assume_machine(Machine(32, 16)):
+        space, start = generic_space(contract(program.main.trace().term), "contract")
+        kept = {**start, "register_tiles_kept": True, "register_tiles_columns": 8}
+        assert space.permits({**kept, "register_tiles_rows": 8})
+        assert not space.permits({**kept, "register_tiles_rows": 6})
+
+
 def test_numbers_without_an_effect_keep_their_default() -> None:
     program: Any = rl.loads(PRODUCT, name="product.rise")
     space, start = generic_space(contract(program.main.trace().term), "contract")
