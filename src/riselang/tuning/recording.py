@@ -43,7 +43,7 @@ MAX_CHOICES = 100_000
 """The maximum number of combinations of values of a space."""
 MEASURE_SHARE = 0.9
 """The share of the time for a space after which the fastest strategies are measured again."""
-HAND_TIMES, EXTRA_SECONDS = 8, 0.012
+HAND_TIMES, EXTRA_SECONDS = 10, 0.02
 """About how long a measurement takes: some times as long as the hand strategy, and some more. When
 the time left is needed to measure the strategies that are compiled, no more are compiled."""
 CONFIRMED, CONFIRMED_RATIO = 30, 1.1
