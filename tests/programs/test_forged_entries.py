@@ -19,7 +19,7 @@ COMMON = """
 import json, os, random, struct, sys
 import numpy as np
 import riselang as rl
-from riselang.compiler.caching import find_cached
+from riselang.runtime.code_cache import find_cached
 from riselang.api.lowered import Lowered
 from riselang.runtime.artifact import Artifact
 from riselang.runtime.cache import default_cache

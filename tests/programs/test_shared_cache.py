@@ -19,7 +19,8 @@ import pytest
 
 import riselang as rl
 from riselang.api.lowered import Lowered
-from riselang.compiler.caching import find_cached, term_key
+from riselang.compiler.caching import term_key
+from riselang.runtime.code_cache import find_cached
 from support.fuzzing import examples
 
 pytestmark = pytest.mark.rotating(3)

@@ -7,7 +7,14 @@ from typing import Any
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.type_printer import format_type
-from riselang.dialects.rise.types import ArrayType, IdxType, RiseType, ScalarType, index
+from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
+    ArrayType,
+    IdxType,
+    RiseType,
+    ScalarType,
+    index,
+)
 from riselang.dsl.captures import (
     as_regular_array,
     exact_array,
@@ -16,16 +23,17 @@ from riselang.dsl.captures import (
     nest,
 )
 from riselang.dsl.user_locations import user_location
-from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.nat import Nat
 from riselang.runtime.arrays import Array, check_dtype, exact_scalar
 from riselang.runtime.shapes import SizeBinding
 from riselang.support.counts import format_count
+from riselang.support.element_types import dtype_named
 from riselang.support.errors import UserError
 
 
 def scalar_array(argument: Any, type: ScalarType | IdxType, name: str) -> Array:
-    exact = exact_scalar(argument, numpy_dtype(type if isinstance(type, ScalarType) else index))
+    element = SCALAR_NAMES[type if isinstance(type, ScalarType) else index]
+    exact = exact_scalar(argument, dtype_named(element))
     if exact is None:
         raise UserError(
             f"argument {name}: expected a scalar of type {format_type(type)}, "
@@ -73,7 +81,7 @@ def bind_sizes(
             element = index
         if not isinstance(element, ScalarType):
             raise UserError(f"argument {name}: an array of {format_type(element)} cannot be passed")
-        check_dtype(array, element, name)
+        check_dtype(array, SCALAR_NAMES[element], name)
         if array.ndim != len(lengths):
             raise UserError(
                 f"argument {name}: expected {format_count(len(lengths), 'dimension')} "

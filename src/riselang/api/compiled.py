@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from riselang.api.binding import scalar_array
 from riselang.api.complex_arrays import (
     complex_argument,
     view_inputs,
     view_outputs,
     view_results,
 )
-from riselang.dialects.rise.types import SCALAR_NAMES
-from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.runtime import torch_calls
 from riselang.runtime.array_calls import NativeCall, PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
-from riselang.runtime.arrays import Array, DeviceView, as_array, new_array
+from riselang.runtime.arrays import Array, DeviceView, as_array, new_array, scalar_array
 from riselang.runtime.device_arrays import DeviceArray, new_device_array, to_gpu
 from riselang.runtime.executable import Executable, Parameter
 from riselang.support.complex_views import view_if_complex
@@ -39,13 +36,13 @@ from riselang.support.observations import recording
 from riselang.support.profiling import time_span
 from riselang.support.structures import LEAF, PLAIN_INTERFACE, Interface, Structure, flatten
 from riselang.support.tracebacks import shorten_traceback
-from riselang.term.cost import Cost
-from riselang.term.nodes import Pattern, Scalar, Term
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from riselang.compiler.compilation import Compilation
+    from riselang.term.cost import Cost
+    from riselang.term.nodes import Term
 
 SUFFIX = ".kernel"
 """The file name extension of compiled programs."""
@@ -131,7 +128,7 @@ class Compiled:
         on_gpu = any(isinstance(array, DeviceView) for array in arrays)
         make = new_device_array if on_gpu else new_array
         buffers: list[Array] = [
-            make(shape, numpy_dtype(parameter.type))
+            make(shape, parameter.dtype)
             for shape, parameter in zip(shapes, parameters, strict=True)
         ]
         with (
@@ -199,7 +196,7 @@ class Compiled:
             return None
         fixed = fixed or [None] * len(self.inputs)
         results = [
-            (parameter.shape or (), numpy_dtype(parameter.type))
+            (parameter.shape or (), parameter.dtype)
             for parameter in self.function.parameters[:count]
         ]
         if any(dtype.name not in torch_calls.DTYPES for _, dtype in results):
@@ -277,7 +274,7 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         rows = [
-            (each.name, SCALAR_NAMES[each.type], "written" if each.is_written else "read")
+            (each.name, each.element, "written" if each.is_written else "read")
             for each in self.function.parameters
         ]
         html = paragraph("", strong=self.function.name) + table(("buffer", "type", ""), rows)
@@ -294,9 +291,9 @@ class Compiled:
 def _argument_array(parameter: Parameter, argument: Any, is_complex: bool) -> Array:
     if is_complex:
         rank = len(parameter.shape or ()) - 1
-        return complex_argument(argument, parameter.type, rank, parameter.name)
+        return complex_argument(argument, parameter.element, rank, parameter.name)
     if parameter.shape == () and not isinstance(argument, np.ndarray):
-        return scalar_array(argument, parameter.type, parameter.name)
+        return scalar_array(argument, parameter.element, parameter.name)
     return as_array(argument, parameter.name)
 
 
@@ -316,6 +313,8 @@ def locate_errors(source: Term | None, interface: Interface = PLAIN_INTERFACE) -
 
 def source_location(term: Term, location: SourceLocation | None) -> SourceLocation | None:
     """Return the full source range of a location; an op knows only where it starts."""
+    from riselang.term.nodes import Pattern, Scalar
+
     stack = [term]
     while stack and location is not None:
         current = stack.pop()

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from riselang.api.binding import scalar_array
-from riselang.dialects.rise.types import COMPLEX_TYPES, ScalarType
-from riselang.runtime.arrays import Array, DeviceView, as_array, check_dtype
+from riselang.runtime.arrays import Array, DeviceView, as_array, check_dtype, scalar_array
 from riselang.support.complex_views import view_as_complex, view_as_floats
+from riselang.support.element_types import COMPLEX_ELEMENTS
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.structures import ComplexLeaves
 
@@ -82,9 +81,10 @@ def combine_parts(buffers: Sequence[Array], flags: ComplexLeaves) -> Sequence[Ar
     return arrays
 
 
-def complex_argument(argument: Any, part: ScalarType, rank: int, name: str) -> Array:
-    """Return the complex array or scalar that is passed to a parameter with these parts."""
-    element = COMPLEX_TYPES[part]
+def complex_argument(argument: Any, part: str, rank: int, name: str) -> Array:
+    """Return the complex array or scalar that is passed to a parameter whose parts have this
+    type."""
+    element = COMPLEX_ELEMENTS[part]
     if rank == 0 and not isinstance(argument, np.ndarray):
         return scalar_array(argument, element, name)
     array = as_array(argument, name)

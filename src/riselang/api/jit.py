@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast, overloa
 from riselang.api.float_checks import enable_checks
 from riselang.api.jit_kernel import JitSettings
 from riselang.api.jit_kernel import Jitted as Jitted
-from riselang.api.kernel import DEFAULT_LOOPS
 from riselang.api.lowered import resolve_strategy
 from riselang.api.options import CompileOptions
 from riselang.api.polymorphic import PolymorphicFunction
@@ -19,7 +18,7 @@ from riselang.dsl.symbolic_values import Value
 from riselang.dsl.user_locations import user_location
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
-from riselang.support.config import default_options
+from riselang.support.config import DEFAULT_LOOPS, default_options
 from riselang.support.errors import UserError
 from riselang.support.tracebacks import with_short_tracebacks
 

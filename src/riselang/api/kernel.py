@@ -32,7 +32,7 @@ from riselang.runtime.array_libraries import array_converter, convert_results
 from riselang.runtime.arrays import Array, as_array
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_argument_library
 from riselang.runtime.torch_calls import NO_RESULT, TensorCall, TensorKey, tensor_key
-from riselang.support.config import Options
+from riselang.support.config import DEFAULT_LOOPS, Options
 from riselang.support.counts import format_count
 from riselang.support.errors import RiseError, UserError
 from riselang.support.forking import hold_forks
@@ -61,8 +61,6 @@ ArgumentTypes = tuple[tuple[tuple[int, ...], np.dtype[Any]] | type | None, ...]
 for other arguments."""
 _NUMBERS: dict[type, type] = {float: float, int: int}
 """The types of numbers that prepared calls take."""
-DEFAULT_LOOPS = "affine"
-"""The loops that a kernel's patterns become unless they specify it."""
 DEFAULT_OPTIONS = Options(DEFAULT_LOOPS)
 _ARRAY: Any = np.ndarray
 MAX_PREPARED_CALLS = 4096

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import SUFFIX, Compiled
 from riselang.api.float_checks import enable_checks
-from riselang.api.kernel import DEFAULT_LOOPS, TermKernel
+from riselang.api.kernel import TermKernel
 from riselang.api.lowered import resolve_strategy
-from riselang.compiler.caching import find_cached, find_or_compile, text_key
+from riselang.compiler.caching import text_key
 from riselang.native.workers.worker_pool import MIN_FUNCTIONS_FOR_WORKERS, start_workers
 from riselang.rewrite.core import Strategy
 from riselang.rewrite.default import DEFAULT
+from riselang.runtime.code_cache import find_cached, find_or_compile
 from riselang.runtime.executable import Executable
 from riselang.support import config
-from riselang.support.config import Options, default_options
+from riselang.support.config import DEFAULT_LOOPS, Options, default_options
 from riselang.support.errors import MissingSymbolsError, UserError
 from riselang.support.forking import hold_forks
 from riselang.support.html import code, details

@@ -15,7 +15,7 @@ from riselang.api.complex_arrays import view_inputs
 from riselang.compiler.pipeline import rewrite, should_rewrite
 from riselang.compiler.rewritten_program import Program, RewrittenProgram
 from riselang.compiler.tuned_strategies import choose_strategy
-from riselang.dialects.rise.types import RiseType, leaves, result_types, uncurry
+from riselang.dialects.rise.types import SCALAR_NAMES, RiseType, leaves, result_types, uncurry
 from riselang.nat import Nat
 from riselang.pipelines import GPU
 from riselang.rewrite.core import Setting, Strategy
@@ -259,7 +259,7 @@ class Lowered:
 
     @cached_property
     def _compiled(self) -> Compiled:
-        from riselang.compiler.caching import find_or_compile
+        from riselang.runtime.code_cache import find_or_compile
 
         if self.interface.observations:
             self._define_observation_functions()
@@ -307,7 +307,7 @@ class Lowered:
     def _buffer_types(self) -> list[Buffer]:
         """The buffers that the compiled function takes: those of results, then of inputs."""
         types = (*result_types(self.source.type, self.results), *self.parameter_types)
-        return [each for type in types for each in leaves(type)]
+        return [(lengths, SCALAR_NAMES[leaf]) for type in types for lengths, leaf in leaves(type)]
 
     @property
     def _result_groups(self) -> Groups:

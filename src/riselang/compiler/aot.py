@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.artifact import CompiledFunction, functions_to_json
 from riselang.runtime.executable import FAILURE_SHAPE, Parameter
@@ -116,7 +115,7 @@ def _c_names(parameters: Sequence[Parameter]) -> list[str]:
 
 def _declarations(name: str, parameter: Parameter) -> list[str]:
     """Return the C declarations of a parameter and of the lengths that are passed with it."""
-    type = C_TYPES[SCALAR_NAMES[parameter.type]]
+    type = C_TYPES[parameter.element]
     if parameter.shape is None:
         return [f"{type} {name}"]
     qualifier = "" if parameter.is_written else "const "

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from riselang.dialects.module import location_of, walk
 from riselang.dialects.rise.interface_ops import InOp, OutOp
 from riselang.dialects.rise.types import (
+    SCALAR_NAMES,
     RiseType,
     ScalarType,
     index_bounds,
@@ -155,7 +156,8 @@ def _parameters(function: FuncOp, bindings: Sequence[BufferBinding]) -> Iterable
             name = names[position] if names else argument.name_hint or f"arg{position}"
             parameter = _parameter(name, argument.type, bounds.get(argument))
             is_unsigned = position in unsigned
-            yield replace(parameter, type=parameter.type.unsigned) if is_unsigned else parameter
+            element = SCALAR_NAMES[parameter.type.unsigned] if is_unsigned else parameter.element
+            yield replace(parameter, element=element)
 
 
 def _unsigned_positions(function: FuncOp, bindings: Sequence[BufferBinding]) -> frozenset[int]:
@@ -196,7 +198,7 @@ def _parameter(name: str, type: Attribute, bound: Nat | None) -> Parameter:
             f"parameter {name} of type {type} cannot be passed; use a scalar or a memref of scalars"
         ) from None
     shape = tuple(type.get_shape()) if isinstance(type, MemRefType) else None
-    return Parameter(name, scalar, shape, bound=bound)
+    return Parameter(name, SCALAR_NAMES[scalar], shape, bound=bound)
 
 
 def _argument_positions(function: FuncOp, values: set[SSAValue]) -> frozenset[int]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
-from riselang.frontends.frameworks import import_framework, spec_dimensions
+from riselang.frontends.framework_types import spec_dimensions
+from riselang.frontends.frameworks import import_framework
 from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.support.errors import UserError

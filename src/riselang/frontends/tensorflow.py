@@ -9,7 +9,8 @@ import numpy as np
 
 from riselang.api.specs import ArraySpec
 from riselang.dialects.rise.types import ScalarType
-from riselang.frontends.frameworks import constant_shape, import_framework
+from riselang.frontends.framework_types import constant_shape
+from riselang.frontends.frameworks import import_framework
 from riselang.frontends.stablehlo.model.model_reader import read_model
 from riselang.support.errors import LimitationError, UserError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.runtime.arrays import Array
 from riselang.support.errors import UserError
 

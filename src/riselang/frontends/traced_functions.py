@@ -64,7 +64,7 @@ def _constant(regions: RegionLowering, array: Any) -> Node:
 
 def _is_type_of(element: ElementType, array: Any) -> bool:
     # Deferred: it imports the library of types.
-    from riselang.native.mlir.stablehlo import dtype_of
+    from riselang.native.mlir.element_dtypes import dtype_of
 
     return dtype_of(element.name) == array.dtype
 

@@ -24,25 +24,14 @@ from riselang.dialects.rise.types import (
     is_float,
     wrap_integer,
 )
+from riselang.support.element_types import dtype_named
 from riselang.support.errors import LimitationError
 from riselang.term.mathlib import LIBRARY_FUNCTIONS
 
 
 @cache
 def numpy_dtype(type: ScalarType) -> np.dtype[Any]:
-    name = SCALAR_NAMES[type]
-    if name == "bf16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(
-        {
-            "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
-            "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
-            "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-            "complex64": np.complex64, "complex128": np.complex128,
-        }[name]
-    )  # fmt: skip
+    return dtype_named(SCALAR_NAMES[type])
 
 
 def to_unsigned(number: int, type: ScalarType) -> int:

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import SCALAR_NAMES, ScalarType
-from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.support.element_types import dtype_named
 from riselang.support.errors import LimitationError, UserError
 from riselang.support.machine import total_memory
 from riselang.support.tracebacks import own_frame_count
@@ -154,12 +153,22 @@ def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Array | None:
         return None
 
 
-def check_dtype(array: Array, type: ScalarType, name: str) -> None:
-    expected = numpy_dtype(type)
+def scalar_array(value: Any, element: str, name: str) -> Array:
+    """Return an argument that is a scalar as a 0-dimensional array."""
+    exact = exact_scalar(value, dtype_named(element))
+    if exact is None:
+        raise UserError(
+            f"argument {name}: expected a scalar of type {element}, but found {value!r}"
+        )
+    return exact
+
+
+def check_dtype(array: Array, element: str, name: str) -> None:
+    """Check the dtype of an array of elements whose type has this name."""
+    expected = dtype_named(element)
     if array.dtype != expected:
         raise UserError(
-            f"argument {name}: expected dtype {expected} ({SCALAR_NAMES[type]}), "
-            f"but found {array.dtype}"
+            f"argument {name}: expected dtype {expected} ({element}), but found {array.dtype}"
         )
 
 

@@ -9,26 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-
-from riselang.dialects.rise.types import SCALAR_NAMES, SCALARS, ScalarType
-from riselang.interpreter.scalar_semantics import numpy_dtype
-from riselang.nat import Nat, parse_nat
 from riselang.native.llvm.entry_points import ENTRY_PREFIX
 from riselang.runtime.executable import SCALAR_KINDS, Executable, Parameter
-from riselang.runtime.launches import Kernels
 from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
-from riselang.runtime.shapes import DynamicDimensions, DynamicShapes
+from riselang.support.element_types import COMPLEX_ELEMENTS, DTYPE_NAMES, DYNAMIC_LENGTH
 from riselang.support.errors import SourceLocation
 from riselang.support.profiling import time_span
-from riselang.term.nodes import Term
 
-Terms = Callable[[str], Sequence[Term]]
+if TYPE_CHECKING:
+    from riselang.nat import Nat
+    from riselang.runtime.launches import Kernels
+    from riselang.runtime.shapes import DynamicDimensions, DynamicShapes
+    from riselang.term.nodes import Term
+
+Terms = Callable[[str], "Sequence[Term]"]
 """Returns the programs of a function, which restrict its symbolic sizes."""
-Buffer = tuple[tuple[Nat, ...], ScalarType]
-"""The lengths and the element type of a buffer."""
+Buffer = tuple[tuple["Nat", ...], str]
+"""The lengths of a buffer, and the name of its element type."""
 ExpectedFunctions = Mapping[str, Sequence[Buffer] | None]
 """Expected functions, and the buffers they take, if known."""
 _SEAL_KIND = "compiled module"
@@ -47,19 +46,19 @@ class CompiledFunction:
 
     def accepts(self, buffers: Sequence[Buffer]) -> bool:
         """Return whether its parameters have these shapes and types."""
-        own_buffers = [(each.shape, each.type) for each in self.parameters]
+        own_buffers = [(each.shape, each.element) for each in self.parameters]
         positions = {position for position, _ in self.dynamic_dimensions or ()}
         return len(own_buffers) == len(buffers) and all(
-            (shape, type) == (tuple(map(_static_length, lengths)), leaf)
+            (shape, element) == (tuple(map(_static_length, lengths)), leaf)
             and (position in positions or all(length.is_constant for length in lengths))
-            for position, ((shape, type), (lengths, leaf)) in enumerate(
+            for position, ((shape, element), (lengths, leaf)) in enumerate(
                 zip(own_buffers, buffers, strict=True)
             )
         )
 
 
 def _static_length(length: Nat) -> int:
-    return length.constant if length.is_constant else DYNAMIC_INDEX
+    return length.constant if length.is_constant else DYNAMIC_LENGTH
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Artifact:
                 functions_from_json(head["functions"]),
                 tuple(_split_objects(code, head["objects"])),
                 tuple(check_json_type(each, str) for each in head["libraries"]),
-                None if kernels is None else Kernels.from_json(kernels),
+                None if kernels is None else _kernels_from_json(kernels),
             )
 
     def check(self, expected: ExpectedFunctions) -> None:
@@ -156,6 +155,19 @@ class Artifact:
         return executables
 
 
+def _kernels_from_json(data: Any) -> Kernels:
+    # Imported only where needed: code for a CPU does without.
+    from riselang.runtime.launches import Kernels
+
+    return Kernels.from_json(data)
+
+
+def _nat_from_json(text: Any) -> Nat:
+    from riselang.nat import parse_nat
+
+    return parse_nat(check_json_type(text, str))
+
+
 def _split_objects(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
     if (
         sum(check_json_type(each, int) for each in lengths) != len(code)
@@ -170,6 +182,8 @@ def _split_objects(code: bytes, lengths: Sequence[Any]) -> Iterator[bytes]:
 def make_dynamic_shapes(function: CompiledFunction, terms: Terms) -> DynamicShapes | None:
     if function.dynamic_dimensions is None:
         return None
+    from riselang.runtime.shapes import DynamicShapes
+
     return DynamicShapes(function.dynamic_dimensions, terms(function.name))
 
 
@@ -188,7 +202,7 @@ def _function_to_json(function: CompiledFunction) -> dict[str, Any]:
         "parameters": [
             [
                 each.name,
-                SCALAR_NAMES[each.type],
+                each.element,
                 each.shape,
                 each.is_written,
                 _format_bound(each.bound),
@@ -229,20 +243,20 @@ def _function_from_json(data: Any) -> CompiledFunction:
 def _parameter_from_json(
     name: Any, type: Any, shape: Any, is_written: Any, bound: Any
 ) -> Parameter:
-    scalar = SCALARS[type]
-    if shape is None and numpy_dtype(scalar).name not in SCALAR_KINDS:
+    dtype = DTYPE_NAMES[check_json_type(type, str)]
+    if type in COMPLEX_ELEMENTS.values() or (shape is None and dtype not in SCALAR_KINDS):
         raise ValueError(f"a scalar of type {type} cannot be passed")
     return Parameter(
         check_json_type(name, str),
-        scalar,
+        type,
         None if shape is None else tuple(map(_length_from_json, shape)),
         check_json_type(is_written, bool),
-        None if bound is None else parse_nat(check_json_type(bound, str)),
+        None if bound is None else _nat_from_json(bound),
     )
 
 
 def _length_from_json(value: Any) -> int:
-    if not (0 <= check_json_type(value, int) < 1 << 62 or value == DYNAMIC_INDEX):
+    if not (0 <= check_json_type(value, int) < 1 << 62 or value == DYNAMIC_LENGTH):
         raise ValueError(f"expected a length, but found {value}")
     return value
 
@@ -250,7 +264,7 @@ def _length_from_json(value: Any) -> int:
 def _dynamic_dimensions_from_json(
     position: Any, lengths: Any, parameters: Sequence[Parameter]
 ) -> tuple[int, tuple[Nat, ...]]:
-    dimensions = tuple(parse_nat(check_json_type(each, str)) for each in lengths)
+    dimensions = tuple(map(_nat_from_json, lengths))
     shape = parameters[check_json_type(position, int)].shape
     if position < 0 or shape is None or len(shape) != len(dimensions):
         raise ValueError("lengths that do not belong to a parameter")

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from riselang.dialects.rise.types import bf16
-from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.arrays import Array, DeviceView, address, refuse_masked
+from riselang.support.element_types import BF16, dtype_named
 from riselang.support.errors import UserError
 
 ALIGNMENT = 16
@@ -87,7 +86,7 @@ def device_view(value: Any, name: str) -> DeviceView:
     base_address, is_read_only = given["data"]
     shape, dtype = tuple(given["shape"]), np.dtype(given["typestr"])
     if dtype == np.dtype("V2"):
-        dtype = numpy_dtype(bf16)  # NumPy has no name for it
+        dtype = dtype_named(BF16)  # NumPy has no name for it
     memory: Any = (ctypes.c_char * max(prod(shape) * dtype.itemsize, 1)).from_address(
         base_address or 1
     )

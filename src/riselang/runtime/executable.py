@@ -7,14 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from riselang.dialects.rise.types import ScalarType
-from riselang.interpreter.scalar_semantics import numpy_dtype
-from riselang.nat import Nat
 from riselang.native.llvm.entry_points import (
     ARRAY_PREFIX,
     ENTRY_PREFIX,
@@ -39,8 +35,8 @@ from riselang.runtime.arrays import (
     exact_scalar,
     refuse_masked,
 )
-from riselang.runtime.shapes import DynamicShapes
 from riselang.support.counts import format_count
+from riselang.support.element_types import DTYPE_NAMES, DYNAMIC_LENGTH, dtype_named
 from riselang.support.errors import (
     InternalError,
     LimitationError,
@@ -51,17 +47,34 @@ from riselang.support.errors import (
 from riselang.support.lazy import cached_property
 from riselang.support.structures import PLAIN_INTERFACE, Interface
 
+if TYPE_CHECKING:
+    from riselang.dialects.rise.types import ScalarType
+    from riselang.nat import Nat
+    from riselang.runtime.shapes import DynamicShapes
+
 
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a compiled function: a buffer, or a scalar when `shape` is None."""
 
     name: str
-    type: ScalarType
+    element: str
+    """The name of its element type, or of its own one."""
     shape: tuple[int, ...] | None
     is_written: bool = False
     bound: Nat | None = None
     """For an array of indices: their exclusive upper bound."""
+
+    @property
+    def type(self) -> ScalarType:
+        # Imported only where needed: most calls of loaded code do without the types.
+        from riselang.dialects.rise.types import SCALARS
+
+        return SCALARS[self.element]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return dtype_named(self.element)
 
 
 class _ScalarKind(NamedTuple):
@@ -86,8 +99,8 @@ SCALAR_KINDS: dict[str, _ScalarKind] = {
 }
 
 
-def scalar_kind(type: ScalarType) -> _ScalarKind:
-    name = numpy_dtype(type).name
+def scalar_kind(parameter: Parameter) -> _ScalarKind:
+    name = DTYPE_NAMES[parameter.element]
     if name not in SCALAR_KINDS:
         raise LimitationError(f"a scalar parameter of type {name} is not supported; pass an array")
     return SCALAR_KINDS[name]
@@ -103,9 +116,9 @@ def entry_point_ir(
 ) -> str:
     """Return the LLVM IR of the entry point that `Executable` calls."""
     kinds: list[Dimensions | str] = [
-        tuple(None if length == DYNAMIC_INDEX else length for length in parameter.shape)
+        tuple(None if length == DYNAMIC_LENGTH else length for length in parameter.shape)
         if parameter.shape is not None
-        else scalar_kind(parameter.type).llvm
+        else scalar_kind(parameter).llvm
         for parameter in parameters
     ]
     return entry(
@@ -185,7 +198,7 @@ class Executable:
             position for position, each in enumerate(parameters) if each.shape is not None
         ]
         self._has_bounds = any(parameter.bound is not None for parameter in parameters)
-        self._dtypes = [numpy_dtype(parameter.type) for parameter in parameters]
+        self._dtypes = [parameter.dtype for parameter in parameters]
         takes_arrays = not self._has_bounds and len(self._buffers) == len(parameters)
         self._is_plain = takes_arrays and function is None
         """Whether a call passes only addresses and lengths."""
@@ -193,10 +206,10 @@ class Executable:
         self.device_function = device_function if on_device else None
         """The function of a GPU without checks; None if calls need more of them."""
         argument_ctypes: list[Any] = [
-            scalar_kind(each.type).ctype if each.shape is None else ctypes.c_void_p
+            scalar_kind(each).ctype if each.shape is None else ctypes.c_void_p
             for each in parameters
         ]
-        length_counts = [(each.shape or ()).count(DYNAMIC_INDEX) for each in parameters]
+        length_counts = [(each.shape or ()).count(DYNAMIC_LENGTH) for each in parameters]
         if checks:
             argument_ctypes.append(ctypes.c_void_p)
             length_counts.append(0)
@@ -229,14 +242,16 @@ class Executable:
         """Return the symbolic shape of a buffer; None if a dimension is dynamic and has no name."""
         shape = self.parameters[position].shape
         assert shape is not None
-        if DYNAMIC_INDEX not in shape:
+        if DYNAMIC_LENGTH not in shape:
+            from riselang.nat import Nat
+
             return tuple(map(Nat.const, shape))
         return None if self._shapes is None else self._shapes.lengths_at(position)
 
     def _parameter_shape(self, position: int, sizes: Mapping[str, Nat]) -> tuple[int, ...]:
         shape = self.parameters[position].shape
         assert shape is not None
-        if DYNAMIC_INDEX not in shape:
+        if DYNAMIC_LENGTH not in shape:
             return shape
         assert self._shapes is not None
         return self._shapes.shape_at(position, sizes)
@@ -268,9 +283,9 @@ class Executable:
                 array = _check_array(argument, parameter)
             start = address(array)
             call_arguments.append(start)
-            if DYNAMIC_INDEX in shape:
+            if DYNAMIC_LENGTH in shape:
                 lengths += [
-                    n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_INDEX
+                    n for n, m in zip(array.shape, shape, strict=True) if m == DYNAMIC_LENGTH
                 ]
             arrays.append(array)
             if array.nbytes:
@@ -322,14 +337,14 @@ class Executable:
         if not self.has_native_calls or not all(map(_is_readable, fixed_inputs)):
             return None
         declared = [parameter.shape or () for parameter in self.parameters]
-        if shapes is None and any(DYNAMIC_INDEX in shape for shape in declared):
+        if shapes is None and any(DYNAMIC_LENGTH in shape for shape in declared):
             return None
         used_shapes = declared if shapes is None else shapes
         lengths = [
             n
             for pair in zip(used_shapes, declared, strict=True)
             for n, m in zip(*pair, strict=True)
-            if m == DYNAMIC_INDEX
+            if m == DYNAMIC_LENGTH
         ]
         complex_results = interface.complex_results or (False,) * results
         flags = [*complex_results, *interface.complex_inputs]
@@ -392,10 +407,10 @@ def _check_array(argument: Any, parameter: Parameter) -> Array:
         )
     array = as_array(argument, parameter.name)
     assert parameter.shape is not None
-    check_dtype(array, parameter.type, parameter.name)
-    if DYNAMIC_INDEX in parameter.shape and array.ndim == len(parameter.shape):
+    check_dtype(array, parameter.element, parameter.name)
+    if DYNAMIC_LENGTH in parameter.shape and array.ndim == len(parameter.shape):
         shape = [
-            actual if expected == DYNAMIC_INDEX else expected
+            actual if expected == DYNAMIC_LENGTH else expected
             for expected, actual in zip(parameter.shape, array.shape, strict=True)
         ]
         check_shape(array, shape, parameter.name)
@@ -421,7 +436,7 @@ def _check_overlap(spans: Sequence[tuple[int, int, Parameter]]) -> None:
 
 
 def _scalar_value(argument: Any, parameter: Parameter) -> Any:
-    dtype = numpy_dtype(parameter.type)
+    dtype = parameter.dtype
     refuse_masked(argument, parameter.name)
     exact = exact_scalar(argument, dtype)
     if exact is None:

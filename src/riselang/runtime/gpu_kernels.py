@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.native import cuda
 from riselang.runtime.device_arrays import ALIGNMENT
 from riselang.runtime.executable import DeviceFunction, Parameter, scalar_kind
@@ -45,9 +44,8 @@ class KernelParameter:
 
 def _kernel_parameter(parameter: Parameter) -> KernelParameter:
     if parameter.shape is None:
-        return KernelParameter(kind=scalar_kind(parameter.type).ctype)
-    dtype = numpy_dtype(parameter.type)
-    return KernelParameter(max(prod(parameter.shape) * dtype.itemsize, 1))
+        return KernelParameter(kind=scalar_kind(parameter).ctype)
+    return KernelParameter(max(prod(parameter.shape) * parameter.dtype.itemsize, 1))
 
 
 Copy = Callable[[int, int, int], None]

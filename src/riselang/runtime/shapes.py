@@ -4,11 +4,13 @@ others must agree."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from riselang.nat import Nat, Solved, solve
 from riselang.support.errors import UserError
-from riselang.term.nodes import Term
-from riselang.term.size_substitution import check_sizes
+
+if TYPE_CHECKING:
+    from riselang.term.nodes import Term
 
 
 class SizeBinding:
@@ -89,8 +91,11 @@ class DynamicShapes:
             if len(shape) == len(lengths):
                 binding.bind(lengths, shape, names[position])
         sizes = binding.finish()
-        for term in self._terms:
-            check_sizes(term, sizes)
+        if self._terms:
+            from riselang.term.size_substitution import check_sizes
+
+            for term in self._terms:
+                check_sizes(term, sizes)
         if not given:
             self._sizes_by_shape[key] = sizes
         return sizes

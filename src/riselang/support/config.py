@@ -11,6 +11,9 @@ from riselang.pipelines import GPU, LOOPS
 from riselang.support.cores import available_cores
 from riselang.support.errors import UserError
 
+DEFAULT_LOOPS = "affine"
+"""The loops that a program's patterns become unless they specify it."""
+
 
 @dataclass(frozen=True)
 class Setting:

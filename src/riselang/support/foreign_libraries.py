@@ -9,6 +9,9 @@ from functools import cache
 from riselang.support.errors import SourceLocation, UserError
 from riselang.support.forking import hold_forks
 
+SYMBOL_PREFIX = "rise_foreign_"
+"""The prefix of the names by which generated code calls C functions."""
+
 
 def full_library_name(library: str) -> str:
     """Return the absolute path of a library that is named by an existing file."""

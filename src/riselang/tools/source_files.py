@@ -194,10 +194,9 @@ def _read_notation(
     path: str, choices: Mapping[str, Any], backend: str, strategy: Strategy | None
 ) -> KernelFile:
     with time_span("import the compiler"):
-        from riselang.api.kernel import DEFAULT_LOOPS
         from riselang.api.load import program_kernels
         from riselang.notation.program import parse_program
-        from riselang.support.config import default_options
+        from riselang.support.config import DEFAULT_LOOPS, default_options
         from riselang.support.io import decode_text
 
     options = default_options(DEFAULT_LOOPS).with_changes(**choices)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.compiler import caching
 from riselang.frontends.c.calling import CFunction
 from riselang.frontends.c.lift.costs import (
     LIBRARY_CALL,
@@ -22,6 +21,7 @@ from riselang.frontends.c.lift.lifted_function import LiftedFunction, PatternFun
 from riselang.frontends.c.lift.product_step import ProductStep
 from riselang.frontends.c.tactics.loop_fission import split_region
 from riselang.frontends.c.tactics.row_products import RowProduct
+from riselang.runtime import code_cache
 from riselang.support.errors import UserError
 from support.c_programs import KERNELS, arguments_for, model, run_by_c, same_bits
 from support.pairwise import each_once
@@ -304,7 +304,7 @@ def test_half_of_a_product_is_compiled_once_for_all_sizes(monkeypatch: pytest.Mo
     for size in (30, 60):
         given = arguments_for(model((KERNELS / "syrk.c").read_text()), {"n": size, "m": size}, 1)
         function(*given)
-        monkeypatch.setattr(caching, "find_or_compile", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(code_cache, "find_or_compile", lambda *_: pytest.fail("compiled again"))
 
 
 def test_the_cost_model() -> None:

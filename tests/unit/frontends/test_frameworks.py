@@ -11,7 +11,7 @@ import pytest
 
 import riselang as rl
 from riselang.api.specs import array_spec
-from riselang.frontends.frameworks import constant_shape, spec_dimensions
+from riselang.frontends.framework_types import constant_shape, spec_dimensions
 
 IMPORTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "jax": (rl.from_jax, (abs,)),

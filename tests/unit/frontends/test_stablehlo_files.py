@@ -134,7 +134,7 @@ def test_a_model_in_the_cache_needs_no_module(
         raise AssertionError("the module is read again")
 
     monkeypatch.setattr(stablehlo, "read_functions", refuse)
-    monkeypatch.setattr("riselang.frontends.stablehlo.model.origin.read_functions", refuse)
+    monkeypatch.setattr("riselang.native.mlir.stablehlo.read_functions", refuse)
     model = rl.from_stablehlo(examples.text("mlp_train"))
     for result, other in zip(model(*arguments), wanted, strict=True):
         np.testing.assert_array_equal(result, other)

@@ -143,7 +143,7 @@ def test_a_model_with_weights_bound_is_found_in_the_cache(
     def refuse(*_: object) -> None:
         raise AssertionError("the module is read again")
 
-    monkeypatch.setattr("riselang.frontends.stablehlo.model.origin.read_functions", refuse)
+    monkeypatch.setattr("riselang.native.mlir.stablehlo.read_functions", refuse)
     found = rl.from_stablehlo(LAYER).bind(*weights)
     np.testing.assert_array_equal(found(x), wanted)
     monkeypatch.undo()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from support.model_examples import as_list
 from support.stablehlo_functions import BINARY, CHLO, UNARY, cases
 from support.stablehlo_reference import evaluate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import riselang as rl
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from support import xla_random_bits
 from support.fuzzing import IS_NIGHTLY
 from support.pairwise import each_once

@@ -34,13 +34,12 @@ from riselang.dialects.rise.types import (
     vector,
 )
 from riselang.nat import Nat
+from riselang.support.foreign_libraries import SYMBOL_PREFIX
 
 FOREIGN, FOREIGN_LANES = "foreign", "foreignLanes"
 """The names of a C function as a pattern, and of its application to each lane of vectors."""
 LANES = "k"
 """The parameter of a pattern on vectors."""
-SYMBOL_PREFIX = "rise_foreign_"
-"""The prefix of the names by which generated code calls C functions."""
 _RESERVED_SIZES = ("s", "t", "space", "to")
 """Parameters of patterns that are not sizes."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.onnx.element_types import type_of_element
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,

@@ -5,3 +5,6 @@ by a function that is registered under its op (`registry.py`), in the files of `
 written in the functions of `primitives`, whose ops become patterns. Ops without such a function are
 expanded to the functions that define them in ONNX. Read `importer.py`, then `primitives/graph.py`.
 """
+
+FRONT_END = "from_onnx"
+"""The name of the front end in errors."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from riselang.api.lowered import resolve_strategy
 from riselang.frontends.frameworks import require_framework
-from riselang.frontends.onnx.model import make_onnx_model
-from riselang.frontends.onnx.reading import FRONT_END, load_proto
+from riselang.frontends.onnx import FRONT_END
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
-from riselang.frontends.stablehlo.model.origin import ModelOrigin, model_options
-from riselang.rewrite.default import DEFAULT
+from riselang.frontends.stablehlo.model.origin import ModelOrigin, model_options, model_strategy
 from riselang.support.config import Options
 from riselang.support.errors import UserError
 from riselang.support.recursion import with_deep_stack
@@ -29,13 +26,17 @@ def read_onnx(source: str | Path | bytes | Any, choices: dict[str, Any]) -> Any:
     if choices.pop("fallback", None) is not None:
         raise UserError(f"{FRONT_END}: there is no fallback for ops of ONNX")
     backend = choices.pop("backend", "compile")
-    strategy = resolve_strategy(choices.pop("strategy", None), DEFAULT)
+    strategy = model_strategy(choices.pop("strategy", None))
     options = model_options(**choices)
     content = _content_of(source)
     if content is not None:
         body = ModelBody(_origin(content, options), backend, options, strategy)
         if body.is_cached:
             return Model(body)
+    # Imported only where needed: a cached model does without the conversion.
+    from riselang.frontends.onnx.model import make_onnx_model
+    from riselang.frontends.onnx.reading import load_proto
+
     proto = load_proto(source if content is None else content)
     if content is None:
         try:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.frameworks import require_framework
+from riselang.frontends.onnx import FRONT_END
 from riselang.frontends.onnx.element_types import small_dtype
 from riselang.frontends.onnx.primitives.graph import UnknownValueError
 from riselang.frontends.onnx.reading import (
-    FRONT_END,
     ConvertedGraph,
     InputType,
     Leaf,
@@ -36,7 +36,7 @@ from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.model.origin import ModelOrigin
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.rewrite.core import Strategy
 from riselang.runtime.array_calls import PreparedCall
@@ -103,7 +103,7 @@ class OnnxModel:
     types: Sequence[InputType]
     backend: str
     options: Options
-    strategy: Strategy | None
+    strategy: Strategy | str | None
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _compiled_in: set[str] = field(default_factory=set[str])
     _programs: dict[Any, _Program] = field(default_factory=dict[Any, _Program])
@@ -421,7 +421,7 @@ def make_onnx_model(
     origin: ModelOrigin,
     backend: str,
     options: Options,
-    strategy: Strategy | None,
+    strategy: Strategy | str | None,
     proto: Any = None,
 ) -> Model | OnnxModel:
     """Create the model of an origin; one with static shapes is converted at once."""

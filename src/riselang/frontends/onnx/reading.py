@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from riselang.frontends.onnx import FRONT_END
 from riselang.frontends.onnx.element_types import element_of_type, onnx_package, type_name
 from riselang.frontends.onnx.importer import (
     DEFECTS,
@@ -25,7 +26,6 @@ from riselang.frontends.stablehlo.model.argument_names import argument_names
 from riselang.native.mlir.stablehlo_graph import GraphFunction
 from riselang.support.errors import InternalError, LimitationError, UserError
 
-FRONT_END = "from_onnx"
 OLDEST_OPSET = 6
 
 

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from riselang.dialects.rise.types import (
-    ScalarType,
-    bf16,
-    complex64,
-    complex128,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-    is_float,
-    u8,
-    u16,
-    u32,
-    u64,
-)
-from riselang.nat.natural import MAX_DIGITS
-from riselang.native.mlir.stablehlo_graph import GraphValue, TensorKind
 from riselang.support.errors import LimitationError, SourceLocation
+
+if TYPE_CHECKING:
+    from riselang.dialects.rise.types import ScalarType
+    from riselang.native.mlir.stablehlo_graph import GraphValue
+
+HALF_NAMES = ("f16", "bf16")
+FLOAT_NAMES = (*HALF_NAMES, "f32", "f64")
 
 
 @dataclass(frozen=True)
@@ -34,19 +21,27 @@ class ElementType:
     """A tensor element type."""
 
     name: str
-    scalar: ScalarType
+    scalar_name: str
+    """The name of the scalar type in programs."""
+
+    @property
+    def scalar(self) -> ScalarType:
+        # Imported only where needed: a cached program does without the types.
+        from riselang.dialects.rise.types import SOURCE_SCALARS
+
+        return SOURCE_SCALARS[self.scalar_name]
 
     @property
     def is_float(self) -> bool:
-        return is_float(self.scalar)
+        return self.scalar_name in FLOAT_NAMES
 
     @property
     def is_boolean(self) -> bool:
-        return self.scalar == i1
+        return self.scalar_name == "i1"
 
     @property
     def is_unsigned(self) -> bool:
-        return self.scalar.is_unsigned or self.is_boolean
+        return self.scalar_name.startswith("u") or self.is_boolean
 
     @property
     def is_integer(self) -> bool:
@@ -54,22 +49,19 @@ class ElementType:
 
     @property
     def is_complex(self) -> bool:
-        return self.scalar.is_complex
+        return self.scalar_name.startswith("complex")
 
     @property
     def is_half(self) -> bool:
-        return self.scalar in (f16, bf16)
+        return self.scalar_name in HALF_NAMES
 
 
 ELEMENT_TYPES: Mapping[str, ElementType] = {
-    each.name: each
-    for each in (
-        ElementType("f16", f16), ElementType("bf16", bf16), ElementType("f32", f32),
-        ElementType("f64", f64), ElementType("i1", i1), ElementType("i8", i8),
-        ElementType("i16", i16), ElementType("i32", i32), ElementType("i64", i64),
-        ElementType("ui8", u8), ElementType("ui16", u16), ElementType("ui32", u32),
-        ElementType("ui64", u64), ElementType("complex<f32>", complex64),
-        ElementType("complex<f64>", complex128),
+    name: ElementType(name, scalar)
+    for name, scalar in (
+        *((name, name) for name in (*FLOAT_NAMES, "i1", "i8", "i16", "i32", "i64")),
+        *((f"ui{width}", f"u{width}") for width in (8, 16, 32, 64)),
+        ("complex<f32>", "complex64"), ("complex<f64>", "complex128"),
     )
 }  # fmt: skip
 BOOLEAN_ELEMENT = ELEMENT_TYPES["i1"]
@@ -108,6 +100,9 @@ def tensor_type(
 ) -> TensorType:
     """Return the type of a value; it must be a tensor with a static shape and supported
     elements."""
+    from riselang.nat.natural import MAX_DIGITS
+    from riselang.native.mlir.stablehlo_graph import TensorKind
+
     type = value.type
     if not isinstance(type, TensorKind):
         raise LimitationError(f"{what} has the type {type}, which is not supported", location)

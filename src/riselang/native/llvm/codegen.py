@@ -13,12 +13,11 @@ from typing import Any
 
 import llvmlite.binding as binding
 
-from riselang.dialects.rise.foreign_functions import split_symbol
 from riselang.native.debug_info.object_file import Symbols, is_elf64, read_symbols
 from riselang.native.llvm import array_calls, guard, temporary_pool, thread_pool
 from riselang.native.llvm.entry_points import GUARDED_PREFIX
 from riselang.support.errors import InternalError, MissingSymbolsError
-from riselang.support.foreign_libraries import foreign_address
+from riselang.support.foreign_libraries import SYMBOL_PREFIX, foreign_address
 from riselang.support.forking import acquire_for_forks, hold_forks
 from riselang.support.machine import permit_amx
 from riselang.support.profiling import time_span
@@ -279,7 +278,12 @@ def _check_symbols(objects: Sequence[bytes]) -> None:
 
 def _define_foreign_functions(symbols: Sequence[Symbols]) -> None:
     """Make the C functions that objects call known, by the names of their symbols."""
-    for name in sorted({name for each in symbols for name in each.needed}):
+    needed = {name for each in symbols for name in each.needed if name.startswith(SYMBOL_PREFIX)}
+    if not needed:
+        return
+    from riselang.dialects.rise.foreign_functions import split_symbol
+
+    for name in sorted(needed):
         function = split_symbol(name)
         if function is not None:
             binding.add_symbol(name, foreign_address(function.library, function.name))

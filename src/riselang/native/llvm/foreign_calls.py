@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from riselang.dialects.rise.foreign_functions import SYMBOL_PREFIX, split_symbol, vector_symbol
+from riselang.dialects.rise.foreign_functions import split_symbol, vector_symbol
+from riselang.support.foreign_libraries import SYMBOL_PREFIX
 
 _DECLARATION = re.compile(
     r"^declare (?P<result>\S+) @(?P<name>" + re.escape(SYMBOL_PREFIX) + r"[\w.]+)"

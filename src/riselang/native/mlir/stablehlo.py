@@ -15,6 +15,7 @@ import numpy as np
 
 from riselang.native.mlir import bindings as mlir
 from riselang.native.mlir.bytecode import bytecode_to_text
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import (
     GraphBlock,
     GraphFunction,
@@ -374,26 +375,6 @@ def _read_resources(text: str) -> dict[str, bytes]:
         for match in _RESOURCE.finditer(text, start):
             resources[match[1] or match[2]] = bytes.fromhex(match[3])[4:]
     return resources
-
-
-_DTYPES: Mapping[str, Any] = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
-    **{f"i{width}": f"int{width}" for width in (8, 16, 32, 64)},
-    **{f"ui{width}": f"uint{width}" for width in (8, 16, 32, 64)},
-    "complex<f32>": np.complex64, "complex<f64>": np.complex128,
-}  # fmt: skip
-
-
-def dtype_of(element: str) -> np.dtype[Any]:
-    """Return the NumPy dtype for the elements of a constant."""
-    if element == "bf16":
-        # Deferred: this is slow and rarely needed.
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    if element not in _DTYPES:
-        raise LimitationError(f"a constant of elements {element} is not supported")
-    return np.dtype(_DTYPES[element])
 
 
 def array_from_bytes(data: bytes, type: TensorKind) -> np.ndarray[Any, Any]:

@@ -34,7 +34,6 @@ from riselang.frontends.c.model.scop import Scop
 from riselang.frontends.c.parse.syntax import Variable
 from riselang.frontends.c.parse.unsupported_construct import UnsupportedConstruct
 from riselang.frontends.c.schedule.isl_schedule import gpu_loops
-from riselang.interpreter.scalar_semantics import numpy_dtype
 from riselang.pipelines import GPU
 from riselang.runtime.arrays import Array, DeviceView
 from riselang.runtime.device_arrays import device_view, is_on_gpu, to_gpu
@@ -119,7 +118,7 @@ class GpuLoops:
         program = self.prepare(arrays, values)
         passed = [each for each in self.scop.inputs if each in arrays or not _is_size(each)]
         arguments: list[Any] = [
-            arrays[each].view(numpy_dtype(parameter.type)).reshape(parameter.shape or ())
+            arrays[each].view(parameter.dtype).reshape(parameter.shape or ())
             if each in arrays
             else values[each]
             for each, parameter in zip(passed, program.parameters, strict=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, ElementType
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphBlock, GraphOp, GraphValue, TensorKind
 from riselang.support.errors import LimitationError
 

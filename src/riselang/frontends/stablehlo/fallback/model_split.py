@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from riselang.api.lowered import resolve_strategy
 from riselang.frontends.stablehlo.elements import (
     COMPLEX_OPS,
     ELEMENT_TYPES,
@@ -29,9 +30,10 @@ from riselang.frontends.stablehlo.fallback.op_partition import (
 from riselang.frontends.stablehlo.fallback.units import LinalgUnit, PatternUnit, Unit
 from riselang.frontends.stablehlo.lowering import Program, UnsupportedOp, lower_function, op_name
 from riselang.frontends.stablehlo.model.argument_names import argument_names
-from riselang.frontends.stablehlo.model.body import ModelBody, ProgramKernel
+from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.op_report import format_op_report
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, Signature
+from riselang.frontends.stablehlo.model.program_kernel import ProgramKernel
 from riselang.frontends.stablehlo.registry import (
     ELEMENTWISE_LOWERINGS,
     STRUCTURAL_OPS,
@@ -52,7 +54,7 @@ def body_with_fallback(
     graph: GraphFunction,
     backend: str,
     options: Options,
-    strategy: Strategy | None,
+    strategy: Strategy | str | None,
 ) -> ModelBody:
     """Return the program of a model, or its units if some ops do not become patterns."""
     foreign: dict[GraphOp, str] = {
@@ -107,7 +109,7 @@ class SplitBody(ModelBody):
         foreign: Mapping[GraphOp, str],
         backend: str,
         options: Options,
-        strategy: Strategy | None,
+        strategy: Strategy | str | None,
     ):
         super().__init__(origin, backend, options, strategy)
         self._graph = graph
@@ -218,7 +220,9 @@ class SplitBody(ModelBody):
     def _make_unit(self, section: Section) -> Unit:
         if section.target == PATTERNS:
             program = self._programs[section]
-            return PatternUnit(ProgramKernel(program, self.backend, self.options, self.strategy))
+            return PatternUnit(
+                ProgramKernel(program, self.backend, self.options, resolve_strategy(self.strategy))
+            )
         return LinalgUnit(
             self._texts[section],
             tuple(map(self._tensor_type, section.inputs)),

@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from riselang import pipelines
-from riselang.compiler.caching import find_or_compile
-from riselang.dialects.rise.types import ScalarType
+from riselang.dialects.rise.types import SCALAR_NAMES
 from riselang.frontends.stablehlo.elements import TensorType
-from riselang.frontends.stablehlo.model.body import ProgramKernel
-from riselang.interpreter.scalar_semantics import numpy_dtype
+from riselang.frontends.stablehlo.model.program_kernel import ProgramKernel
 from riselang.native.compile_job import Job
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.linalg import UNIT_NAME, LegalizationFailed, compile_unit
-from riselang.native.mlir.stablehlo import dtype_of
 from riselang.runtime.artifact import Artifact, CompiledFunction
+from riselang.runtime.code_cache import find_or_compile
 from riselang.runtime.environment import fingerprint
 from riselang.runtime.executable import Executable, Parameter, entry_point_ir
+from riselang.support.element_types import dtype_named
 from riselang.support.errors import LimitationError
 from riselang.support.forking import hold_forks
 from riselang.support.lazy import cached_property
@@ -107,7 +107,7 @@ class LinalgUnit:
     def _parameters(self) -> list[Parameter]:
         count = len(self.outputs)
         return [
-            Parameter(f"p{position}", _buffer_scalar(type), type.shape, position < count)
+            Parameter(f"p{position}", _buffer_element(type), type.shape, position < count)
             for position, type in enumerate((*self.outputs, *self.inputs))
             for _ in range(_buffer_count(type))
         ]
@@ -121,13 +121,13 @@ def _buffer_count(type: TensorType) -> int:
 
 
 def _new_buffer(type: TensorType) -> np.ndarray[Any, Any]:
-    return np.empty(type.shape, numpy_dtype(_buffer_scalar(type)))
+    return np.empty(type.shape, dtype_named(_buffer_element(type)))
 
 
-def _buffer_scalar(type: TensorType) -> ScalarType:
-    """Return the scalar type of the buffers that hold a tensor."""
+def _buffer_element(type: TensorType) -> str:
+    """Return the name of the element type of the buffers that hold a tensor."""
     scalar = type.element.scalar
-    return scalar.part if scalar.is_complex else scalar
+    return SCALAR_NAMES[scalar.part if scalar.is_complex else scalar]
 
 
 def _split_complex(array: Any, type: TensorType) -> Arrays:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riselang.api.compiled import Compiled
-from riselang.api.lowered import Lowered
-from riselang.compiler.caching import find_cached
 from riselang.runtime.cache import KernelCache
+from riselang.runtime.code_cache import find_cached
 from riselang.runtime.sealing import as_value_errors, check_json_type, seal, unseal
+
+if TYPE_CHECKING:
+    from riselang.api.lowered import Lowered
 
 _KIND = "stages of a model"
 PRECOMPUTATION_NAME = "known"

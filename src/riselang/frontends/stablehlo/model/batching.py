@@ -11,17 +11,19 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from riselang.support.counts import format_count
 from riselang.support.errors import UserError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DEFAULT_DELAY = 0.002
@@ -105,6 +107,8 @@ class BatchedModel:
 
     def submit(self, *arguments: Any, **named: Any) -> Future[Any]:
         """Return the future results of one request, whose arguments are checked and copied now."""
+        from concurrent.futures import Future
+
         request = _Request(self._check(arguments, named), Future())
         if os.getpid() != self._process:
             raise UserError("the process was forked; make a batched model in the child, too")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -11,26 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riselang.api.compiled import Compiled
-from riselang.api.kernel import Kernel
-from riselang.api.lowered import Lowered
-from riselang.dialects.rise.types import RiseType
 from riselang.frontends.stablehlo.model.argument_binding import (
     BoundCode,
     compile_bound,
     load_bound_code,
     store_bound_code,
 )
-from riselang.frontends.stablehlo.model.origin import ModelOrigin, Signature, lower_graph
+from riselang.frontends.stablehlo.model.origin import (
+    DEFAULT_STRATEGY,
+    ModelOrigin,
+    Signature,
+    lower_graph,
+)
 from riselang.frontends.stablehlo.model.program_metadata import (
     ProgramMetadata,
     decode_metadata,
     encode_metadata,
 )
-from riselang.nat import Nat
-from riselang.native.mlir.stablehlo import dtype_of
-from riselang.native.mlir.stablehlo_graph import GraphFunction
-from riselang.rewrite.core import Strategy
-from riselang.rewrite.default import DEFAULT
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.cache import default_cache
 from riselang.runtime.environment import fingerprint
@@ -40,38 +38,16 @@ from riselang.support.errors import UserError
 from riselang.support.forking import hold_forks
 from riselang.support.lazy import cached_property
 from riselang.support.progress import progress
-from riselang.support.structures import PLAIN_INTERFACE, Interface
-from riselang.term.complex_numbers import as_complex
-from riselang.term.nodes import Term, parameter_names
+from riselang.support.structures import PLAIN_INTERFACE
 
 if TYPE_CHECKING:
+    from riselang.api.lowered import Lowered
     from riselang.frontends.stablehlo.lowering import Program
+    from riselang.frontends.stablehlo.model.program_kernel import ProgramKernel
+    from riselang.native.mlir.stablehlo_graph import GraphFunction
+    from riselang.rewrite.core import Strategy
 
 BACKENDS = ("compile", "interpret")
-
-
-class ProgramKernel(Kernel):
-    """A program for one set of shapes: its arguments, then its constants."""
-
-    def __init__(self, program: Program, backend: str, options: Options, strategy: Strategy | None):
-        self.program = program
-        names = [*program.argument_names, *parameter_names(program.term)[len(program.arguments) :]]
-        types: list[RiseType] = []
-        rest: Any = program.term.type
-        for _ in names:
-            types.append(rest.input)
-            rest = rest.output
-        self._interface = Signature.of(program).interface
-        for position, is_complex in enumerate(self._interface.complex_inputs):
-            if is_complex:
-                types[position] = as_complex(types[position])
-        super().__init__(program.name, names, types, backend, options, strategy)
-
-    def source(self, types: tuple[RiseType, ...], sizes: Mapping[str, Nat]) -> tuple[Term, int]:
-        return self.program.term, len(self.program.results)
-
-    def interface_of(self, source: Term) -> Interface:
-        return self._interface
 
 
 class ModelBody:
@@ -81,8 +57,13 @@ class ModelBody:
     """Whether it consists of several units."""
 
     def __init__(
-        self, origin: ModelOrigin, backend: str, options: Options, strategy: Strategy | None = None
+        self,
+        origin: ModelOrigin,
+        backend: str,
+        options: Options,
+        strategy: Strategy | str | None = None,
     ):
+        """The default strategy may be passed by its name; it is imported when it is needed."""
         if backend not in BACKENDS:
             raise UserError(f"backend must be one of {', '.join(BACKENDS)}, but is {backend!r}")
         self.origin = origin
@@ -109,7 +90,11 @@ class ModelBody:
 
     @cached_property
     def kernel(self) -> ProgramKernel:
-        return ProgramKernel(self.program, self.backend, self.options, self.strategy)
+        from riselang.api.lowered import resolve_strategy
+        from riselang.frontends.stablehlo.model.program_kernel import ProgramKernel
+
+        strategy = resolve_strategy(self.strategy)
+        return ProgramKernel(self.program, self.backend, self.options, strategy)
 
     @cached_property
     def signature(self) -> Signature:
@@ -133,7 +118,7 @@ class ModelBody:
 
     def as_text(self, stage: str) -> str:
         """Print the program at a stage; in notation, as it was read."""
-        if stage == "notation" and self.strategy is DEFAULT:
+        if stage == "notation" and str(self.strategy) == DEFAULT_STRATEGY:
             return repr(self.program.term)
         return self.kernel.lower().as_text(stage)
 
@@ -216,7 +201,7 @@ class ModelBody:
     @property
     def _is_cacheable(self) -> bool:
         """Whether the machine code depends on the module and the options alone."""
-        return self.strategy is None or self.strategy is DEFAULT
+        return self.strategy is None or str(self.strategy) == DEFAULT_STRATEGY
 
     def _store_metadata(self) -> None:
         cache = default_cache()
@@ -225,7 +210,7 @@ class ModelBody:
 
 
 def _load_compiled(metadata: ProgramMetadata) -> Compiled | None:
-    from riselang.compiler.caching import find_cached
+    from riselang.runtime.code_cache import find_cached
 
     signature, function = metadata.signature, metadata.function
     artifact = find_cached(metadata.key, signature.name, {function: None})

@@ -17,7 +17,7 @@ from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.model import Model
 from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
 from riselang.frontends.stablehlo.model.origin import ModelOrigin, format_mlir_types
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.native.mlir.stablehlo_graph import GraphFunction, TensorKind
 from riselang.rewrite.core import Strategy
 from riselang.runtime.arrays import Array, as_array
@@ -41,7 +41,7 @@ class DynamicModel:
     """The types of its arguments."""
     backend: str
     options: Options
-    strategy: Strategy | None = None
+    strategy: Strategy | str | None = None
     bound: Mapping[str, Array] = field(default_factory=dict[str, Array])
     _models: dict[_Shapes, Model] = field(default_factory=dict["_Shapes", Model])
     """Models by the shapes of all arguments."""

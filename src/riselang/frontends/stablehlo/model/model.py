@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riselang.api.compiled import Compiled
-from riselang.api.lowered import Lowered
-from riselang.api.traced import Traced
-from riselang.dialects.rise.type_printer import format_type
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_binding import BoundCode
 from riselang.frontends.stablehlo.model.argument_names import array_leaves
 from riselang.frontends.stablehlo.model.batching import DEFAULT_DELAY, BatchedModel, make_batched
 from riselang.frontends.stablehlo.model.body import ModelBody
-from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls
-from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
-from riselang.frontends.stablehlo.tensors import array_type
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.pipelines import GPU
 from riselang.runtime.array_calls import PreparedCall
 from riselang.runtime.array_libraries import array_converter, convert_results
@@ -33,6 +26,12 @@ from riselang.support.errors import RiseError, UserError
 from riselang.support.html import code, details
 from riselang.support.lazy import cached_property
 from riselang.support.tracebacks import shorten_traceback
+
+if TYPE_CHECKING:
+    from riselang.api.compiled import Compiled
+    from riselang.api.lowered import Lowered
+    from riselang.api.traced import Traced
+    from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls
 
 
 @dataclass(frozen=True)
@@ -170,6 +169,8 @@ class Model:
 
     @cached_property
     def _gpu_calls(self) -> GpuCalls:
+        from riselang.frontends.stablehlo.model.gpu_calls import GpuCalls
+
         return GpuCalls(self.body, self.bound, self.names, self.to_array)
 
     def _run(self, arrays: Sequence[Any]) -> Any:
@@ -249,6 +250,8 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write a file with the module and the bound arguments, which `rl.load_model` reads."""
+        from riselang.frontends.stablehlo.model.model_archive import SavedModel, save_model
+
         save_model(SavedModel(self.body.origin, self.options, self.bound), path)
 
     def __repr__(self) -> str:
@@ -260,4 +263,7 @@ class Model:
 
 
 def _format_type(type: TensorType) -> str:
+    from riselang.dialects.rise.type_printer import format_type
+    from riselang.frontends.stablehlo.tensors import array_type
+
     return format_type(array_type(type.element, type.shape))

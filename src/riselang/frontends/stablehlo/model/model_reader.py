@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from riselang.api.lowered import resolve_strategy
 from riselang.frontends.stablehlo.model.body import ModelBody
 from riselang.frontends.stablehlo.model.dynamic_model import DynamicModel, dynamic_argument_types
 from riselang.frontends.stablehlo.model.model import Model
@@ -16,12 +15,14 @@ from riselang.frontends.stablehlo.model.origin import (
     READERS,
     ModelOrigin,
     model_options,
+    model_strategy,
     read_source,
 )
-from riselang.rewrite.core import Strategy
-from riselang.rewrite.default import DEFAULT
 from riselang.support.config import Options
 from riselang.support.errors import UserError
+
+if TYPE_CHECKING:
+    from riselang.rewrite.core import Strategy
 
 
 def read_model(
@@ -40,13 +41,11 @@ def read_model(
         )
     content, file = read_source(source)
     origin = ModelOrigin(content, name or file, function, fallback=fallback)
-    return make_model(
-        origin, backend, model_options(**choices), resolve_strategy(strategy, DEFAULT)
-    )
+    return make_model(origin, backend, model_options(**choices), model_strategy(strategy))
 
 
 def make_model(
-    origin: ModelOrigin, backend: str, options: Options, strategy: Strategy | None
+    origin: ModelOrigin, backend: str, options: Options, strategy: Strategy | str | None
 ) -> Model | DynamicModel:
     """Create the model of an origin; raises an error for unsupported ops before compiling
     anything."""
@@ -74,7 +73,7 @@ def read_saved_model(
     """Read the model in a file that its `save` wrote."""
     saved = load_saved_model(path)
     options = saved.options.with_changes(**choices)
-    strategy = resolve_strategy(strategy, DEFAULT)
+    strategy = model_strategy(strategy)
     if saved.origin.reader is None:
         model = make_model(saved.origin, backend, options, strategy)
     else:

@@ -11,13 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riselang.api.kernel import DEFAULT_LOOPS
 from riselang.frontends.stablehlo.elements import TensorType
 from riselang.frontends.stablehlo.model.argument_names import argument_names
-from riselang.native.mlir.bytecode import BYTECODE
-from riselang.native.mlir.stablehlo import read_functions
-from riselang.native.mlir.stablehlo_graph import GraphFunction
-from riselang.support.config import FLOAT, Options, default_options
+from riselang.support.config import DEFAULT_LOOPS, FLOAT, Options, default_options
 from riselang.support.errors import UserError
 from riselang.support.io import decode_text
 from riselang.support.profiling import time_span
@@ -26,12 +22,16 @@ from riselang.support.structures import Interface
 
 if TYPE_CHECKING:
     from riselang.frontends.stablehlo.lowering import Program
+    from riselang.native.mlir.stablehlo_graph import GraphFunction
+    from riselang.rewrite.core import Strategy
 
 FALLBACKS = ("linalg",)
 READERS = {"onnx": "riselang.frontends.onnx.model"}
 """The modules that read other models than StableHLO's."""
 PERMISSION = "relaxed"
 """StableHLO does not specify the order of reductions."""
+DEFAULT_STRATEGY = "default"
+"""The name of the default strategy, which is imported when a program is compiled."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class ModelOrigin:
     def read_graph(self) -> GraphFunction:
         if self.reader is not None:
             return import_module(READERS[self.reader]).read_graph(self)
+        from riselang.native.mlir.stablehlo import read_functions
+
         with progress(f"reading {self.file}"), time_span("read"):
             functions = read_functions(self.content, self.file, self.types)
         return _select_function(functions, self.function, self.file)
@@ -108,6 +110,15 @@ def model_options(**choices: Any) -> Options:
     return default_options(DEFAULT_LOOPS).with_changes(**choices)
 
 
+def model_strategy(choice: Strategy | str | None) -> Strategy | str | None:
+    """Return the strategy of a model, or the name of the default one."""
+    if choice is None:
+        return DEFAULT_STRATEGY
+    from riselang.api.lowered import resolve_strategy
+
+    return resolve_strategy(choice)
+
+
 def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
     """Return the text or bytecode of a module, and its name in errors."""
     if isinstance(source, bytes):
@@ -126,6 +137,8 @@ def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
 
 
 def _decode_source(data: bytes, name: str) -> str | bytes:
+    from riselang.native.mlir.bytecode import BYTECODE
+
     return data if data.startswith(BYTECODE) else decode_text(data, name)
 
 

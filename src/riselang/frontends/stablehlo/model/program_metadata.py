@@ -16,7 +16,7 @@ import numpy as np
 
 from riselang.frontends.stablehlo.elements import ELEMENT_TYPES, TensorType
 from riselang.frontends.stablehlo.model.origin import Signature
-from riselang.native.mlir.stablehlo import dtype_of
+from riselang.native.mlir.element_dtypes import dtype_of
 from riselang.runtime.sealing import as_value_errors, check_json_type
 
 LENGTH_BYTES = 8
