@@ -25,8 +25,8 @@ from riselang.frontends.c.model.linear import Linear
 from riselang.frontends.c.model.quasi_affine import AffineReader
 from riselang.frontends.c.parse import (
     complex_arithmetic,
-    forward_gotos,
     globals,
+    jump_removal,
     record_expansion,
     record_types,
     typed_nodes,
@@ -107,8 +107,8 @@ C_FAULTS = (
           "return True", "return False"),
     Fault("initial values of globals are lost", globals._store,
           "$array[$at] = $value", "$array[$at] = 0"),
-    Fault("a goto in nested loops leaves one", forward_gotos._Exits.replace_in,
-          "self.is_nested = True", "self.is_nested = False"),
+    Fault("a goto in nested loops leaves one", jump_removal._leaving_jumps,
+          "$jumps - {'break', 'continue'}", "$jumps & {'return'}"),
     Fault("an assignment that is a value is lost", ExpressionReader.read_assigned,
           """
           $reader.effects.append($statement)

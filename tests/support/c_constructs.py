@@ -71,11 +71,13 @@ class ConstructGenerator(DataGenerator):
     """Statements of the features are among those of control flow."""
 
     features: set[str] = field(default_factory=set[str])
+    is_in_loop: bool = False
+    """Whether a break in the current statement of a feature would leave a loop."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.features = set(self.random.sample(FEATURES, self.random.choice((0, 1, 2, 2, 3, 4))))
-        self.size = self.random.choice((2, 2, 3, 3, 4))
+        self.size = self.random.choice((2, 2, 2, 3, 3, 4))
 
     def program(self) -> str:
         names = [name for name in LOCALS if name in self.features]
@@ -159,6 +161,7 @@ class ConstructGenerator(DataGenerator):
         if self.features and self.random.random() < 0.3:
             feature = self._pick(*sorted(self.features))
             if (make := getattr(self, f"_{feature}_statement", None)) is not None:
+                self.is_in_loop = is_loop
                 return [f"{'  ' * indent}{line}" for line in make(depth)]
         if self.random.random() < 0.02:
             return [f"{'  ' * indent}if ({self._condition(1)}) return {self._integer(1)};"]
@@ -263,8 +266,10 @@ class ConstructGenerator(DataGenerator):
         if depth and self.random.random() < 0.6:
             body = ["a[ROW] += COLUMN & 3;", "d[COLUMN] = d[COLUMN] * 0.5 + ROW;"]
             return [*self._nest(f"{jump} {self._pick(*body)}"), self._assignment(), f"{label}:;"]
-        inner = self._block(1, max(depth - 1, 0), is_loop=False)
-        return [jump, "{", *inner, "}", f"{label}:;"]
+        jumps = self._pick("break", "continue")
+        leave = [f"if ({self._condition(0)}) {jumps};"] if self.is_in_loop else []
+        inner = self._block(1, max(depth - 1, 0), is_loop=self.is_in_loop)
+        return [jump, "{", *inner, "}", *leave, f"{label}:;"]
 
     def _parameters_statement(self, depth: int) -> list[str]:
         name = self._pick("n", "m")

@@ -128,16 +128,19 @@ def check_records(
     schedule: str = "source",
     *,
     is_linked: bool = True,
+    library: Any = None,
 ) -> Any:
     """Fails where a result or an argument differs afterwards; returns the result.
 
-    If `is_linked`, our object file is also called.
+    If `is_linked`, our object file is also called. `library` is what the C compiler makes of the
+    text, if that is known.
     """
     scop = model(text, function)
     ours = compiled_model(scop, schedule)
     given = make(ours)
     theirs, linked = copy.deepcopy(given), copy.deepcopy(given)
-    expected = call_library(compiled_by_c(text), scop, theirs)
+    library = compiled_by_c(text) if library is None else library
+    expected = call_library(library, scop, theirs)
     runs = [("from Python", given, ours(*given))]
     if is_linked:
         result = call_library(loaded_object(scop, schedule), scop, linked)

@@ -41,6 +41,14 @@ BODIES = {
         " case 2: a[i] = 3; break; case 4: goto end; default: a[i] = 4; } } a[0] = 7; end: ;",
     "two gotos": "if (a[0] > 1) goto first; if (a[1] > 1) goto second; a[2] = 1;"
         " first: a[3] = 2; second: a[4] = 3;",
+    "a goto and a break": "for (int i = 0; i < n; i++) { if (a[i] > 1) goto next; if (i > 3) break;"
+        " a[i] = 3; next: a[i] += 1; }",
+    "jumps between loops": "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) {"
+        " if (a[j] > 1.2) break; if (a[i] > 1) goto next; if (j == 2) continue; a[j] += i; }"
+        " a[0] = 0; next: if (i == 4) break; a[i] = 1; }",
+    "a goto in a case": "for (int i = 0; i < n; i++) switch (i) { case 1: if (a[i] > 1) goto same;"
+        " if (a[0] > 1) break; a[i] = 2; same: a[i] += 1; case 2: a[i] = 4; break;"
+        " default: a[0] += 1; }",
 }  # fmt: skip
 
 

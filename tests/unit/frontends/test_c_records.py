@@ -144,10 +144,12 @@ BY_VALUE = {
 MANY = "double e0, double e1, double e2, double e3, double e4, double e5, double e6, int k0, " \
     "int k1, int k2, int k3, "  # fmt: skip
 """Parameters that use most registers."""
+INTEGERS = "".join(f"int k{number}, " for number in range(8))
+"""More integers than there are registers for them, but not for floats."""
 
 
 @pytest.mark.parametrize("name", BY_VALUE)
-@pytest.mark.parametrize("before", ["", MANY])
+@pytest.mark.parametrize("before", ["", MANY, INTEGERS])
 def test_structures_are_passed_as_c_passes_them(name: str, before: str) -> None:
     sums = {"nested": "s.c + s.a.a * 2 + s.a.b * 3", "an array": "s.a + s.b[0] * 2 + s.b[2] * 3",
             "double": "s.a", "one byte": "s.a", "three floats": "s.a + s.b * 2 + s.c * 3",
@@ -158,7 +160,7 @@ def test_structures_are_passed_as_c_passes_them(name: str, before: str) -> None:
         " return r; }"  # fmt: skip
 
     def arguments(function: CFunction) -> list[Any]:
-        numbers = [1.0] * 7 + [1] * 4 if before else []
+        numbers = [1.0] * before.count("double") + [1] * before.count("int")
         return [*numbers, records(function, "s", ()), 3, records(function, "t", (), 5)]
 
     check_records(text, arguments)

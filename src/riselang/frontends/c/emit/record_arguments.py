@@ -36,10 +36,14 @@ class RecordPassing:
     _left: dict[str, int] = field(default_factory=lambda: dict(_REGISTERS))
 
     def pass_scalar(self, type: CType) -> None:
-        self._left["float" if type.is_float else "integer"] -= 1
+        self._use_register("float" if type.is_float else "integer")
 
     def pass_pointer(self) -> None:
-        self._left["integer"] -= 1
+        self._use_register("integer")
+
+    def _use_register(self, kind: str) -> None:
+        # Later arguments are in memory, and take none.
+        self._left[kind] = max(self._left[kind] - 1, 0)
 
     def pass_record(self, variable: Variable) -> PassedRecord:
         type = variable.type

@@ -87,8 +87,8 @@ def _leaving_jumps(statement: Statement) -> frozenset[str]:
             inner = (_leaving_jumps(each) for each in child_statements(statement))
             jumps = frozenset[str]().union(*inner)
     if isinstance(statement, For | While):
-        return jumps & {"return"}
-    return jumps - {"break"} if isinstance(statement, Switch) else jumps
+        return jumps - {"break", "continue"}
+    return jumps - {statement.exit} if isinstance(statement, Switch) else jumps
 
 
 def _always_jumps(statement: Statement) -> bool:
@@ -224,13 +224,14 @@ class _JumpRemover:
     def _remove_from_loop(self, loop: For | While) -> list[Statement]:
         location, jumps = loop.location, _leaving_jumps(loop.body)
         broken, continued = self._make_flag("broken"), self._make_flag("continued")
-        self._enter(broken, continued)
+        self._enter("break", broken)
+        self._enter("continue", continued)
         body: list[Statement] = self._remove_from([loop.body])
         self._leave("break", "continue")
         if "continue" in jumps:
             body.insert(0, self._reset(continued))
         stops = [broken] if "break" in jumps else []
-        stops += [self._flag_of("return", location)] if "return" in jumps else []
+        stops += [self._flag_of(each, location) for each in sorted(_leaving_jumps(loop))]
         begin = [self._reset(broken)] if "break" in jumps else []
         body_block = Block(location, tuple(body))
         if not stops:
@@ -249,9 +250,9 @@ class _JumpRemover:
         location = statement.location
         type = statement.value.type
         selector, broken = Variable("selector", type, location), self._make_flag("broken")
-        self._enter(broken, None)
+        self._enter(statement.exit, broken)
         branches = self._remove_from(_nest_cases(statement, access_to(selector, location)))
-        self._leave("break")
+        self._leave(statement.exit)
         declared = Declare(location, selector, statement.value)
         return [declared, self._reset(broken), *branches]
 
@@ -265,10 +266,8 @@ class _JumpRemover:
     def _reset(self, flag: Variable) -> Statement:
         return Declare(self.location, flag, Literal(self.location, INT, 0))
 
-    def _enter(self, broken: Variable, continued: Variable | None) -> None:
-        self._flags.setdefault("break", []).append(broken)
-        if continued is not None:
-            self._flags.setdefault("continue", []).append(continued)
+    def _enter(self, kind: str, flag: Variable) -> None:
+        self._flags.setdefault(kind, []).append(flag)
 
     def _leave(self, *kinds: str) -> None:
         for kind in kinds:

@@ -353,6 +353,7 @@ class StatementReader:
                 location, "a case of this switch is inside of another statement",
                 "write it as if and else",
             )  # fmt: skip
+        cases = [replace(e, statements=tuple(remove_forward_gotos(e.statements))) for e in cases]
         return Switch(location, self._expressions.read_value(value), tuple(cases))
 
     def _read_label(self, numbers: list[Cursor]) -> int | None:

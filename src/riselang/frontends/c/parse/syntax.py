@@ -310,6 +310,8 @@ class Switch(Statement):
 
     value: Expression
     cases: tuple[Case, ...]
+    exit: str = "break"
+    """The kind of the jumps that leave it."""
 
 
 @dataclass(frozen=True)
